@@ -72,7 +72,7 @@ def test_rapl_at_the_same_time_is_refused_and_is_free_again_after_a_failure(powe
 
 
 def test_no_rapl_is_said(tmp_path):
-    with pytest.raises(HerosError, match=r"^RAPL needs package counters in .* Got none"):
+    with pytest.raises(HerosError, match=r"^RAPL needs package counters in .*, which has none"):
         meters.Rapl(tmp_path)
 
 

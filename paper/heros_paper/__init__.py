@@ -1,4 +1,4 @@
-"""The paper, reproduced: its grid, its tables, its figures, its theorems.
+"""Reproduction of the paper: its grid, tables, figures and theorems.
 
 The paper is Köbschall et al., "Lift What You Can: Green Online Learning with Heterogeneous Ensembles".
 

@@ -1,4 +1,4 @@
-"""The ζ-policy as Algorithm 1 of the paper is printed, to show what its line 7 would do."""
+"""The ζ-policy as printed in Algorithm 1 of the paper, to show the effect of its line 7."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["ZetaAsPrinted"]
 
 @dataclass(frozen=True)
 class ZetaAsPrinted:
-    """Algorithm 1, word for word: line 7 asks whether the model at hand is chosen, not the one it looks at.
+    """Algorithm 1 as printed: line 7 checks whether the current model is chosen, not the candidate.
 
-    So a cheap model is picked again and again, and far fewer than k models are trained. The paper's figures
-    cannot come from it; use `heros.policies.Zeta`, which asks about the other one.
+    A cheap model is therefore chosen repeatedly, and far fewer than k models are trained. The paper's results
+    cannot come from this rule; use `heros.policies.Zeta`, which checks the candidate.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ class ZetaAsPrinted:
     def choose(
         self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """The models that Algorithm 1 marks, at most k."""
+        """Return the models that Algorithm 1 chooses, at most k."""
         chosen: NDArray[np.bool_] = np.zeros(len(scores), dtype=bool)
         for _ in range(k):
             j = i = int(np.where(chosen, -1.0, scores).argmax())
             for other in np.flatnonzero(scores >= (1 - self.zeta) * scores[j]).tolist():
-                if costs[other] < costs[i] and not chosen[i]:  # "a_i = 0", where "a_l = 0" is meant
+                if costs[other] < costs[i] and not chosen[i]:  # printed: "a_i = 0"; meant: "a_l = 0"
                     i = other
             chosen[i] = True
         return chosen

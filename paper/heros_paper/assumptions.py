@@ -1,7 +1,7 @@
-"""What changes if an open point of the paper is settled otherwise: short runs, each with one thing changed.
+"""Short runs that test our assumptions about open points of the paper, one change at a time.
 
-The paper does not say how L is kept, how long models warm up, whether numbers are scaled, or which the last
-ten of its fifty perceptrons are. `heros-paper assumptions` runs what it might have meant.
+The paper does not specify how the score L is computed, the length of the warm-up, the scaling of numbers, or
+the last ten of its fifty perceptrons. `heros-paper assumptions` runs the alternatives.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ MLP = BASES["mlp"]
 
 @dataclass(frozen=True)
 class Assumption:
-    """One way to settle an open point, and a run that shows what it does."""
+    """An assumption about an open point, and a run that shows its effect."""
 
-    point: str  # what is open
-    taken: str  # how it is settled
+    point: str  # the open point
+    taken: str  # the assumption
     stream: str
     policy: Policy
     pool: Pool = MLP.pool
-    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])  # of the parameters of Heros
-    n: int | None = None  # only the first so many instances
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])  # changed parameters of Heros
+    n: int | None = None  # number of instances, or None for all
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a run of an assumption gave, and where it was made."""
+    """The result of a run of an assumption, and the machine."""
 
     point: str
     taken: str
@@ -58,7 +58,7 @@ class Found:
 
 
 def _listed() -> list[Assumption]:
-    """Every open point that one short run can speak to, as we take it and otherwise."""
+    """Return our assumption and the alternatives for every open point that a short run can test."""
     zeta = p.Explore(p.Zeta(0.01), 0.1)
     steady = {"δ = 1e-5": scores.Adwin(), "δ = .002": scores.Adwin(0.002), "δ = .05": scores.Adwin(0.05)}
     other = {"the last 500": scores.Window(500), "cumulative": scores.Cumulative()}
@@ -90,7 +90,7 @@ def _listed() -> list[Assumption]:
 
 
 def _with_width(width: int) -> MLPGrid:
-    """The forty perceptrons that the paper lists, and ten more."""
+    """Return the forty perceptrons that the paper lists, and ten more."""
     return MLPGrid(hidden=sorted([16, 64, 256, 1024, width]))
 
 
@@ -100,12 +100,12 @@ ASSUMPTIONS = tuple(_listed())
 def try_assumptions(
     assumptions: Iterable[Assumption] = ASSUMPTIONS, *, progress: bool | None = None
 ) -> list[Found]:
-    """Run each of these once.
+    """Run each assumption once.
 
     Parameters
     ----------
     assumptions
-        What to try; by default all that docs/paper.md speaks of (minutes).
+        The assumptions; by default all that docs/paper.md discusses (takes minutes).
     progress
         Whether to show a progress bar; by default if the output is a terminal.
 
@@ -137,5 +137,5 @@ def _found(one: Assumption) -> Found:
 
 
 def write_found(found: Sequence[Found], path: str | Path) -> None:
-    """Write what was found as a CSV file."""
+    """Write the results as a CSV file."""
     write_rows(Found, found, path)

@@ -1,4 +1,4 @@
-"""`heros-paper`: run the paper's grid; its tables, figures and theorems from records."""
+"""`heros-paper`: run the paper's grid, and make its tables, figures and theory from records."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ app = typer.Typer(
     help="Reproduce the paper: grid, tables, figures, theorems.",
 )
 
-Records = Annotated[Path, typer.Option("--records", help="Where the records are: grid, beta, drift, rivals.")]
-Out = Annotated[Path, typer.Option("--out", help="Where to write.")]
+Records = Annotated[Path, typer.Option("--records", help="The directory of the records.")]
+Out = Annotated[Path, typer.Option("--out", help="The output directory.")]
 
 
 @app.command("run")
@@ -52,27 +52,28 @@ def run_command(
     seeds: Annotated[
         str | None, typer.Option(help="E.g. 1 or 1,2; by default 1,2,3, with --missing all of a part.")
     ] = None,
-    n: Annotated[int | None, typer.Option("--n", min=1, help="Only the first so many instances.")] = None,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="Use only the first N instances.")] = None,
     extras: Annotated[
-        bool, typer.Option("--extras", help="The runs beside the grid: two figures, and M = 40.")
+        bool, typer.Option("--extras", help="The runs outside the grid: for two figures, and M = 40.")
     ] = False,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Whatever is not recorded yet, the cheapest first.")
+        bool, typer.Option("--missing", help="All runs that are not recorded yet, cheapest first.")
     ] = False,
     parts: Annotated[
         str | None,
-        typer.Option(help="With --missing: only these, e.g. seeds,greedy (see docs/paper_tables.md)."),
+        typer.Option(help="With --missing: only these parts, e.g. seeds,greedy (see docs/paper_tables.md)."),
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[
-        str | None, typer.Option(help="The address of a dask scheduler; without it one is started here.")
+        str | None, typer.Option(help="The address of a dask scheduler; by default one is started here.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="How many runs at a time on this machine.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel on this machine.")] = 1,
     records: Annotated[
-        Path | None, typer.Option("--records", help="Where the records go; paper/records by default.")
+        Path | None,
+        typer.Option("--records", help="The directory for the records; paper/records by default."),
     ] = None,
 ) -> None:
-    """Run the grid, or a part of it; what is recorded already is kept, so a stopped grid goes on."""
+    """Run the grid, or a part of it; recorded runs are kept, so a stopped grid can be continued."""
     where = _executor(engine, scheduler, jobs)
     directory = records or (RECORDS if n is None else Path(f"paper/records-first-{n}"))
     todo: Sequence[tuple[str, Sequence[Job]]]
@@ -93,10 +94,10 @@ def costs_command(
     streams: Annotated[
         str | None, typer.Option(help="E.g. electricity,wisdm; the paper's eleven by default.")
     ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="The first so many instances of each.")] = 20_000,
+    n: Annotated[int, typer.Option("--n", min=1, help="Use the first N instances of each stream.")] = 20_000,
     records: Records = RECORDS,
 ) -> None:
-    """Measure what the policies cost, in turn on the same blocks, as a noisy machine demands."""
+    """Measure the cost of the policies in turn on the same blocks, which works on a busy machine too."""
     names = tuple(paper.STREAMS) if streams is None else _words(streams)
     for name in tuple(paper.BASES) if base is None else (base,):
         path = records / "paired" / f"{name}.csv"
@@ -107,7 +108,7 @@ def costs_command(
 
 @app.command("assumptions")
 def assumptions_command(records: Records = RECORDS) -> None:
-    """Run what the paper leaves open as it might have been meant instead (minutes)."""
+    """Run alternatives for the points that the paper leaves open (takes minutes)."""
     path = records / "assumptions" / "runs.csv"
     _expect_none(path)
     paper.write_found(paper.try_assumptions(), path)
@@ -116,9 +117,9 @@ def assumptions_command(records: Records = RECORDS) -> None:
 
 @app.command("pack")
 def pack_command(
-    records: Annotated[Path, typer.Option("--records", help="Where the records are.")] = RECORDS,
+    records: Annotated[Path, typer.Option("--records", help="The directory of the records.")] = RECORDS,
 ) -> None:
-    """Collect the single records of each part in one Parquet file, from which they are read as before."""
+    """Collect the single records of each part in one Parquet file."""
     for part in sorted(path for path in records.iterdir() if path.is_dir()):
         if count := pack(part):
             typer.echo(f"{part / NAME}: {count} records")
@@ -126,8 +127,8 @@ def pack_command(
 
 @app.command("tables")
 def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") -> None:
-    """Write the paper's tables as Markdown, LaTeX and CSV, each cell beside the paper's own figure."""
-    from heros_paper.tables import write_tables  # noqa: PLC0415 - slow, and runs need none of it
+    """Write the paper's tables as Markdown, LaTeX and CSV, with our results and the paper's."""
+    from heros_paper.tables import write_tables  # noqa: PLC0415 - slow import, not needed for runs
 
     paths = write_tables(records, out)
     standing = (out / "summary.md").read_text(encoding="utf-8")
@@ -137,7 +138,7 @@ def tables_command(records: Records = RECORDS, out: Out = RESULTS / "tables") ->
 @app.command("figures")
 def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") -> None:
     """Draw the paper's figures as PDF and PNG."""
-    from heros_paper.figures import draw_figures  # noqa: PLC0415 - slow, and runs need none of it
+    from heros_paper.figures import draw_figures  # noqa: PLC0415 - slow import, not needed for runs
 
     paths = draw_figures(records, out)
     typer.echo(f"{len(paths)} files: {out}")
@@ -145,8 +146,8 @@ def figures_command(records: Records = RECORDS, out: Out = RESULTS / "figures") 
 
 @app.command("theory")
 def theory_command(out: Out = RESULTS / "theory") -> None:
-    """Simulate the paper's stochastic model and judge its lemmas and theorems (a minute or more)."""
-    from heros_paper.theory import write_theory  # noqa: PLC0415 - slow, and runs need none of it
+    """Simulate the paper's stochastic model and check its lemmas and theorems (a minute or more)."""
+    from heros_paper.theory import write_theory  # noqa: PLC0415 - slow import, not needed for runs
 
     paths = write_theory(out)
     typer.echo(f"{len(paths)} files: {out}")
@@ -155,10 +156,11 @@ def theory_command(out: Out = RESULTS / "theory") -> None:
 @app.command("report")
 def report_command(
     records: Records = RECORDS,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = RESULTS / "report.html",
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = RESULTS
+    / "report.html",
 ) -> None:
     """Write all tables and figures on one self-contained HTML page."""
-    from heros_paper.page import write_paper_page  # noqa: PLC0415 - slow, and runs need none of it
+    from heros_paper.page import write_paper_page  # noqa: PLC0415 - slow import, not needed for runs
 
     out.parent.mkdir(parents=True, exist_ok=True)
     write_paper_page(records, out)
@@ -166,13 +168,13 @@ def report_command(
 
 
 def _expect_none(path: Path) -> None:
-    """Measurements are never overwritten unasked."""
+    """Raise an error if the file exists: measurements are not overwritten."""
     if path.exists():
-        raise HerosError(f"The file {path} must not exist. Got one: move it away to measure anew.")
+        raise HerosError(f"The file {path} already exists; move it away to measure again.")
 
 
 def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
-    """Run a part and say what became of it; whether something failed."""
+    """Run a part and print the outcome; return whether a run failed."""
     outcome = run_all(jobs, out, executor=executor)
     for id, failure in outcome.failed.items():
         say(f"heros: {id} failed: {failure.reason}", style="red")
@@ -184,7 +186,7 @@ def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:
 def _missing(parts: str | None, streams: str | None, seeds: str | None) -> list[Batch]:
     chosen = tuple(PARTS) if parts is None else _words(parts)
     for part in chosen:
-        one_of(part, "parts", "heros-paper run", PARTS, f"among {', '.join(PARTS)}")
+        one_of(part, "parts", "heros-paper run", PARTS, f"one of {', '.join(PARTS)}")
     names = tuple(paper.STREAMS) if streams is None else _words(streams)
     return batches(chosen, names, None if seeds is None else [_seed(text) for text in _words(seeds)])
 
@@ -205,7 +207,7 @@ def _words(text: str) -> list[str]:
 
 
 def _policy(text: str) -> Policy:
-    """A policy as records name it (zeta_0.05_0.2) or as commands do (zeta:0.05@0.2)."""
+    """Parse a policy: its id in records (zeta_0.05_0.2) or its command-line notation (zeta:0.05@0.2)."""
     known = {policy_id(policy): policy for policy in paper.POLICIES}
     return known[text] if text in known else policy_of(text)
 

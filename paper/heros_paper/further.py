@@ -1,4 +1,4 @@
-"""Runs beyond the paper's grid, each part of which answers one question a reader of the tables may ask."""
+"""Runs beyond the paper's grid; each part answers one question about the tables."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from heros_paper.settings import (
 __all__ = ["DISTINCT", "PARTS", "Batch", "missing", "unlimited"]
 
 Batch = tuple[str, list[Cell]]
-"""Runs of about equal length, and the part of the records they belong to."""
+"""A part of the records, and its runs of about equal length."""
 
 GREEDY = (p.PerformBest(), p.Zeta(0.01), p.Zeta(0.05), p.Explore(p.Reward(1.0), 0.1))
-"""What the grid has with exploration, without; and Reward, which the grid has without, with."""
+"""Policies of the grid with exploration turned off, and Reward with exploration turned on."""
 
 TRIED = (
     *(
@@ -43,12 +43,12 @@ TRIED = (
     *GREEDY,
     *OURS,
 )
-"""Policies with and without exploration, and those that need none."""
+"""Policies with and without exploration, and policies that need no exploration."""
 
 SWEPT = ("electricity", "wisdm", "agr_a", "rbf_f")
 BEGINNING = 10_000  # instances
 DISTINCT = tuple(name for name in STREAMS if name not in TWINS)
-"""The streams whose beginnings differ."""
+"""The streams with different first instances."""
 EPSILONS = (0.0, 0.1, 0.2)
 KS = (5, 10, 20, 30, 40)
 TEN_SEEDS = range(1, 11)
@@ -57,11 +57,11 @@ OTHER_TWENTY = {
     "mlp": Base(MLPGrid(hidden=[16, 256]), SMALL["mlp"].k),
     "trees": Base(HoeffdingGrid(grace_periods=[100, 800]), SMALL["trees"].k),
 }
-"""Twenty models that the paper's two figures might as well be of."""
+"""Other pools of twenty models that the paper may have used for its two figures."""
 
 
 def unlimited() -> HoeffdingGrid:
-    """The paper's trees as they must have been: the prices of ten sizes, and no limit that binds.
+    """Return the paper's trees as they must have been: costs of ten sizes, and no effective memory limit.
 
     Examples
     --------
@@ -75,42 +75,42 @@ def unlimited() -> HoeffdingGrid:
 
 
 def seed_cells() -> list[Cell]:
-    """WISDM, the shortest stream and the one whose figures hang most on the seed, with ten seeds."""
+    """Return the runs on WISDM, the shortest stream and the most sensitive to the seed, with ten seeds."""
     return _short("wisdm", BASES["mlp"], POLICIES, TEN_SEEDS)
 
 
 def rounding_cells() -> list[Cell]:
-    """WISDM by the kernel for any processor: the same seeds and draws, sums that round otherwise."""
+    """Return the runs on WISDM with the portable kernel: same seeds and draws, different rounding."""
     return _short("wisdm", Base(MLPGrid(isa="baseline"), BASES["mlp"].k), POLICIES)
 
 
 def greedy_cells() -> list[Cell]:
-    """ζ and perform-best without exploration, Reward with it: what is due to ε, and what to the policy."""
+    """Return runs that separate the effect of ε: ζ and perform-best without exploration, Reward with."""
     return [cell for name in STREAMS for cell in _short(name, BASES["mlp"], GREEDY)]
 
 
 def unlimited_cells() -> list[Cell]:
-    """The table of the appendix with trees that no byte limit holds back."""
+    """Return the runs of the appendix table with trees without a memory limit."""
     return [cell for name in STREAMS for cell in _short(name, Base(unlimited(), 20), POLICIES)]
 
 
 def trees30_cells() -> list[Cell]:
-    """The table of the appendix with k = 30: the figure on phases says 30, the table says 20."""
+    """Return the runs of the appendix table with k = 30, as in the figure on phases; the table has k = 20."""
     return [cell for name in STREAMS for cell in _short(name, Base(BASES["trees"].pool, 30), POLICIES)]
 
 
 def sooner_cells() -> list[Cell]:
-    """Trees with half our grace periods: the paper says how many trees there are, not which."""
+    """Return runs with half our grace periods: the paper gives the number of trees, not their settings."""
     return _with_graces([25, 50, 100, 200, 400])
 
 
 def later_cells() -> list[Cell]:
-    """Trees with twice our grace periods."""
+    """Return runs with twice our grace periods."""
     return _with_graces([100, 200, 400, 800, 1600])
 
 
 def twenty_cells() -> list[Cell]:
-    """Other pools of twenty for the figures on the distribution of L and on abrupt drift."""
+    """Return runs with other pools of twenty for the figures on the distribution of L and on abrupt drift."""
     drift = [p.Explore(p.Zeta(0.05), 0.1), p.Explore(p.PerformBest(), 0.1), p.Explore(p.Cheapest(), 0.1)]
     base = OTHER_TWENTY["mlp"]
     drifting = [Cell("agr_a", base.pool, policy, base.k, seed=1) for policy in drift]
@@ -118,7 +118,7 @@ def twenty_cells() -> list[Cell]:
 
 
 def sweep_cells() -> list[Cell]:
-    """The first instances of each stream with and without exploration; of four with other k, too."""
+    """Return runs on the first instances of each stream with and without exploration, and with other k."""
     around = [
         policy if epsilon == 0 else p.Explore(policy, epsilon)
         for policy, epsilon in product((p.Zeta(0.05), p.PerformBest()), EPSILONS)
@@ -133,18 +133,18 @@ def sweep_cells() -> list[Cell]:
 
 
 def phases_cells() -> list[Cell]:
-    """Electricity, for what each phase takes: with nothing else on the machine, or the times say little."""
+    """Return the runs on electricity for the time of each phase; they need an otherwise idle machine."""
     return [cell for base in BASES.values() for cell in _short("electricity", base, POLICIES, SEEDS[:1])]
 
 
 def drifts_cells() -> list[Cell]:
-    """AGR_a as a whole with twenty perceptrons, as in the paper's figure on abrupt drift."""
+    """Return the runs on all of AGR_a with twenty perceptrons, as in the paper's figure on abrupt drift."""
     base = SMALL["mlp"]
     return [Cell("agr_a", base.pool, policy, base.k, seed=1) for policy in POLICIES]
 
 
 def grid_cells() -> list[Cell]:
-    """The paper's two tables: three seeds for every cell."""
+    """Return the runs of the paper's two tables: three seeds for every cell."""
     return [*cells("mlp"), *cells("trees")]
 
 
@@ -166,7 +166,7 @@ PARTS: dict[str, Callable[[], list[Cell]]] = {
     "grid": grid_cells,
     "sweep": sweep_cells,
 }
-"""Every run of the reproduction but those of the rivals, by the part of the records it belongs to."""
+"""All runs of the reproduction, except those of rivals, by the part of the records."""
 
 
 def missing(
@@ -174,9 +174,9 @@ def missing(
     streams: Iterable[str] = tuple(STREAMS),
     seeds: Iterable[int] | None = None,
 ) -> list[Batch]:
-    """All runs of these parts on these streams in batches, the cheapest first, a seed after the other.
+    """Return all runs of these parts on these streams in batches, cheapest first, ordered by seed.
 
-    Those that are recorded are among them: `heros.run.experiments.run_all` keeps them.
+    Recorded runs are included: `heros.run.experiments.run_all` keeps them.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def _batch(items: list[tuple[str, Cell]]) -> Batch:
 
 
 def _with_graces(grace_periods: list[int]) -> list[Cell]:
-    """The paper's policies on its two shortest streams, with trees of these grace periods."""
+    """Return runs of the paper's policies on its two shortest streams, with trees of these grace periods."""
     base = Base(HoeffdingGrid(grace_periods=grace_periods), BASES["trees"].k)
     return [cell for name in ("electricity", "wisdm") for cell in _short(name, base, PAPER)]
 
@@ -217,7 +217,7 @@ def _short(
     seeds: Iterable[int] = SEEDS,
     n: int | None = None,
 ) -> list[Cell]:
-    """Runs of which only the end of the curves is kept."""
+    """Return runs that record only the end of the curves."""
     return [
         Cell(name, base.pool, policy, base.k, seed, n, span=end_of(name, n))
         for seed in seeds

@@ -1,4 +1,4 @@
-"""The paper reproduced on one page: its tables beside ours, its figures drawn anew."""
+"""One page with the paper's tables beside ours, and its figures from our runs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def write_paper_page(records_dir: Directory, page: Directory) -> None:
     Parameters
     ----------
     records_dir
-        Where the records are.
+        The directory of the records.
     page
-        The file.
+        The HTML file to write.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def write_paper_page(records_dir: Directory, page: Directory) -> None:
 
 
 def _standing(standing: Agreement) -> str:
-    head = str(standing).partition("\n\n")[0].replace("**", "")  # its table of cells outside stands below
+    head = str(standing).partition("\n\n")[0].replace("**", "")  # without its table of differing cells
     return "".join(f"<p>{escape(line)}</p>" for line in head.splitlines())
 
 

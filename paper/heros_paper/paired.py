@@ -1,8 +1,8 @@
-"""What policies cost, side by side: on a noisy machine only times taken in turn can be compared.
+"""Paired measurement of the cost of policies, for machines with a varying load.
 
-The runs of a grid are hours apart, and so are the loads of the machine they met. Here the policies take turns
-on the same short blocks of a stream, so that whatever slows one down slows down the others as well. AUROC,
-which does not depend on the machine, comes from the grid; CPU time comes from here.
+The runs of a grid are hours apart, and the load of the machine varies. Here the policies take turns on the
+same short blocks of a stream, so that load affects all of them equally. AUROC, which does not depend on the
+machine, comes from the grid; CPU time comes from this module.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ __all__ = ["Paired", "Turns", "in_turn", "paired_costs", "read_paired", "write_p
 
 @dataclass(frozen=True)
 class Paired:
-    """What a policy cost on a stretch of a stream, measured in turn with others."""
+    """The cost of a policy on a part of a stream, measured in turn with other policies."""
 
     stream: str
     pool: str
     policy: str
     n_instances: int
-    gamma_share: float  # Σγ per instance; 1 is the price of training everything
-    encode: float  # CPU seconds, as are the next three
+    gamma_share: float  # Σγ per instance; 1 is the cost of training every model
+    encode: float  # CPU seconds, like the next three
     evaluate: float
     choose: float
     train: float
-    commit: str = ""  # empty in files written before they said so, as are the next two
+    commit: str = ""  # empty in old files, like the next two
     cpu: str = ""
     isa: str = ""
-    start: int = 0  # how many instances of the stream were passed over
+    start: int = 0  # number of skipped instances
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU seconds in all."""
+        """The total CPU seconds."""
         return self.encode + self.evaluate + self.choose + self.train
 
 
 Turns = Mapping[tuple[str, str], Paired]
-"""What was measured in turn, by stream and policy."""
+"""Paired measurements by stream and policy."""
 
 
 def paired_costs(
@@ -68,24 +68,24 @@ def paired_costs(
     seed: int = 1,
     progress: bool | None = None,
 ) -> list[Paired]:
-    """Let the policies take turns on blocks of the first `n` instances of each stream.
+    """Run the policies in turn on blocks of the first `n` instances of each stream.
 
-    AGR_g and LED_g are AGR_a and LED_a until they drift: of these it is the `n` around the first drift.
+    AGR_g and LED_g equal AGR_a and LED_a before the first drift; the `n` instances around it are used.
 
     Parameters
     ----------
     base
         ``"mlp"`` or ``"trees"``.
     names
-        Of the streams.
+        The names of the streams.
     policies
-        What to compare.
+        The policies to compare.
     n
-        How many instances of each stream.
+        The number of instances of each stream.
     block
-        How many instances a policy works on before the next one takes its turn.
+        The number of instances before the next policy takes its turn.
     seed
-        Of the initial weights and the policies' draws.
+        The seed of the initial weights and the policies' draws.
     progress
         Whether to show a progress bar; by default if the output is a terminal.
 
@@ -118,7 +118,7 @@ def paired_costs(
 
 
 def _stretch(name: str, n: int, block: int) -> tuple[Stream, int]:
-    """The stream up to where it is measured, and how many instances, in whole blocks, are before that."""
+    """Return the stream up to the end of the measurement, and the number of skipped instances."""
     stream = streams.load(name)
     start = max(stream.drifts[0].position - n // 2, 0) // block * block if name in TWINS else 0
     return stream.take(start + n), start
@@ -147,7 +147,7 @@ def write_paired(measured: Sequence[Paired], path: str | Path) -> None:
 
 
 def made_by() -> tuple[str, str, str]:
-    """Commit, processor and instruction set of what is measured here."""
+    """Return commit, processor and instruction set of this installation."""
     by = provenance()
     return by["commit"], by["machine"]["cpu"], by["machine"]["isa"]
 
@@ -165,7 +165,7 @@ def write_rows(kind: type[Any], measured: Sequence[Any], path: str | Path) -> No
 
 
 def read_paired(path: str | Path) -> list[Paired]:
-    """The measurements in a CSV file.
+    """Return the measurements in a CSV file.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def read_paired(path: str | Path) -> list[Paired]:
 
 
 def in_turn(records_dir: str | os.PathLike[str], base: str) -> Turns:
-    """The measurements of a base learner by stream and policy; none where there is no file of them."""
+    """Return the paired measurements of a base learner by stream and policy; empty without a file."""
     path = Path(records_dir, "paired", f"{base}.csv")
     return {(one.stream, one.policy): one for one in read_paired(path)} if path.exists() else {}
 

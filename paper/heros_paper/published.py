@@ -1,4 +1,4 @@
-"""What the paper prints: its streams, its policies, and the figures of its tables."""
+"""The paper's published numbers: its streams, its policies, and its tables."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class StreamFacts:
     n_instances: int
     n_features: int
     n_classes: int
-    largest: float  # class, in percent
+    largest: float  # share of the largest class, in percent
     smallest: float
 
 
 @dataclass(frozen=True)
 class Published:
-    """A table of policies: a row per stream, a column per policy of `POLICIES`."""
+    """A table of policies: one row per stream, one column per policy of `POLICIES`."""
 
     auroc: Mapping[str, tuple[float, ...]]
     kwh: Mapping[str, tuple[float, ...]]
@@ -82,7 +82,7 @@ BESIDE: dict[str, str] = {
     "zeta_0.05": "ζ(.05, 0)",
     "reward_1_0.1": "Reward(1), ε = .1",
 }
-"""Policies without the exploration they have in the tables, or with what they do without there."""
+"""Policies with exploration turned off or on, unlike in the tables."""
 
 MLP = Published(
     auroc={
@@ -175,7 +175,7 @@ ENSEMBLE_RANKS = (1.909, 2.182, 4.000, 1.909)
 
 
 def label_of(name: str) -> str:
-    """What people call a stream or a policy.
+    """Return the display name of a stream or a policy.
 
     Examples
     --------
@@ -197,7 +197,7 @@ _CHOOSING = {
 
 
 def choosing_of(base: str, policy: str) -> str | None:
-    """What the paper says choosing takes of the time on electricity, if it says something.
+    """Return the share of time for choosing on electricity that the paper states, or None.
 
     Examples
     --------

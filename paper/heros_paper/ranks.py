@@ -1,4 +1,4 @@
-"""Ranks over streams, and which of them differ: Friedman, and Wilcoxon signed-rank with Holm."""
+"""Ranks over streams and their significance: Friedman test, and Wilcoxon signed-rank test with Holm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Matrix = NDArray[np.float64]
 
 
 def ranks(values: ArrayLike, *, higher_is_better: bool) -> Matrix:
-    """The rank of each column within its row: 1 is best, ties share the mean of their ranks.
+    """Return the rank of each column within its row: 1 is best, ties share the mean of their ranks.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def ranks(values: ArrayLike, *, higher_is_better: bool) -> Matrix:
 
 
 def wilcoxon(differences: ArrayLike) -> float:
-    """The exact two-sided p-value of the Wilcoxon signed-rank test.
+    """Return the exact two-sided p-value of the Wilcoxon signed-rank test.
 
     Differences of zero are dropped, as Wilcoxon did, and ties share their ranks. The distribution of the
-    rank sum over all signs is counted, which SciPy does without ties only, or slowly.
+    rank sum is computed over all signs, which SciPy does only without ties, or slowly.
 
     Examples
     --------
@@ -51,8 +51,8 @@ def wilcoxon(differences: ArrayLike) -> float:
         return 1.0
     # .9702 − .9700 and .9302 − .9300 are a tie: float rounding must not rank one above the other.
     sizes = np.round(np.abs(pairs) / np.abs(pairs).max(), 9)
-    doubled = np.rint(2 * stats.rankdata(sizes)).astype(np.int64)  # shared ranks end in .5
-    chance = np.zeros(doubled.sum() + 1)  # of each rank sum of the positive ones
+    doubled = np.rint(2 * stats.rankdata(sizes)).astype(np.int64)  # shared ranks may end in .5
+    chance = np.zeros(doubled.sum() + 1)  # probability of each rank sum of the positive differences
     chance[0] = 1.0
     for rank in doubled:
         chance[rank:] = (chance[rank:] + chance[:-rank]) / 2
@@ -62,7 +62,7 @@ def wilcoxon(differences: ArrayLike) -> float:
 
 
 def holm(p_values: ArrayLike) -> Matrix:
-    """p-values adjusted for their number, by Holm's step-down method.
+    """Return p-values adjusted for multiple comparisons by Holm's step-down method.
 
     Examples
     --------
@@ -84,18 +84,18 @@ class Comparison:
     names: tuple[str, ...]
     n_rows: int
     mean_ranks: Matrix  # (C,) 1 is best
-    friedman: float  # p-value: do the columns differ at all? NaN with fewer than 3 columns or 2 rows
+    friedman: float  # p-value for any difference between columns; NaN with fewer than 3 columns or 2 rows
     p_values: Matrix  # (C, C) Wilcoxon, adjusted with Holm over all pairs; 1 on the diagonal
 
     def differ(self, a: str, b: str, alpha: float = ALPHA) -> bool:
-        """Whether two columns differ significantly."""
+        """Return whether two columns differ significantly."""
         return bool(self.p_values[self.names.index(a), self.names.index(b)] < alpha)
 
     def cliques(self, alpha: float = ALPHA) -> list[tuple[str, ...]]:
-        """The bars of a critical-difference diagram.
+        """Return the bars of a critical-difference diagram.
 
-        Each is a longest run of neighbours in the order of mean ranks of which no two differ
-        significantly. A column that differs from both its neighbours has none.
+        Each bar is a maximal sequence of neighbours by mean rank of which no two differ significantly. A
+        column that differs from both its neighbours has no bar.
         """
         order = np.argsort(self.mean_ranks, kind="stable")
         same = self.p_values[np.ix_(order, order)] >= alpha
@@ -110,14 +110,14 @@ class Comparison:
 
 
 def compare(values: ArrayLike, names: Sequence[str], *, higher_is_better: bool) -> Comparison:
-    """Mean ranks of the columns, and which of them differ.
+    """Compute mean ranks of the columns, and which columns differ.
 
     Parameters
     ----------
     values
-        A row per stream, a column per policy, without gaps.
+        One row per stream, one column per policy, without missing values.
     names
-        Of the columns.
+        The names of the columns.
     higher_is_better
         Whether rank 1 goes to the highest value (AUROC) or the lowest (energy).
 
@@ -148,7 +148,7 @@ def compare(values: ArrayLike, names: Sequence[str], *, higher_is_better: bool) 
 def _friedman(table: Matrix) -> float:
     if table.shape[0] < 2 or table.shape[1] < 3:
         return float("nan")
-    if (table == table[:, :1]).all():  # nothing but ties, for which the statistic is 0 / 0
+    if (table == table[:, :1]).all():  # only ties, for which the statistic is 0 / 0
         return 1.0
     return float(stats.friedmanchisquare(*table.T).pvalue)
 

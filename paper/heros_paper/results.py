@@ -39,25 +39,25 @@ __all__ = [
 ]
 
 SEEDS = len(settings.SEEDS)
-"""How many seeds a cell of the paper has."""
+"""The number of seeds per cell in the paper."""
 
 GRID, MORE_SEEDS, ALONE = "grid", "seeds", "phases"
-"""Parts of the records: the paper's cells, more seeds of some, and runs with nothing else on the machine."""
+"""Parts of the records: the paper's cells, further seeds, and runs on an otherwise idle machine."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Base:
-    """A base learner of the paper, with the table about it."""
+    """A base learner of the paper, and its table."""
 
     name: str
     label: str
     published: Published
-    table: str  # what the paper calls it
+    table: str  # the name of its table in the paper
     pool: str  # its name in records
-    k: int  # how many models are trained at a step
-    part: str = GRID  # of the records
+    k: int  # number of models trained per step
+    part: str = GRID  # part of the records
 
 
 _MLP, _TREES = (pool_id(settings.BASES[name].pool) for name in ("mlp", "trees"))
@@ -68,13 +68,13 @@ BASES = (
 )
 
 PHASES = tuple(replace(base, part=ALONE) for base in BASES)
-"""The same on a machine left in peace, on one stream: for what each phase takes."""
+"""The same base learners on one stream and an otherwise idle machine, for the time of each phase."""
 
 OTHERWISE = (
     Base("unlimited", "Hoeffding trees without limits", TREES, "Appendix table", _TREES, 20, "unlimited"),
     Base("trees30", "Hoeffding trees", TREES, "Appendix table", _TREES, 30, "trees30"),
 )
-"""The trees of the paper's appendix, set up otherwise."""
+"""The trees of the paper's appendix with other settings."""
 
 TRIED = (
     "perform_best",
@@ -90,17 +90,17 @@ TRIED = (
     "cand",
     "everything",
 )
-"""What is compared with and without exploration, and what needs none."""
+"""Policies compared with and without exploration, and policies that need no exploration."""
 
 COSTS = ("kwh", "cpu_", "wall_")
-"""How the figures begin that depend on the machine."""
+"""Prefixes of the results that depend on the machine."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """The runs of one policy on one stream, of one length, one per seed.
 
-    Each is a row of `records.load`, with the record's directory as its ``place``.
+    Each run is a row of `records.load`, with the record's directory as its ``place``.
     """
 
     stream: str
@@ -114,21 +114,21 @@ class Cell:
 
     @property
     def n_instances(self) -> int:
-        """How long each run is."""
+        """The number of instances of each run."""
         return int(self.runs[0]["n_instances"])
 
     def mean(self, figure: str, seeds: Iterable[int] | None = None) -> float:
-        """The mean of a figure over the seeds, or over these; of a cost over those on the first's machine."""
+        """Return the mean of a result over the seeds; for a cost, over runs on the first run's machine."""
         wanted = self.seeds if seeds is None else set(seeds)
         return fmean(_number(run[figure]) for run in self._alike(figure, wanted))
 
     def sd(self, figure: str) -> float | None:
-        """The standard deviation over the seeds, if there are several."""
+        """Return the standard deviation over the seeds, or None for one seed."""
         values = [_number(run[figure]) for run in self._alike(figure, self.seeds)]
         return stdev(values) if len(values) > 1 else None
 
     def _alike(self, figure: str, seeds: Iterable[int]) -> list[Row]:
-        """The runs of these seeds; for a cost, those made on the machine of the first of them."""
+        """Return the runs of these seeds; for a cost, only those on the machine of the first run."""
         wanted = set(seeds)
         runs = [run for run in self.runs if run["seed"] in wanted]
         return [
@@ -138,13 +138,13 @@ class Cell:
         ]
 
     def of_seeds(self, seeds: Iterable[int]) -> Cell:
-        """The runs with these seeds only."""
+        """Return the cell with these seeds only."""
         wanted = set(seeds)
         return replace(self, runs=tuple(run for run in self.runs if run["seed"] in wanted))
 
     @property
     def remark(self) -> str:
-        """What is otherwise than in the paper's cells, in words: seeds, length; nothing if nothing is."""
+        """The differences in seeds and length from the paper's cells, as text; empty without differences."""
         seeds = len(self.runs)
         parts = [f"{seeds} seed{'s' if seeds > 1 else ''} of {SEEDS}"] if seeds < SEEDS else []
         parts += [f"{seeds} seeds, the paper {SEEDS}"] if seeds > SEEDS else []
@@ -162,17 +162,17 @@ class Grid:
     cells: Mapping[tuple[str, str], Cell]
 
     def cell(self, stream: str, policy: str) -> Cell | None:
-        """The cell of a policy on a stream; None if it was not run."""
+        """Return the cell of a policy on a stream; None if it was not run."""
         return self.cells.get((stream, policy))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The paper's ten policies, then ours, then any other there are runs of."""
+        """The paper's ten policies, then ours, then all other policies with runs."""
         known = (*POLICIES, *OURS)
         return (*known, *sorted({policy for _, policy in self.cells} - set(known)))
 
     def matrix(self, figure: str, policies: Iterable[str]) -> tuple[list[str], NDArray[np.float64]]:
-        """The streams on which all of these policies ran equally long, and the figure: a row per stream."""
+        """Return the streams on which all these policies ran equally long, and a matrix with one row each."""
         policies = list(policies)
         streams, rows = [], []
         for stream in STREAMS:
@@ -184,19 +184,19 @@ class Grid:
         return streams, np.array(rows).reshape(len(rows), len(policies))
 
     def total(self, figure: str) -> float:
-        """The sum of a figure over all runs."""
+        """Return the sum of a result over all runs."""
         return math.fsum(_number(run[figure]) for cell in self.cells.values() for run in cell.runs)
 
     @property
     def n_runs(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return sum(len(cell.runs) for cell in self.cells.values())
 
 
 def grids(directory: str | os.PathLike[str], bases: Sequence[Base] = BASES) -> list[Grid]:
-    """The cells of these base learners, from the records of their parts: by default of ``directory/grid``.
+    """Return the cells of these base learners from the records, by default in ``directory/grid``.
 
-    Where a cell of the grid was run with more seeds than the paper's, they are all in it.
+    A cell of the grid includes all its seeds, also those beyond the paper's.
     """
     rows = {part: rows_in(directory, part) for part in {base.part for base in bases}}
     if GRID in rows:
@@ -205,7 +205,7 @@ def grids(directory: str | os.PathLike[str], bases: Sequence[Base] = BASES) -> l
 
 
 def rows_in(directory: str | os.PathLike[str], part: str) -> list[Row]:
-    """The runs in a part of the directory, each with its place and its machine."""
+    """Return the runs in a part of the directory, each with its place and its machine."""
     places = records_in(directory, part)
     table = records.load(Path(directory, part)).to_pylist() if places else []
     machines = [records.details(place)["machine"] for place in places]
@@ -214,7 +214,7 @@ def rows_in(directory: str | os.PathLike[str], part: str) -> list[Row]:
 
 
 def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, str, int], Cell]:
-    """The cells of a part by stream, policy and k."""
+    """Return the cells of a part by stream, policy and k."""
     found: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows_in(directory, part):
         found.setdefault((row["stream"], row["policy"], row["k"]), []).append(row)
@@ -222,9 +222,9 @@ def cells_in(directory: str | os.PathLike[str], part: str) -> dict[tuple[str, st
 
 
 def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str], Cell]:
-    """Policies with and without exploration, by stream and policy: of the grid and of the runs beside it.
+    """Return cells with and without exploration by stream and policy, from the grid and the further runs.
 
-    On a stream where both were run, only the seeds that all of its cells have: others would not compare.
+    If a stream has both, only the seeds that all its cells have are used, so that cells are comparable.
     """
     beside = {
         (stream, name): cell for (stream, name, k), cell in cells_in(directory, "greedy").items() if k == 30
@@ -239,13 +239,13 @@ def exploration_cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tupl
 
 
 def beginning_cells(directory: str | os.PathLike[str]) -> dict[tuple[str, str], Cell]:
-    """The same policies on the first instances of each stream, all of one machine and version."""
+    """Return cells of these policies on the first instances of each stream, from one machine and version."""
     found = cells_in(directory, "sweep")
     return {(stream, name): cell for (stream, name, k), cell in found.items() if k == 30 and name in TRIED}
 
 
 def common(cells: Mapping[tuple[str, str], Cell], policies: Sequence[str]) -> list[str]:
-    """The streams on which all of these policies ran equally long."""
+    """Return the streams on which all these policies ran equally long."""
     found = []
     for stream in STREAMS:
         row = [cells[stream, name] for name in policies if (stream, name) in cells]
@@ -255,7 +255,7 @@ def common(cells: Mapping[tuple[str, str], Cell], policies: Sequence[str]) -> li
 
 
 def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:
-    """The records in a part of the directory; none if there is no such part."""
+    """Return the records in a part of the directory; an empty list without this part."""
     root = Path(directory)
     if root.is_dir() and not (root / part).is_dir():
         return []
@@ -265,7 +265,7 @@ def records_in(directory: str | os.PathLike[str], part: str) -> list[Path]:
 def _cells(base: Base, rows: Iterable[Row]) -> dict[tuple[str, str], Cell]:
     found: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
-        # Everything trains all models, whatever k says.
+        # Everything trains all models and ignores k.
         right_k = row["k"] == base.k or row["policy"] == "everything"
         if row["stream"] in STREAMS and row["pool"] == base.pool and right_k:
             found[row["stream"], row["policy"]].append(row)
@@ -273,7 +273,7 @@ def _cells(base: Base, rows: Iterable[Row]) -> dict[tuple[str, str], Cell]:
 
 
 def longest(runs: Sequence[Row]) -> tuple[Row, ...]:
-    """The longest runs, one per seed: shorter ones would not compare."""
+    """Return the longest runs, one per seed; shorter runs are not comparable."""
     length = max(run["n_instances"] for run in runs)
     by_seed = {run["seed"]: run for run in runs if run["n_instances"] == length}
     return tuple(by_seed[seed] for seed in sorted(by_seed))

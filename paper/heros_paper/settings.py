@@ -1,4 +1,4 @@
-"""The paper's grid as data: which model runs on which stream, with which seed."""
+"""The paper's grid as data: models, streams and seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Base:
-    """A kind of base learner: its pool, and how many of its models are trained at a step."""
+    """A base learner: its pool, and the number of models trained per step."""
 
     pool: Pool
     k: int
@@ -47,10 +47,10 @@ class Base:
 
 @dataclass(frozen=True)
 class Size:
-    """How long a stream is, and about how many numbers a model reads and writes per instance."""
+    """The length of a stream, and the approximate work of a model per instance."""
 
     instances: int
-    numbers: int  # inputs that are not zero after encoding, and classes
+    numbers: int  # nonzero inputs after encoding, plus classes
 
 
 BASES: dict[str, Base] = {"mlp": Base(MLPGrid(), 30), "trees": Base(HoeffdingGrid(), 20)}
@@ -72,7 +72,7 @@ STREAMS: dict[str, Size] = {
 """The eleven streams, in the order of the paper's tables."""
 
 TWINS = {"agr_g": "agr_a", "led_g": "led_a"}
-"""Streams that are others until their first drift, instance by instance."""
+"""Streams that equal another stream up to their first drift."""
 
 PAPER: tuple[Policy, ...] = (
     p.CandAsPublished(),
@@ -89,18 +89,18 @@ PAPER: tuple[Policy, ...] = (
 """The ten columns of the paper's tables."""
 
 OURS: tuple[Policy, ...] = (p.Cand(), p.Everything(), p.Reward(1.0))
-"""Three more: CAND as its authors describe it, the price of not choosing, and the exact maximiser of R."""
+"""Three more policies: CAND as its authors describe it, training all models, the exact maximiser of R."""
 
 SMALL: dict[str, Base] = {
     "mlp": Base(MLPGrid(hidden=[64, 512]), 12),
     "trees": Base(HoeffdingGrid(grace_periods=[50, 200]), 8),
 }
-"""The pools of twenty that two figures use. The paper does not say which twenty; these are ours."""
+"""The pools of twenty models for two figures. The paper does not specify the models; this choice is ours."""
 
 POLICIES = PAPER + OURS
 SEEDS = (1, 2, 3)
-POINTS = 500  # of a recorded curve, at most
-ROUND = 100  # windows are multiples of it
+POINTS = 500  # maximum number of points of a recorded curve
+ROUND = 100  # windows are multiples of this number
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,36 +122,36 @@ class Cell:
     policy: Policy
     k: int
     seed: int
-    n: int | None = None  # only the first so many instances
-    curve_window: int | None = None  # by default so that a curve has at most POINTS points
-    span: tuple[int, int] | None = None  # the part of the curves that is kept; all of them by default
-    compact: bool = True  # whether the curves of the single models are left out of the record
+    n: int | None = None  # number of instances, or None for all
+    curve_window: int | None = None  # default: at most POINTS points per curve
+    span: tuple[int, int] | None = None  # the recorded range of the curves; default: all
+    compact: bool = True  # whether to omit the curves of single models from the record
 
     @property
     def id(self) -> str:
-        """Where its record is, below the directory of records."""
+        """The path of the record below the directory of records."""
         names = {"pool": pool_id(self.pool), "policy": policy_id(self.policy), "k": self.k, "seed": self.seed}
         return records.id_from(self.stream, names)
 
     @property
     def instances(self) -> int:
-        """How many instances it runs on."""
+        """The number of instances."""
         whole_stream = STREAMS[self.stream].instances
         return whole_stream if self.n is None else min(self.n, whole_stream)
 
     @property
     def window(self) -> int:
-        """Over how many instances a point of its curves is taken."""
+        """The number of instances per point of the curves."""
         return self.curve_window or -(-self.instances // (POINTS * ROUND)) * ROUND
 
     @property
     def work(self) -> float:
-        """About how long it takes, in units of its own: what the longest are found by."""
+        """The approximate duration in arbitrary units, used to order runs."""
         per_model = STREAMS[self.stream].numbers if pool_id(self.pool).startswith("mlp") else 10
         return float(self.instances * self.pool.n_models * per_model)
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Test, then train the model on the stream."""
+        """Evaluate and train the model on the stream."""
         parts = (self.pool, self.policy, self.k)
         experiment = Experiment(self.stream, *parts, seed=self.seed, n=self.instances, window=self.window)
         return experiment.run(progress)
@@ -164,7 +164,7 @@ def cells(
     seeds: Iterable[int] = SEEDS,
     n: int | None = None,
 ) -> list[Cell]:
-    """A part of the grid, the longest runs first; all of it by default.
+    """Return a part of the grid, longest runs first; by default the whole grid.
 
     Parameters
     ----------
@@ -173,11 +173,11 @@ def cells(
     streams
         Names of the paper's streams.
     policies
-        The built-in ones, your own, or ``[*POLICIES, MyPolicy()]``.
+        Built-in policies, your own, or ``[*POLICIES, MyPolicy()]``.
     seeds
-        Of the initial weights and the policies' draws.
+        The seeds of the initial weights and the policies' draws.
     n
-        Only the first so many instances of each stream.
+        Use only the first n instances of each stream.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def cells(
 
 
 def beta_cells(bases: Mapping[str, Base] = SMALL) -> list[Cell]:
-    """The runs of the figure on the distribution of L: WISDM, M = 20, the scores of every model kept."""
+    """Return the runs of the figure on the distribution of L: WISDM, M = 20, with all models' scores."""
     chosen = (p.Explore(p.Zeta(0.01), 0.1), p.Cand(), p.CandAsPublished())
     return [
         Cell("wisdm", base.pool, policy, base.k, seed=1, curve_window=20, compact=False)
@@ -209,7 +209,7 @@ def beta_cells(bases: Mapping[str, Base] = SMALL) -> list[Cell]:
 
 
 def drift_cells() -> list[Cell]:
-    """The runs of the figures on drift: the first drift of AGR, gradual (M = 50) and abrupt (M = 20)."""
+    """Return the runs of the figures on the first drift of AGR, gradual (M = 50) and abrupt (M = 20)."""
     pools = {"agr_g": BASES["mlp"], "agr_a": SMALL["mlp"]}
     first, last = 200_000, 300_000
     return [
@@ -220,9 +220,9 @@ def drift_cells() -> list[Cell]:
 
 
 def listed_cells() -> list[Cell]:
-    """The perceptrons as the paper lists them, four widths and so M = 40, on its two shortest streams.
+    """Return runs on the two shortest streams with the perceptrons that the paper lists (M = 40).
 
-    The paper says M = 50; which of the two it ran, these tell.
+    The paper states M = 50; these runs show which of the two it used.
     """
     pool = MLPGrid(hidden=[16, 64, 256, 1024])
     return [
@@ -234,14 +234,14 @@ def listed_cells() -> list[Cell]:
 
 
 def printed_cells() -> list[Cell]:
-    """Algorithm 1 as it is printed, on electricity."""
+    """Return runs of Algorithm 1 as printed, on electricity."""
     name, base = "electricity", BASES["mlp"]
     policy = p.Explore(ZetaAsPrinted(0.01), 0.1)
     return [Cell(name, base.pool, policy, base.k, seed, span=end_of(name)) for seed in SEEDS]
 
 
 def extra_cells() -> dict[str, list[Cell]]:
-    """The runs beside the grid, by the part of the records they belong to."""
+    """Return the runs outside the grid, by the part of the records."""
     return {
         "beta": beta_cells(),
         "drift": drift_cells(),
@@ -251,7 +251,7 @@ def extra_cells() -> dict[str, list[Cell]]:
 
 
 def end_of(name: str, n: int | None = None) -> tuple[int, int]:
-    """The last window of a stream or of its first `n`: the span to keep of curves that nobody draws."""
+    """Return the last window of a stream or of its first `n`: the span to record if curves are not drawn."""
     whole_stream = STREAMS[name].instances
     length = whole_stream if n is None else min(n, whole_stream)
     return length - ROUND, length
@@ -259,16 +259,16 @@ def end_of(name: str, n: int | None = None) -> tuple[int, int]:
 
 def _known(name: str) -> str:
     if name not in STREAMS:
-        raise ParameterError.of("streams", "cells", f"among {', '.join(STREAMS)}", name)
+        raise ParameterError.of("streams", "cells", f"one of {', '.join(STREAMS)}", name)
     return name
 
 
 def _different(policies: Iterable[Policy]) -> Sequence[Policy]:
-    """The policies, refused if two would write the same record."""
+    """Return the policies; raise an error if two would write the same record."""
     named: dict[str, Policy] = {}
     for policy in policies:
         name = policy_id(policy)
         if name in named:
-            raise ParameterError.of("policies", "cells", "of different names", name)
+            raise ParameterError.of("policies", "cells", "policies with different names", name)
         named[name] = policy
     return list(named.values())

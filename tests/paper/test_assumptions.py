@@ -36,4 +36,4 @@ def test_the_command_writes_what_was_found_once(tmp_path, monkeypatch):
         evaluate(model, streams.load("agr_a").take(400)).auroc, abs=1e-6
     )
     assert row["commit"] == records.provenance()["commit"]
-    assert "must not exist" in CliRunner().invoke(app, words).stderr
+    assert "already exists" in CliRunner().invoke(app, words).stderr

@@ -66,7 +66,7 @@ def test_the_beginnings_are_of_distinct_streams_and_one_length():
 def test_a_part_that_is_none_is_refused(tmp_path):
     result = CliRunner().invoke(app, ["run", "--missing", "--parts", "bogus"])
     assert result.exit_code == 2
-    assert "must be among beta, drift" in str(result.exception) + result.output
+    assert "must be one of beta, drift" in str(result.exception) + result.output
 
 
 def test_trees_without_limits_are_five_kinds_at_ten_prices():

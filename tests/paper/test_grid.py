@@ -196,7 +196,7 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--streams", "moon"], "The 'streams' parameter of cells must be among airlines"),
+        (["--streams", "moon"], "The 'streams' parameter of cells must be one of airlines"),
         (
             ["--base", "forest"],
             "The 'base' parameter of cells must be one of mlp, trees. Got 'forest' instead.",
@@ -206,7 +206,7 @@ def test_a_failed_cell_gives_exit_code_1(tmp_path, monkeypatch):
         (["--scheduler", "tcp://x"], "The 'scheduler' parameter of heros-paper run must be left out"),
         (
             ["--policies", "cand,cand"],
-            "The 'policies' parameter of cells must be of different names. Got 'cand'",
+            "The 'policies' parameter of cells must be policies with different names. Got 'cand'",
         ),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_command_measures_once(tmp_path):
     assert (everything.commit, everything.isa) == (made["commit"], made["machine"]["isa"])
     again = CliRunner().invoke(app, words)
     assert again.exit_code == 2
-    assert "must not exist" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_files_that_do_not_name_their_machine_are_read_all_the_same(tmp_path):

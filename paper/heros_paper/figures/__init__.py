@@ -1,8 +1,8 @@
 """The paper's figures from records, as PDF and PNG.
 
-Below the directory of records, ``grid`` holds the runs of the policies, ``greedy`` those without exploration,
-``paired`` costs measured in turn, ``beta`` the runs for the distribution of performances and ``drift`` those
-with fine windows. A figure without records is left out; the schema needs none.
+In the directory of records, ``grid`` holds the runs of the policies, ``greedy`` those without exploration,
+``paired`` the paired cost measurements, ``beta`` the runs for the distribution of scores, and ``drift`` the
+runs with short windows. A figure without records is omitted; the schema needs no records.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Directory = str | os.PathLike[str]
 
 
 def draw_figures(records_dir: Directory, out_dir: Directory) -> list[Path]:
-    """Draw every figure there are records for; the paths written.
+    """Draw every figure that has records, and return the paths.
 
     Parameters
     ----------
     records_dir
-        Where the records are.
+        The directory of the records.
     out_dir
-        Where the figures go; made if it is not there.
+        The output directory, created if missing.
 
     Examples
     --------

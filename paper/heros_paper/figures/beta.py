@@ -1,4 +1,4 @@
-"""How the performances X_i = L(f_i) of all models over time are distributed, and the Beta that fits."""
+"""The distribution of the scores X_i = L(f_i) of all models over time, with a Beta fit."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ BINS = 40
 
 @dataclass(frozen=True)
 class Beta:
-    """A Beta distribution, and how far the data are from it."""
+    """A Beta distribution, and its distance to the data."""
 
     a: float
     b: float
-    distance: float  # Kolmogorov and Smirnov's: the largest gap between the two distribution functions
+    distance: float  # Kolmogorov-Smirnov distance between the two distribution functions
 
     def density(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Its density."""
+        """Return the density."""
         values: NDArray[np.float64] = stats.beta.pdf(x, self.a, self.b)
         return values
 
 
 def fit_beta(values: NDArray[np.float64]) -> Beta:
-    """The Beta distribution with the mean and the variance of the values.
+    """Return the Beta distribution with the mean and the variance of the values.
 
     Examples
     --------
@@ -51,16 +51,14 @@ def fit_beta(values: NDArray[np.float64]) -> Beta:
     """
     mean, variance = float(values.mean()), float(values.var())
     if not (values.min() >= 0 and values.max() <= 1 and 0 < variance < mean * (1 - mean)):
-        raise ParameterError.of(
-            "values", "fit_beta", "in [0, 1] and not all at one point or at its ends", values
-        )
+        raise ParameterError.of("values", "fit_beta", "in [0, 1], neither all equal nor all 0 or 1", values)
     size = mean * (1 - mean) / variance - 1
     a, b = mean * size, (1 - mean) * size
     return Beta(a, b, float(stats.kstest(values, stats.beta(a, b).cdf).statistic))
 
 
 def draw_beta(directory: str | os.PathLike[str], out: Path) -> list[Path]:
-    """A row of histograms per base learner, a column per policy, from the records in ``directory/beta``."""
+    """Draw histograms from ``directory/beta``: one row per base learner, one column per policy."""
     found = _runs(directory)
     if not found:
         return []
@@ -91,7 +89,7 @@ def draw_beta(directory: str | os.PathLike[str], out: Path) -> list[Path]:
 
 
 def _runs(directory: str | os.PathLike[str]) -> dict[tuple[str, str], list[Run]]:
-    """The runs (one per seed) by base learner and policy."""
+    """Return the runs (one per seed) by base learner and policy."""
     found: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for place in records_in(directory, "beta"):
         run = records.read(place)

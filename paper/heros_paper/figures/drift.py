@@ -1,6 +1,6 @@
-"""What a step costs while the concept drifts: Σγ and energy of the policies that matter over a whole stream.
+"""The cost of a step during drift: Σγ and energy of the main policies over a whole stream.
 
-The curves of the whole stream are the grid's. Around the first drift, records of their own have windows as
+The curves of the whole stream come from the grid. Around the first drift, separate records have windows as
 short as the paper's smoothing.
 """
 
@@ -26,22 +26,22 @@ __all__ = ["INTENSITY", "draw_drifts", "per_step", "smoothed", "spread", "trend"
 
 STREAMS = ("agr_g", "agr_a")
 SHOWN = ("expensive_0.1", "perform_best_0.1", "cand", "zeta_0.01_0.1", "zeta_0.05_0.1", "cheapest_0.1")
-"""Of the policies we know those that are drawn: ten lines are a tangle. One of your own is drawn, too."""
+"""The built-in policies that are drawn, as ten lines would be unreadable. Your own policies are drawn too."""
 
 NEAR = 300
-"""Over how many instances the paper smooths."""
+"""The number of instances over which the paper smooths."""
 
 STEADY, CALM = 10_000, 100_000
-"""Over how many instances Σγ is averaged, and the median of energy taken, of a whole stream."""
+"""The number of instances for the mean of Σγ and for the median of energy, on a whole stream."""
 
 INTENSITY = 400.0
-"""Grams of CO2e per kWh on the second axis, a round figure: yours differs, and the shape does not."""
+"""Grams of CO2e per kWh on the second axis, a round number that only scales the axis."""
 
 Vector = NDArray[np.float64]
 
 
 def draw_drifts(directory: str | os.PathLike[str], out: Path) -> list[Path]:
-    """A figure per stream: Σγ and energy per step over all drifts, and Σγ closely around the first."""
+    """Draw one figure per stream: Σγ and energy per step over all drifts, and Σγ around the first drift."""
     paths = []
     for stream in STREAMS:
         whole = _shown(_runs(directory, "drifts", stream) or _runs(directory, "grid", stream))
@@ -51,7 +51,7 @@ def draw_drifts(directory: str | os.PathLike[str], out: Path) -> list[Path]:
 
 
 def _runs(directory: str | os.PathLike[str], part: str, stream: str) -> dict[str, Run]:
-    """The first seed's run of each policy with perceptrons, if it has curves to draw."""
+    """Return the first seed's run of each policy with perceptrons, if it has curves."""
     found: dict[str, Run] = {}
     mlp = BASES[0]
     for place in records_in(directory, part):
@@ -101,7 +101,7 @@ def _titled(axes: Axes, text: str) -> None:
 
 
 def _emissions(axes: Axes) -> None:
-    """A second axis: micrograms of CO2e at the stated intensity, from millijoules."""
+    """Add a second axis in micrograms of CO2e, converted from millijoules."""
     per_mj = 1e3 * INTENSITY / JOULES_PER_KWH
     both = (lambda mj: np.asarray(mj) * per_mj, lambda micrograms: np.asarray(micrograms) / per_mj)
     second = axes.secondary_yaxis(-0.115, functions=both)
@@ -112,7 +112,7 @@ def _emissions(axes: Axes) -> None:
 
 
 def _span(run: Run) -> tuple[int, int]:
-    """The stretch of the stream that the curves are about, which may begin late."""
+    """Return the range of the stream that the curves cover."""
     width = int(run.curves.end[1] - run.curves.end[0]) if len(run.curves.end) > 1 else run.window
     return max(0, int(run.curves.end[0]) - width), int(run.curves.end[-1])
 
@@ -123,14 +123,14 @@ def _lines(axes: Axes, runs: Mapping[str, Run], values: Callable[[Run], Vector],
         look = look_of(policy)
         axes.plot(run.curves.end, lines[policy], color=look.colour, lw=lw, ls=look.dashes)
     ends = {policy: float(np.mean(line[-5:])) for policy, line in lines.items()}
-    usual = float(np.percentile(np.concatenate(list(lines.values())), 99.8))  # not the odd spike
+    usual = float(np.percentile(np.concatenate(list(lines.values())), 99.8))  # ignores rare spikes
     high = 1.1 * max(usual, *ends.values())
     axes.set_ylim(0, high)
     _name_ends(axes, ends, gap=high / 8)
 
 
 def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
-    """Each line's name beside its right end, moved apart where names would collide."""
+    """Write each line's name beside its right end; move names apart where they would overlap."""
     policies = sorted(ends, key=lambda policy: ends[policy])
     places = spread([ends[policy] for policy in policies], gap)
     for policy, place in zip(policies, places, strict=True):
@@ -140,14 +140,14 @@ def _name_ends(axes: Axes, ends: Mapping[str, float], gap: float) -> None:
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:
-    """Ascending values moved as little as possible so that neighbours are a gap apart, none below zero.
+    """Move ascending values as little as possible, so that neighbours are a gap apart and none is below 0.
 
     Examples
     --------
     >>> spread([1.0, 1.0, 5.0], gap=1.0)
     [0.5, 1.5, 5.0]
     """
-    groups: list[tuple[float, int]] = []  # the start and the size of what stands together
+    groups: list[tuple[float, int]] = []  # start and size of each group of adjacent values
     for value in values:
         start, size = max(value, 0.0), 1
         while groups and start < groups[-1][0] + groups[-1][1] * gap:
@@ -170,10 +170,9 @@ def _mark_drifts(axes: Axes, run: Run) -> None:
 
 
 def per_step(run: Run, totals: Vector) -> Vector:
-    """What each window's total is per step.
+    """Return each window's total per step.
 
-    Curves may have been thinned by leaving windows out. Then their Σγ does not add up to the run's, and
-    each row still stands for one window.
+    Some curves omit windows. Then their Σγ does not add up to the run's, and each row covers one window.
     """
     lengths = np.diff(run.curves.end, prepend=0)
     if not np.isclose(run.curves.spent.sum(), run.gamma_spent, rtol=1e-6):
@@ -182,7 +181,7 @@ def per_step(run: Run, totals: Vector) -> Vector:
 
 
 def smoothed(values: Vector, width: float) -> Vector:
-    """The moving average over so many values, over fewer at the ends.
+    """Return the moving average over `width` values, over fewer at the ends.
 
     Examples
     --------
@@ -194,7 +193,7 @@ def smoothed(values: Vector, width: float) -> Vector:
 
 
 def trend(values: Vector, width: float) -> Vector:
-    """The moving median: what other programs do to the machine now and then does not show in it.
+    """Return the moving median, which ignores short disturbances by other programs.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def trend(values: Vector, width: float) -> Vector:
     [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]
     """
     half = round(width) // 2
-    padded = np.pad(values, half, mode="symmetric")  # the last value alone is no end
+    padded = np.pad(values, half, mode="symmetric")  # padding, so that the ends are not single values
     return np.asarray(np.median(sliding_window_view(padded, 2 * half + 1), axis=1))
 
 
@@ -211,6 +210,6 @@ def _gamma(run: Run) -> Vector:
 
 
 def _energy(run: Run) -> Vector:
-    """Millijoules: the run's energy, divided as its CPU time is."""
+    """Return millijoules per step: the run's energy in proportion to its CPU time."""
     joules_per_second = run.energy.joules / run.cpu_seconds
     return 1e3 * joules_per_second * per_step(run, run.curves.cpu.sum(axis=1))

@@ -1,4 +1,4 @@
-"""AUROC against Σγ for policies with and without exploration: what is due to ε, and what to the policy."""
+"""AUROC against Σγ for policies with and without exploration, which separates the effect of ε."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHAINS = (
     ("perform_best", "perform_best_0.1"),
     ("reward_1", "reward_1_0.1"),
 )
-"""The same policy with more and more exploration."""
+"""The same policy with increasing exploration."""
 
 AGAINST = "everything"
 Cells = Mapping[tuple[str, str], Cell]
@@ -30,7 +30,7 @@ Points = dict[str, tuple[float, float]]
 
 
 def draw_exploring(directory: str | os.PathLike[str], grid: Grid, out: Path) -> list[Path]:
-    """Medians over streams: of the grid's policies, and of all where those beside it ran on most streams."""
+    """Draw medians over streams: for the grid's policies, and for all policies on the streams they share."""
     whole = exploration_cells(directory, grid)
     first = beginning_cells(directory)
     some = [name for name in TRIED if name not in BESIDE]
@@ -43,13 +43,13 @@ def draw_exploring(directory: str | os.PathLike[str], grid: Grid, out: Path) -> 
     column = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     points = [_panel(axes, *panel) for axes, panel in zip(column, panels, strict=True)]
     column[-1].set_xlabel("Σγ, share of training everything (median)")
-    for axes, named in zip(column, points, strict=True):  # when nothing moves any more
+    for axes, named in zip(column, points, strict=True):  # after the layout is final
         label_points(axes, list(named.values()), [label_of(name) for name in named])
     return save(figure, out, f"exploring_{grid.base.name}")
 
 
 def _panel(axes: Axes, cells: Cells, policies: Sequence[str], streams: Sequence[str]) -> Points:
-    """Draw the policies around Everything, which is the line at zero; where each of them is."""
+    """Draw the policies relative to Everything, the line at zero; return their positions."""
     points = {name: _point(cells, name, streams) for name in policies if name != AGAINST}
     for chain in CHAINS:
         steps = [points[name] for name in chain if name in points]

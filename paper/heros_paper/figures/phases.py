@@ -1,4 +1,4 @@
-"""Where the CPU time of a step goes: evaluation, choosing and training, per policy."""
+"""The CPU time of a step by phase (evaluation, choosing, training) for each policy."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class _Bar:
 
     @property
     def choosing(self) -> float:
-        """As a share of the whole."""
+        """The share of choosing in the total."""
         return self.micros["choose"] / sum(self.micros.values())
 
 
 def draw_phases(
     grids: Sequence[Grid], out: Path, turns: Mapping[str, Turns] | None = None, stream: str = "electricity"
 ) -> list[Path]:
-    """CPU time per instance by phase, for every policy that ran on the stream and every base learner.
+    """Draw the CPU time per instance by phase, for every policy on the stream and every base learner.
 
-    Costs measured in turn (by the name of the base learner) go before those of the grid, whose runs met
-    different loads of the machine.
+    Paired measurements (by the name of the base learner) are preferred to those of the grid, whose runs had
+    different machine loads.
     """
     found = [(grid, _bars(grid, (turns or {}).get(grid.base.name, {}), stream)) for grid in grids]
     found = [(grid, bars) for grid, bars in found if bars]
@@ -82,7 +82,7 @@ def draw_phases(
 
 
 def _how(policy: str, turns: Mapping[str, Turns] | None, grid: Grid, stream: str) -> str:
-    """Which stretch of which stream, and how it was measured."""
+    """Return a text on the stream, its range and the kind of measurement."""
     measured = (turns or {}).get(grid.base.name, {}).get((stream, policy))
     if measured is None:
         return f"{stream}, whole runs"
@@ -90,7 +90,7 @@ def _how(policy: str, turns: Mapping[str, Turns] | None, grid: Grid, stream: str
 
 
 def _bars(grid: Grid, turns: Turns, stream: str) -> list[_Bar]:
-    """In turn if all policies were measured so, else as the runs of the grid say."""
+    """Return the paired measurements if all policies have them, otherwise those of the grid."""
     cells = [cell for name in grid.columns if (cell := grid.cell(stream, name))]
     if all((stream, cell.policy) in turns for cell in cells):
         one = {cell.policy: turns[stream, cell.policy] for cell in cells}
@@ -113,7 +113,7 @@ def _panel(axes: Axes, bars: Sequence[_Bar], base: str) -> None:
     places, left = np.arange(len(bars)), np.zeros(len(bars))
     for phase, (label, colour) in PHASES.items():
         width = np.array([bar.micros[phase] for bar in bars])
-        shown = label if width.any() else None  # measured in turn, there is nothing else
+        shown = label if width.any() else None  # paired measurements have no other phases
         axes.barh(places, width, left=left, color=colour, height=0.68, label=shown, lw=0)
         left += width
     for place, bar, total in zip(places.tolist(), bars, left.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""HEROS in one picture: what happens with an instance, as the paper's second figure shows it."""
+"""A diagram of HEROS: the steps for one instance, as in the paper's second figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROW = 0.62
 
 
 def draw_schema(out: Path) -> list[Path]:
-    """The stream, the pool with each model's L and γ, the answer, the policy and training."""
+    """Draw the stream, the pool with each model's L and γ, the prediction, the policy and training."""
     figure = new_figure(WIDTH, 3.5)
     axes = figure.subplots()
     axes.set(xlim=(0, 12), ylim=(0.3, 6))

@@ -1,4 +1,4 @@
-"""How the paper's figures look: one colour and one mark per policy, safe for colour-blind readers."""
+"""The style of the figures: one colour and one mark per policy, safe for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FAINT", "GRID", "INK", "WIDTH", "Look", "label_points", "look_of", "
 INK, FAINT, GRID = "#1c2329", "#6b7680", "#dfe4e8"
 DPI = 200
 WIDTH = 7.2
-"""Of every figure, in inches: that of a printed page's text."""
+"""The width of every figure in inches: that of the text on a printed page."""
 
 # Okabe and Ito's palette.
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
@@ -63,17 +63,17 @@ _LOOKS = {
 
 
 def look_of(policy: str) -> Look:
-    """How a policy is drawn; one that is not ours is a black star."""
+    """Return the style of a policy; an unknown policy is a black star."""
     return _LOOKS.get(policy, Look(BLACK, "*", (0, (3, 1, 1, 1))))
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches; no window, no global state."""
+    """Return an empty figure of this size in inches, without a window or global state."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def tidy(axes: Axes) -> None:
-    """Thin lines, no frame, numbers in a small grey hand."""
+    """Apply the style to axes: thin lines, no frame, small grey numbers."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -85,7 +85,7 @@ def tidy(axes: Axes) -> None:
 
 
 def save(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write a figure as PDF and PNG; the paths. The same figure gives the same bytes."""
+    """Write a figure as PDF and PNG and return the paths. The output is reproducible byte for byte."""
     paths = [directory / f"{name}.pdf", directory / f"{name}.png"]
     figure.savefig(paths[0], metadata={"CreationDate": None})
     figure.savefig(paths[1], dpi=DPI, metadata={"Software": None})
@@ -93,10 +93,10 @@ def save(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 
 def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Sequence[str]) -> None:
-    """Write each point's name beside it, where it hides neither another name nor another point."""
+    """Write each point's name beside it, without hiding other names or points."""
     figure = axes.get_figure(root=True)
     assert figure is not None
-    figure.draw_without_rendering()  # places the axes, so that distances on the page are known
+    figure.draw_without_rendering()  # computes the layout, so that distances on the page are known
     centres = axes.transData.transform(points)
     unit = figure.dpi / 72
     taken = [(x - 5 * unit, y - 5 * unit, x + 5 * unit, y + 5 * unit) for x, y in centres]
@@ -107,7 +107,7 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
         width, height = sample.get_window_extent().size
         sample.remove()
         boxes = [_box(x, y, width, height, dx * unit, dy * unit) for dx, dy in _PLACES]
-        others = [*taken[:i], *taken[i + 1 :]]  # a line to its own point hides nothing
+        others = [*taken[:i], *taken[i + 1 :]]  # a line to its own point does not count
         lines = [_line((x, y), box, unit) if _is_far(place) else [] for place, box in enumerate(boxes)]
         hidden = [
             _hidden(box, taken, frame) + sum(_hidden(step, others, frame) for step in line)
@@ -125,7 +125,7 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
             fontsize=8,
             color=INK,
             va="bottom",
-            path_effects=[withStroke(linewidth=2.5, foreground="white")],  # no line goes through a name
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],  # keeps names readable on lines
             arrowprops=_LINE if _is_far(chosen) else None,
         )
 
@@ -137,12 +137,12 @@ Box = tuple[float, float, float, float]
 
 
 def _is_far(place: int) -> bool:
-    """Whether a name there needs a line to its point."""
+    """Return whether a name at this place needs a line to its point."""
     return sum(map(abs, _PLACES[place])) > 12
 
 
 def _line(point: tuple[float, float], box: Box, unit: float) -> list[Box]:
-    """The way from a point to its name, in small boxes."""
+    """Return the line from a point to its name as small boxes."""
     end = (min(max(point[0], box[0]), box[2]), min(max(point[1], box[1]), box[3]))
     steps = [
         (point[0] + t * (end[0] - point[0]), point[1] + t * (end[1] - point[1])) for t in (0.2, 0.4, 0.6, 0.8)
@@ -151,14 +151,14 @@ def _line(point: tuple[float, float], box: Box, unit: float) -> list[Box]:
 
 
 def _box(x: float, y: float, width: float, height: float, dx: float, dy: float) -> Box:
-    """Where a text of this size is, if moved by (dx, dy) from the point at (x, y)."""
+    """Return the box of a text of this size, moved by (dx, dy) from the point (x, y)."""
     left = x + dx - (width if dx < 0 else width / 2 if dx == 0 else 0)
     bottom = y + dy - (height if dy < 0 else height / 2 if dy == 0 else 0)
     return left, bottom, left + width, bottom + height
 
 
 def _hidden(box: Box, taken: Sequence[Box], frame: Box) -> float:
-    """How much of the box lies on others or outside the frame."""
+    """Return the area of the box that overlaps others or lies outside the frame."""
     area = (box[2] - box[0]) * (box[3] - box[1])
     return sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)
 

@@ -1,11 +1,11 @@
 """Mean ranks by AUROC against mean ranks by energy, with critical-difference bars on both axes.
 
-Ours beside the paper's ten are drawn where they would come among these, and are in no bar: with the 78 pairs
-of thirteen policies no difference over eleven streams can be significant after Holm's correction; with the
-paper's 45 it can.
+Our policies are drawn at the rank that they would have among the paper's ten, without bars: with the 78 pairs
+of thirteen policies, no difference over eleven streams can be significant after Holm's correction; with the
+paper's 45 pairs it can.
 
-Energy is CPU time times watts. Where the policies took turns on the same blocks their times are compared
-there: those of whole runs are of several machines, with other jobs beside them.
+Energy is CPU time times watts. Paired measurements are used if there are any, because the whole runs come
+from several machines with other jobs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Points = dict[str, tuple[float, float]]
 
 
 def draw_tradeoff(grid: Grid, out: Path, turns: Turns | None = None) -> list[Path]:
-    """Our ranks and the paper's, side by side; nothing if no stream has all policies."""
+    """Draw our ranks and the paper's side by side; nothing if no stream has all policies."""
     ours = _ours(grid, turns or {})
     if ours is None:
         return []
@@ -46,7 +46,7 @@ def draw_tradeoff(grid: Grid, out: Path, turns: Turns | None = None) -> list[Pat
 
 
 def _ours(grid: Grid, turns: Turns) -> tuple[tuple[Comparison, Comparison], Points, bool] | None:
-    """The paper's ten and a reader's own; where our three would come; and if costs were taken in turn."""
+    """Return the comparison of the ten and user policies, our policies' ranks, and if costs are paired."""
     wanted = [policy for policy in grid.columns if policy not in OURS]
     run = [policy for policy in wanted if any(grid.cell(stream, policy) for stream in STREAMS)]
     streams, auroc = grid.matrix("auroc", run)
@@ -72,7 +72,7 @@ def _figures(grid: Grid, figure: str, streams: Sequence[str], policies: Sequence
 
 
 def _among(ten: Matrix, others: Matrix, *, higher_is_better: bool) -> list[float]:
-    """The mean rank that each of the others, a column, would have if it came among the ten.
+    """Return the mean rank that each of the other columns would have among the ten.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def _named(policy: str) -> str:
 
 
 def _spans(comparison: Comparison) -> list[tuple[float, float]]:
-    """From where to where each bar goes, in mean ranks."""
+    """Return the start and end of each bar in mean ranks."""
     ranks = dict(zip(comparison.names, comparison.mean_ranks.tolist(), strict=True))
     return [(ranks[clique[0]], ranks[clique[-1]]) for clique in comparison.cliques()]
 
@@ -145,7 +145,7 @@ def _spans(comparison: Comparison) -> list[tuple[float, float]]:
 def _bars(
     axes: Axes, spans: Sequence[tuple[float, float]], *, horizontal: bool, along: tuple[float, float]
 ) -> None:
-    """Bars along one side of the plot: what one of them spans does not differ significantly."""
+    """Draw bars along one side of the plot; policies under one bar do not differ significantly."""
     for level, (low, high) in enumerate(spans):
         ends, place = [low - 0.06, high + 0.06], [level, level]
         axes.plot(*(ends, place) if horizontal else (place, ends), color=INK, lw=2.4, solid_capstyle="butt")

@@ -1,7 +1,7 @@
-"""The paper's tables from records, beside the paper's own figures.
+"""The paper's tables from records, beside the paper's published numbers.
 
-Below the directory of records, ``grid`` holds the runs of the policies, ``rivals`` those of other ensembles
-and ``paired`` costs measured in turn; what is not there is shown as not run.
+In the directory of records, ``grid`` holds the runs of the policies, ``rivals`` those of other ensembles, and
+``paired`` the paired cost measurements. A missing run is shown as not run.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Directory = str | os.PathLike[str]
 
 
 def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
-    """Write every table as Markdown, LaTeX and CSV, and the summary; the paths written.
+    """Write every table as Markdown, LaTeX and CSV, and the summary; return the paths.
 
-    Table I, Table II, Table III, the appendix, how near they are, what the ζ-policy loses and saves, and what
-    runs beyond the paper's say.
+    The tables are Tables I to III, the appendix, the closeness to the paper, the losses and savings of the
+    ζ-policy, and further runs.
 
     Parameters
     ----------
     records_dir
-        Where the records are.
+        The directory of the records.
     out_dir
-        Where the tables go; made if it is not there.
+        The output directory, created if missing.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def write_tables(records_dir: Directory, out_dir: Directory) -> list[Path]:
 
 
 def all_tables(records_dir: Directory) -> list[Table]:
-    """Every table, in the order of the paper, then what the ζ-policy loses and saves, then further runs."""
+    """Return the paper's tables in order, then the losses and savings of the ζ-policy, then further runs."""
     return tables_of(records_dir, *grids(records_dir))
 
 
 def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
-    """Every table of these results; rivals and costs measured in turn come from the directory."""
+    """Return every table of these results; rivals and paired costs come from the directory."""
     turns = {grid.base.name: in_turn(records_dir, grid.base.name) for grid in (mlp, trees)}
     return [
         stream_table([mlp, trees]),
@@ -87,7 +87,7 @@ def tables_of(records_dir: Directory, mlp: Grid, trees: Grid) -> list[Table]:
 
 
 def summary(records_dir: Directory) -> Summary:
-    """How many of the paper's cells were run, and how many are near its figures.
+    """Return how many of the paper's cells were run, and how many are close to its numbers.
 
     Examples
     --------

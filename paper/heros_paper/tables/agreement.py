@@ -1,4 +1,4 @@
-"""How far our figures are from the paper's, in a few sentences."""
+"""A summary of the agreement between our results and the paper's."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Agreement", "Summary", "agreement", "tolerance"]
 
 
 def tolerance(stream: str) -> float:
-    """How far an AUROC may be from the paper's and still count as the same."""
+    """Return the largest difference to the paper's AUROC that counts as agreement."""
     return 0.03 if stream == "rbf_f" else 0.015
 
 
 @dataclass(frozen=True)
 class Outside:
-    """A cell that is further from the paper than allowed."""
+    """A cell whose difference to the paper exceeds the tolerance."""
 
     stream: str
     policy: str
@@ -29,7 +29,7 @@ class Outside:
 
     @property
     def difference(self) -> float:
-        """Ours minus the paper's."""
+        """Our value minus the paper's."""
         return self.ours - self.paper
 
     def __str__(self) -> str:
@@ -39,23 +39,23 @@ class Outside:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The cells of a base learner against the paper's, and what they cost."""
+    """The cells of a base learner compared with the paper's, and their cost."""
 
     base: str
-    n_cells: int  # of the paper
-    n_compared: int  # at full length
+    n_cells: int  # number of cells in the paper
+    n_compared: int  # number of cells run at full length
     outside: tuple[Outside, ...]
     n_runs: int
     cpu_hours: float
     kwh: float
-    compared_kwh: float  # one run of each of the cells compared
-    paper_kwh: float  # the sum of what the paper prints for them
-    mean_ranks: Mapping[str, float]  # by AUROC, of the paper's ten, best first; none without a common stream
-    n_ranked: int  # over how many streams
+    compared_kwh: float  # for one run of each compared cell
+    paper_kwh: float  # the paper's sum for these cells
+    mean_ranks: Mapping[str, float]  # by AUROC, of the paper's ten, best first; empty without a common stream
+    n_ranked: int  # number of streams in the ranks
 
     @property
     def n_within(self) -> int:
-        """How many cells are as near as allowed."""
+        """The number of cells within the tolerance."""
         return self.n_compared - len(self.outside)
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ class Summary:
 
 
 def agreement(grid: Grid) -> Agreement:
-    """The cells of a grid that ran at full length, against the paper's."""
+    """Compare the cells of a grid that ran at full length with the paper's."""
     published = grid.base.published
     outside, compared, kwh, paper_kwh = [], 0, 0.0, 0.0
     for stream, facts in STREAMS.items():

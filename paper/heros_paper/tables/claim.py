@@ -1,8 +1,8 @@
-"""What the ζ-policy loses and saves against others: AUROC, CPU time and Σγ.
+"""Losses and savings of the ζ-policy compared with other policies: AUROC, CPU time and Σγ.
 
-AUROC and the Σγ of whole streams come from the grid. What is saved comes from one measurement for CPU time
-and Σγ alike: costs taken in turn (`heros_paper.paired`) where there are any, else the grid, whose runs met
-different loads of the machine. A saving is given twice: the median of the streams, and that of their sum.
+AUROC and the Σγ of whole streams come from the grid. Savings of CPU time and Σγ come from the same runs: the
+paired measurements (`heros_paper.paired`) if there are any, otherwise the grid, whose runs had different
+machine loads. A saving is given as the median over streams and for the sum over streams.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ TESTED = ("auroc", *SAVED)
 
 @dataclass(frozen=True)
 class Spent:
-    """What a policy cost on a stream."""
+    """The cost of a policy on a stream."""
 
     cpu: float  # seconds
-    training: float  # CPU seconds of that phase alone
+    training: float  # CPU seconds of the training phase
     gamma: float  # Σγ
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """A ζ-policy against another on one stream, over the seeds both have."""
+    """A ζ-policy compared with another policy on one stream, over their common seeds."""
 
     zeta: str
     against: str
     stream: str
     seeds: tuple[int, ...]
     n_instances: int
-    auroc: float  # gained; negative: lost
+    auroc: float  # difference; negative: ζ is worse
     mine: Spent
     theirs: Spent
-    gamma_whole: float  # saved on the whole stream
-    in_turn: bool  # whether costs were measured in turn
+    gamma_whole: float  # saving on the whole stream
+    in_turn: bool  # whether the costs are paired measurements
 
     @property
     def cpu(self) -> float:
-        """CPU seconds saved, as a share of the other's; as are the next two."""
+        """The saved CPU seconds, as a share of the other policy's."""
         return 1 - self.mine.cpu / self.theirs.cpu
 
     @property
     def training(self) -> float:
-        """CPU seconds of training saved."""
+        """The saved CPU seconds of training, as a share of the other policy's."""
         return 1 - self.mine.training / self.theirs.training
 
     @property
     def gamma(self) -> float:
-        """Σγ saved, in the same runs."""
+        """The saved Σγ in the same runs, as a share of the other policy's."""
         return 1 - self.mine.gamma / self.theirs.gamma
 
     def datum(self) -> dict[str, object]:
-        """As a line of plain data."""
+        """Return the comparison as one row of plain data."""
         saved = {name: getattr(self, name) for name in SAVED}
         plain = {name: value for name, value in vars(self).items() if not isinstance(value, Spent)}
         return {**plain, "seeds": " ".join(map(str, self.seeds)), **saved}
 
 
 def of_sums(pairing: Sequence[Pairing], figure: str) -> float:
-    """What is saved of the sum over the streams."""
+    """Return the saving for the sum over the streams."""
     mine, theirs = (
         math.fsum(getattr(getattr(p, who), figure) for p in pairing) for who in ("mine", "theirs")
     )
@@ -81,7 +81,7 @@ def of_sums(pairing: Sequence[Pairing], figure: str) -> float:
 
 
 def pairings(grid: Grid, zeta: str, against: str, turns: Turns | None = None) -> list[Pairing]:
-    """The two policies on every stream where both ran equally long with a common seed."""
+    """Compare two policies on every stream where both ran equally long with a common seed."""
     found = []
     for stream in STREAMS:
         ours, other = grid.cell(stream, zeta), grid.cell(stream, against)
@@ -114,7 +114,7 @@ def _in_grid(cell: Cell, seeds: tuple[int, ...]) -> Spent:
 
 
 def claim_tables(grid: Grid, turns: Turns | None = None) -> list[Table]:
-    """The claim over all streams, and stream by stream."""
+    """Return the tables of the comparison over all streams and per stream."""
     pairs = {(zeta, against): pairings(grid, zeta, against, turns) for against in AGAINST for zeta in ZETAS}
     return [_overall(grid, pairs), *(_by_stream(grid, against, pairs) for against in AGAINST)]
 
@@ -168,7 +168,7 @@ def _overall(grid: Grid, pairs: Pairs) -> Table:
 
 
 def _source(pairs: Pairs) -> str:
-    """Where CPU time is from, in a sentence."""
+    """Return a sentence on the source of the CPU times."""
     in_turn = {pair.in_turn for pairing in pairs.values() for pair in pairing}
     if in_turn == {True}:
         return (
@@ -181,7 +181,7 @@ def _source(pairs: Pairs) -> str:
 
 
 def _adjusted(pairs: Sequence[Sequence[Pairing]], figure: str) -> list[tuple[float, float]]:
-    """For each comparison its p-value, plain and adjusted."""
+    """Return the plain and the adjusted p-value of each comparison."""
     plain = [wilcoxon([getattr(pair, figure) for pair in pairing]) for pairing in pairs]
     return list(zip(plain, holm(plain).tolist(), strict=True))
 

@@ -1,8 +1,8 @@
-"""How near our AUROC are to the paper's, by measures that can tell a replication from a guess.
+"""The closeness of our AUROC to the paper's, by measures that distinguish a replication from a guess.
 
-Most cells of a row of the paper's tables are nearly equal, so that whoever wrote the paper's median into
-every cell of a row would be near it in most of them, too. What such a guess cannot have is the order of the
-policies: correlation within rows, and the order of the mean ranks.
+Most cells of a row of the paper's tables are nearly equal. A guess that fills each row with the paper's
+median would therefore also be close in most cells. Such a guess lacks the order of the policies: correlation
+within rows, and the order of the mean ranks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from heros_paper.tables.layout import Entry, Table, decimal
 __all__ = ["GOOD", "Closeness", "closeness_table", "within_rows"]
 
 GOOD = tuple(name for name in POLICIES if name not in {"cand_as_published", "random", "perform_worst_0.1"})
-"""The seven policies between which a row of the paper differs little: all but the three worst."""
+"""The paper's policies without the three worst: seven policies with nearly equal results."""
 
 DRAWS = 2000
 Matrix = NDArray[np.float64]
@@ -31,17 +31,17 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Closeness:
-    """A measure: ours, what other draws of the seeds give, and what the paper's row medians would have."""
+    """A measure of closeness: our value, its range over resampled seeds, and the value of the row medians."""
 
     name: str
     ours: float
-    low: float  # 2.5 % of what draws of the seeds gave, as is the next 97.5 %
+    low: float  # 2.5 % quantile over resampled seeds; `high` is the 97.5 % quantile
     high: float
-    guess: float | None  # None where a row of equal figures has no such measure
-    whole: bool = False  # a number of cells
+    guess: float | None  # None if the measure is undefined for rows of equal values
+    whole: bool = False  # whether it is a number of cells
 
     def entries(self) -> list[Entry]:
-        """As a row of the table."""
+        """Return the measure as a row of the table."""
         texts = [self._text(value) for value in (self.ours, self.low, self.high)]
         guess = "–" if self.guess is None else self._text(self.guess)
         return [Entry(self.name), Entry(texts[0]), Entry(f"{texts[1]} to {texts[2]}"), Entry(guess)]
@@ -51,7 +51,7 @@ class Closeness:
 
 
 def within_rows(ours: Matrix, paper: Matrix) -> float:
-    """The correlation of two tables after each row's mean is taken off: whether the same cells stand out.
+    """Return the correlation of two tables after each row's mean is subtracted.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def within_rows(ours: Matrix, paper: Matrix) -> float:
 
 
 def closeness_table(grid: Grid) -> Table:
-    """The measures over all cells of the paper that ran at full length on streams where all ten did."""
+    """Return the measures over all cells that ran at full length, on streams with all ten policies."""
     measured = _measured(grid)
     return Table(
         name=f"closeness_{grid.base.name}",
@@ -121,7 +121,7 @@ def _whole(grid: Grid, stream: str) -> bool:
 
 
 def _drawn(grid: Grid, streams: list[str]) -> Matrix:
-    """Our table from all seeds, then from draws of them: one table after the other."""
+    """Return our table from all seeds, followed by tables from resampled seeds."""
     rng = np.random.default_rng(1)
     rows = []
     for stream in streams:

@@ -1,4 +1,4 @@
-"""Table III: HEROS beside other ensembles, AUROC and CPU time per instance."""
+"""Table III: HEROS and other ensembles, AUROC and CPU time per instance."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ LABELS = {**ENSEMBLES, "cand": "HEROS Cand"}
 FOUR = len(ENSEMBLES)
 DASH = Entry("–")
 FIRST = re.compile(r"_\d+k?$")
-"""How `heros_league.rivals.first` marks the first instances of a stream: ``airlines_100k``."""
+"""The suffix that `heros_league.rivals.first` adds for the first instances of a stream: ``airlines_100k``."""
 ALIKE = 100_000
-"""So many instances of AGR and LED are the same with abrupt and with gradual drifts: .08 may differ."""
+"""The number of first instances of AGR and LED that abrupt and gradual drifts share (.08 may differ)."""
 Cells = Mapping[tuple[str, str], Cell]
 
 
 def ensemble_table(directory: str | os.PathLike[str], mlp: Grid) -> Table:
-    """ARF, SRP and Shrubs from the records below ``directory/rivals``, HEROS from the perceptrons' grid.
+    """Return the table of ARF, SRP and Shrubs (``directory/rivals``) and HEROS (the perceptrons' grid).
 
-    A run of HEROS among the rivals, as long as theirs, goes before the one of the grid. Times that were taken
-    with nothing else on the machine are below ``directory/alone``.
+    A run of HEROS among the rivals, with their length, is preferred to the run of the grid. Times measured on
+    an otherwise idle machine are in ``directory/alone``.
     """
     cells, alone = _cells(directory, mlp), _recorded(directory, "alone")
     notes = Footnotes()
@@ -75,7 +75,7 @@ def _cells(directory: str | os.PathLike[str], mlp: Grid) -> dict[tuple[str, str]
 
 
 def _row(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the table needs of a record; a rival has no γ, and perhaps no phases."""
+    """Return the columns of a record for the table; a rival has no γ, and perhaps no phases."""
     energy = document.get("energy") or {}
     return {
         "stream": FIRST.sub("", document["stream"]["name"]),
@@ -117,7 +117,7 @@ def _rows(stream: str, cells: Cells, alone: Cells, notes: Footnotes) -> list[lis
 
 
 def _time_row(stream: str, found: Sequence[Cell | None], alone: Cells) -> list[list[Entry]]:
-    """Times that were taken alone, if there are any: the others were met by other jobs and machines."""
+    """Return the times of an otherwise idle machine if there are any, else those of the runs."""
     timed = [alone.get((stream, name)) for name in COLUMNS] if alone else found
     what = "CPU µs per instance, alone" if alone else "CPU µs per instance"
     return [[Entry(""), Entry(what), *map(_time, timed)]] if any(timed) else []
@@ -128,7 +128,7 @@ def _time(cell: Cell | None) -> Entry:
 
 
 def _times_line(alone: Cells) -> str:
-    """How much of a rival's CPU time HEROS takes, on the streams where both were timed alone."""
+    """Return a sentence on the CPU time of HEROS relative to each rival, on streams where both were timed."""
     shares = []
     for rival in RIVALS:
         ours = COLUMNS[FOUR - 1]
@@ -180,7 +180,7 @@ def _mean_ranks(cells: Cells, names: Sequence[str], *, distinct: bool = False) -
 
 
 def _repeated(stream: str, cells: Cells) -> bool:
-    """Whether this is another stream's beginning: no drift has come yet, neither gradual nor abrupt."""
+    """Return whether the runs on this stream end before the first drift and so repeat another stream."""
     before = stream.removesuffix("_g") + "_a"
     lengths = {cells[key].n_instances for key in cells if key[0] in (stream, before)}
     return stream != before and before in STREAMS and max(lengths, default=0) <= ALIKE

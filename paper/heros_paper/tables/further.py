@@ -1,4 +1,4 @@
-"""What the runs beyond the grid say: more seeds on WISDM, policies without exploration, other ε and k."""
+"""Tables of the runs beyond the grid: more seeds on WISDM, policies without exploration, other ε and k."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEANS = "AUROC: mean ± standard deviation over seeds. Σγ: share of the price 
 
 
 def seeds_table(directory: Directory, mlp: Grid) -> Table:
-    """WISDM over ten seeds, beside three with other rounding and the paper's."""
+    """Return the table of WISDM over ten seeds, beside three seeds with other rounding and the paper."""
     cells, otherwise = cells_in(directory, "seeds"), cells_in(directory, "rounding")
     printed = dict(zip(POLICIES, mlp.base.published.auroc["wisdm"], strict=True))
     rows, data = [], []
@@ -89,7 +89,7 @@ def _against(cell: Cell | None, paper: float | None) -> list[Entry]:
 
 
 def exploration_table(directory: Directory, mlp: Grid) -> Table:
-    """What is due to ε: ζ, perform-best and Reward with and without exploration."""
+    """Return the table on the effect of ε: ζ, perform-best and Reward with and without exploration."""
     cells = exploration_cells(directory, mlp)
     groups = [
         _two_rows(label_of(stream), [cells.get((stream, name)) for name in TRIED]) for stream in STREAMS
@@ -105,7 +105,7 @@ def exploration_table(directory: Directory, mlp: Grid) -> Table:
 
 
 def beginning_table(directory: Directory) -> Table:
-    """What is due to ε, on the first instances of every stream: ranks, Σγ, and AUROC against Everything's."""
+    """Return the table on the effect of ε on the first instances of every stream: ranks, Σγ and AUROC."""
     cells = beginning_cells(directory)
     groups = [
         _two_rows(label_of(stream), [cells.get((stream, name)) for name in TRIED]) for stream in DISTINCT
@@ -127,7 +127,7 @@ def beginning_table(directory: Directory) -> Table:
 
 
 def _in_short(cells: Mapping[tuple[str, str], Cell], streams: Sequence[str]) -> list[list[Entry]]:
-    """Over these streams: mean ranks, the median of AUROC less Everything's, and the median Σγ."""
+    """Return mean ranks, the median AUROC minus Everything's, and the median Σγ over these streams."""
     if not streams:
         return [[Entry("mean rank"), Entry(""), *[DASH] * len(TRIED)]]
 
@@ -149,7 +149,7 @@ def _in_short(cells: Mapping[tuple[str, str], Cell], streams: Sequence[str]) -> 
 
 
 def _count(cells: Iterable[Cell | None]) -> str:
-    """How many of these were run."""
+    """Return a sentence on how many cells were run."""
     found = list(cells)
     return f"{sum(cell is not None for cell in found)} of {len(found)} cells were run."
 
@@ -160,7 +160,7 @@ def _two_rows(head: str, cells: Sequence[Cell | None]) -> list[list[Entry]]:
 
 
 def sweep_table(directory: Directory) -> Table:
-    """ζ(.05) and perform-best under other ε and k."""
+    """Return the table of ζ(.05) and perform-best with other ε and k."""
     cells = cells_in(directory, "sweep")
     groups, data = [], []
     run: list[Cell | None] = []

@@ -1,4 +1,4 @@
-"""A table, and how it looks as Markdown, LaTeX, HTML and CSV."""
+"""A table, and its output as Markdown, LaTeX, HTML and CSV."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["NOT_RUN", "Entry", "Footnotes", "Table", "best", "decimal", "percent
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in one place of a table."""
+    """One cell of a table."""
 
     text: str
     bold: bool = False
-    mark: str = ""  # of a footnote
+    mark: str = ""  # mark of a footnote
 
 
 NOT_RUN = Entry("not run")
@@ -33,17 +33,17 @@ class Footnotes:
     notes: dict[str, str] = field(default_factory=dict)
 
     def mark(self, note: str) -> str:
-        """The mark of a note; no mark for an empty one."""
+        """Return the mark of a note; an empty note has no mark."""
         return self.notes.setdefault(note, chr(ord("a") + len(self.notes))) if note else ""
 
     def lines(self) -> list[str]:
-        """The notes, each with its mark."""
+        """Return the notes, each with its mark."""
         return [f"{mark}: {note}." for note, mark in self.notes.items()]
 
 
 @dataclass(frozen=True)
 class Table:
-    r"""A table: a header, groups of rows, notes below, and the same as plain data.
+    r"""A table: a header, groups of rows, notes, and the same content as plain data.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Table:
     AGR$_a$ & ours & \textbf{.9865} & .9800 $\pm$ .0010$^{a}$ \\
     """
 
-    name: str  # of its files
+    name: str  # name of its files
     title: str
     header: Sequence[str]
     groups: Sequence[Sequence[Sequence[Entry]]]
@@ -71,7 +71,7 @@ class Table:
     data: Sequence[dict[str, Any]]
 
     def markdown(self) -> str:
-        """The table as Markdown."""
+        """Return the table as Markdown."""
         rows = [[_markdown(entry) for entry in row] for group in self.groups for row in group]
         grid = [list(self.header), *rows]
         widths = [max(len(row[i]) for row in grid) for i in range(len(self.header))]
@@ -81,7 +81,7 @@ class Table:
         return "\n".join([f"### {self.title}", "", *lines, *notes, ""])
 
     def latex(self) -> str:
-        """The table as LaTeX; it needs the packages booktabs and graphicx."""
+        """Return the table as LaTeX, which needs the packages booktabs and graphicx."""
         body = "\n\\midrule\n".join(
             "\n".join(" & ".join(_latex(entry) for entry in row) + r" \\" for row in group)
             for group in self.groups
@@ -105,7 +105,7 @@ class Table:
         )
 
     def html(self) -> str:
-        """The table as a part of a page."""
+        """Return the table as HTML."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.header)
         body = "".join(
             "<tbody>" + "".join(f"<tr>{''.join(map(_html, row))}</tr>" for row in group) + "</tbody>"
@@ -115,7 +115,7 @@ class Table:
         return f'<div class="wide"><table><thead><tr>{head}</tr></thead>{body}</table></div>{notes}'
 
     def csv(self) -> str:
-        """The data, unrounded: a line per cell."""
+        """Return the unrounded data as CSV, one line per cell."""
         out = io.StringIO()
         writer = csv.DictWriter(out, fieldnames=list(self.data[0]) if self.data else [], lineterminator="\n")
         writer.writeheader()
@@ -123,7 +123,7 @@ class Table:
         return out.getvalue()
 
     def write(self, directory: Path) -> list[Path]:
-        """Write the three files; their paths."""
+        """Write the three files and return their paths."""
         texts = {".md": self.markdown(), ".tex": self.latex(), ".csv": self.csv()}
         paths = [directory / f"{self.name}{ending}" for ending in texts]
         for path, text in zip(paths, texts.values(), strict=True):
@@ -135,13 +135,13 @@ class Table:
 
 
 def decimal(value: float, digits: int = 4, spread: float | None = None) -> str:
-    """A share, without the leading zero: ``.9865``, ``.9865 ± .0012``."""
+    """Return a share without the leading zero: ``.9865``, ``.9865 ± .0012``."""
     text = f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
     return text if spread is None else f"{text} ± {decimal(spread, digits)}"
 
 
 def signed(value: float, digits: int = 4) -> str:
-    """A difference with its sign: ``+.0012``, ``−.0003``; ``.0000`` if that is what is left of it."""
+    """Return a difference with its sign: ``+.0012``, ``−.0003``; ``.0000`` if it rounds to zero."""
     text = decimal(abs(value), digits)
     if not text.strip(".0"):
         return text
@@ -149,18 +149,18 @@ def signed(value: float, digits: int = 4) -> str:
 
 
 def scientific(value: float) -> str:
-    """Three digits and a power of ten: ``1.78e-4``."""
+    """Return a number with three digits and a power of ten: ``1.78e-4``."""
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
 
 
 def percent(share: float) -> str:
-    """A share in percent: ``23 %``, ``−4 %``."""
+    """Return a share in percent: ``23 %``, ``−4 %``."""
     return f"{100 * share:.0f} %".replace("-0 %", "0 %").replace("-", "−")
 
 
 def best(values: Sequence[float | None], *, higher_is_better: bool, among: int) -> list[bool]:
-    """Which values are best of the first `among`; later ones count where they are at least as good."""
+    """Return which values are at least as good as the best of the first `among` values."""
     first = [value for value in values[:among] if value is not None]
     if not first:
         return [False] * len(values)

@@ -1,4 +1,4 @@
-"""What choosing takes of the time: measured in turn with other policies, alone, and as the paper has it."""
+"""The share of CPU time for choosing: paired measurements, single runs, and the paper's statement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PHASES = ("encode", "evaluate", "choose", "train")
 
 
 def phases_table(alone: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
-    """The share of choosing on electricity in turn and alone, and the median of all streams in turn."""
+    """Return the table of the share of choosing on electricity, and its median over all streams."""
     rows: list[list[Entry]] = []
     data: list[dict[str, object]] = []
     for policy in (*POLICIES, *OURS):

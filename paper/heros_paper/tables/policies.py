@@ -31,7 +31,7 @@ Rows = list[list[Entry]]
 
 
 def auroc_table(grid: Grid) -> Table:
-    """AUROC: ours, the paper's, the difference, and the mean ranks."""
+    """Return the AUROC table: ours, the paper's, the difference, and the mean ranks."""
     notes = Footnotes()
     groups = [_auroc_rows(grid, stream, notes) for stream in STREAMS]
     rank_rows, lines = _rank_rows(grid, "auroc", higher_is_better=True)
@@ -52,7 +52,7 @@ def auroc_table(grid: Grid) -> Table:
 
 
 def energy_table(grid: Grid) -> Table:
-    """Energy: ours, the paper's, how many times less, CPU seconds, Σγ, and the mean ranks."""
+    """Return the energy table: ours, the paper's, the ratio, CPU seconds, Σγ, and the mean ranks."""
     notes = Footnotes()
     groups = [_energy_rows(grid, stream, notes) for stream in STREAMS]
     rank_rows, lines = _rank_rows(grid, "kwh", higher_is_better=False)
@@ -75,7 +75,7 @@ def energy_table(grid: Grid) -> Table:
 
 
 def _lacking(grid: Grid) -> list[str]:
-    """How many cells were run, where some were not."""
+    """Return a note on the number of cells that were run, if some were not."""
     n, full = len(grid.cells), len(STREAMS) * len(grid.columns)
     return [f"{n} of {full} cells were run."] if n < full else []
 
@@ -147,7 +147,7 @@ def _energy_rows(grid: Grid, stream: str, notes: Footnotes) -> Rows:
 
 
 def _marks(stream: str, cells: Sequence[Cell | None], notes: Footnotes) -> tuple[Entry, list[str]]:
-    """What is otherwise in a row: said once at its head if it is the same of all its cells, else at each."""
+    """Return footnote marks for differences: one mark for the row if all cells agree, else one per cell."""
     remarks = {cell.remark for cell in cells if cell is not None}
     if len(remarks) == 1:
         return Entry(label_of(stream), mark=notes.mark(remarks.pop())), [""] * len(cells)
@@ -163,7 +163,7 @@ def _filled(entries: Sequence[Entry], cells: Sequence[object]) -> list[Entry]:
 
 
 def _beside(head: Entry, cells: Sequence[Cell | None], rows: dict[str, list[Entry]]) -> Rows:
-    """The rows, the first with the stream's name; if nothing was run, ours and the paper's are enough."""
+    """Return the rows, the first with the stream's name; without runs, only ours and the paper's."""
     names = list(rows) if any(cells) else list(rows)[:2]
     return [[head if i == 0 else Entry(""), Entry(name), *rows[name]] for i, name in enumerate(names)]
 

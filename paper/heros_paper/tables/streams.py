@@ -1,4 +1,4 @@
-"""Table I: the streams, as the records counted them."""
+"""Table I: the streams, counted from the records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["stream_table"]
 
 
 def stream_table(grids: Iterable[Grid]) -> Table:
-    """Instances, features, classes and the shares of the largest and the smallest, beside the paper's."""
+    """Return the table of instances, features, classes and class shares, beside the paper's."""
     counts = _class_counts(grids)
     ours = {name: _facts(name, counts[name]) for name in STREAMS if name in counts}
     names = [field.name for field in fields(StreamFacts)]
@@ -50,7 +50,7 @@ def stream_table(grids: Iterable[Grid]) -> Table:
 
 
 def _class_counts(grids: Iterable[Grid]) -> dict[str, NDArray[np.int64]]:
-    """How often each class occurred in the longest run on each stream."""
+    """Return the class counts of the longest run on each stream."""
     longest: dict[str, Cell] = {}
     for cell in (cell for grid in grids for cell in grid.cells.values()):
         if cell.stream not in longest or cell.n_instances > longest[cell.stream].n_instances:
@@ -60,7 +60,7 @@ def _class_counts(grids: Iterable[Grid]) -> dict[str, NDArray[np.int64]]:
 
 
 def _first_classes(counts: Mapping[str, NDArray[np.int64]]) -> list[str]:
-    """A line on the streams of which the paper gives the share of the first class for that of the largest."""
+    """Return a note on streams where the paper's share of the largest class is that of the first class."""
     firsts = {name: 100 * count[0] / count.sum() for name, count in counts.items()}
     found = [
         label_of(name)

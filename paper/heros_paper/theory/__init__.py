@@ -1,11 +1,11 @@
-"""The theory of the paper: its stochastic model, its claims, and what simulation says of them.
+"""The theory of the paper: its stochastic model, its claims, and simulations of them.
 
-The paper (section IV and its first appendix) draws the scores of M models from a Beta distribution and
-their costs from a uniform one, all independent, and compares what the k models chosen by ζ, CAND and
-perform-best are worth if first M → ∞ and then k → ∞. In that order everything it claims holds, for ζ > 0.
-With k in proportion to M, as in every run of the paper (M = 50, k = 30), it does not: the best k/2 models do
-not score 1, the cost of ζ does not vanish, and the threshold of Theorem IV.3 depends on how wide the
-scores spread. docs/theory.md has the figures, the proofs that need no limit, and the slips.
+The paper (section IV and its first appendix) draws the scores of M models from a Beta distribution and their
+costs from a uniform distribution, all independent. It compares the mean scores and costs of the k models
+chosen by ζ, CAND and perform-best for M → ∞ and then k → ∞. In that order all its claims hold for ζ > 0.
+With k in proportion to M, as in every run of the paper (M = 50, k = 30), they do not: the best k/2 models do
+not score 1, the cost of ζ does not vanish, and the threshold of Theorem IV.3 depends on the spread of the
+scores. docs/theory.md has the numbers, the proofs that need no limit, and the errors in the paper.
 """
 
 from heros_paper.theory.checks import Check, Measurement, check_theory

@@ -1,4 +1,4 @@
-"""The paper's claims, held against simulations of growing size."""
+"""Checks of the paper's claims by simulations of growing size."""
 
 from __future__ import annotations
 
@@ -19,55 +19,55 @@ from heros_paper.theory.simulation import Draws, Pool, simulate
 __all__ = ["GROWING", "MODELS", "PROPORTIONAL", "ZETAS", "Check", "Measurement", "check_theory"]
 
 MODELS = (Model(8, 3), Model(5, 2), Model(2, 2), Model(400, 100))
-"""Two skewed distributions, a wide one, and one of near equals (.80 ± .018)."""
+"""Two skewed distributions, a wide one, and a narrow one (.80 ± .018)."""
 ZETAS = (0.01, 0.05, 0.08, 0.1, 0.2, 0.3)
 GROWING = (Pool(100, 10), Pool(1_000, 10), Pool(10_000, 10), Pool(100_000, 10), Pool(100_000, 40))
 """The paper's order of limits: first M grows, then k."""
 PROPORTIONAL = (Pool(50, 30), Pool(1_000, 600), Pool(10_000, 6_000))
-"""What a pool does in practice: the paper's own M = 50, k = 30, and larger ones in proportion."""
+"""Pools as in practice: the paper's M = 50, k = 30, and larger pools in proportion."""
 SURE = 4.0
-"""Standard errors beyond which a difference is taken for real."""
+"""The number of standard errors beyond which a difference is significant."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A quantity, measured in pools of one size."""
+    """A quantity measured in pools of one size."""
 
     pool: Pool
     mean: float
     error: float
     """The standard error of the mean."""
     spread: float
-    """The standard deviation from draw to draw: convergence in probability needs it to vanish."""
+    """The standard deviation over draws, which vanishes if the quantity converges in probability."""
     share: float
     """The share of the draws in which the quantity was not negative."""
     exact: float | None
-    """The mean in closed form, where there is one."""
+    """The exact mean, if there is a closed form."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A claim for one distribution and one ζ, its limits, what was measured, and what follows."""
+    """A claim for one distribution and one ζ: its limits, the measurements, and the conclusion."""
 
     claim: Claim
     model: Model
     zeta: float | None
     limit: float
     proportional_limit: float | None
-    """The limit for k = κM; None if there is none."""
+    """The limit for k = κM; None without a limit."""
     measured: tuple[Measurement, ...]
-    """In the paper's order: first M grows, then k."""
+    """Measurements in the paper's order: first M grows, then k."""
     proportional: tuple[Measurement, ...]
-    """With k in proportion to M, the paper's own pool first."""
+    """Measurements with k in proportion to M, the paper's pool first."""
     claimed: bool
-    """Whether the paper claims it for this ζ."""
+    """Whether the paper makes the claim for this ζ."""
     holds: bool | None
-    """What the growing pools say; None if they cannot tell, or nothing is claimed."""
+    """Whether the growing pools confirm the claim; None if they are too small or there is no claim."""
     remark: str
 
     @property
     def fails_at(self) -> tuple[Pool, ...]:
-        """The sizes at which a claimed inequality is the wrong way round, beyond the simulation's error."""
+        """Return the pool sizes at which a claimed inequality is significantly violated."""
         if not (self.claimed and self.claim.inequality):
             return ()
         return tuple(m.pool for m in self.measured + self.proportional if m.mean + SURE * m.error < 0)
@@ -83,17 +83,16 @@ def check_theory(
     budget: int = 400_000,
     progress_bar: bool | None = None,
 ) -> list[Check]:
-    """Every claim of the paper's theory, simulated with HEROS's own policies and judged.
+    """Simulate and check every claim of the paper's theory with the policies of HEROS.
 
-    A limit counts as confirmed if the gap to it in the largest pool with the first k is a third of the gap
-    in the smallest one, or less, up to four standard errors; an inequality, if it holds there by four
-    standard errors. Pools that cannot tell, because they hold too few models of the sort the limit is
-    about, are said to be too small.
+    A limit is confirmed if the gap to it in the largest pool with the first k is at most a third of the gap
+    in the smallest pool, up to four standard errors. An inequality is confirmed if it holds there by four
+    standard errors. Pools with too few models close to the limit are reported as too small.
 
     Parameters
     ----------
     seed
-        Of the draws.
+        The seed of the draws.
     models
         Distributions of the scores.
     zetas
@@ -103,7 +102,7 @@ def check_theory(
     proportional
         Pool sizes with one ratio k/M.
     budget
-        How many models to draw per M: pools are drawn budget/M times, but at least 20 and at most 2000
+        The number of models to draw per M: pools are drawn budget/M times, but at least 20 and at most 2000
         times.
     progress_bar
         Whether to show a progress bar; by default if standard error is a terminal.
@@ -179,7 +178,7 @@ def _measure(instance: Instance, draws: Draws) -> Measurement:
 
 
 def _judge(instance: Instance, measured: Sequence[Measurement]) -> tuple[bool | None, str]:
-    """Whether the claim holds as far as pools of these sizes can tell, and why not or why not known."""
+    """Return whether the claim holds in pools of these sizes (None if unknown), and a remark."""
     if not instance.claimed:
         return None, "nothing is claimed for this ζ"
     first = measured[0]

@@ -1,4 +1,4 @@
-"""What the paper claims of the stochastic model: the quantity, its limit, and where it is beyond reach."""
+"""The paper's claims about the stochastic model: the quantity, its limit, and the pool size needed."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ __all__ = [
 
 CAND, BEST = Cand(), PerformBest()
 NEAR = 0.05
-"""How close to 1 the best models have to be before a pool says something about their limit 1."""
+"""The largest distance of the best models from 1 for which a pool is informative about the limit 1."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, under the number it has there."""
+    """A numbered statement of the paper."""
 
     number: str
     statement: str
     inequality: bool = False
-    """Whether the quantity is claimed to be positive, and not only to converge."""
+    """Whether the paper claims that the quantity is positive, and not only that it converges."""
     strict: bool = True
-    """Whether it may not be zero either."""
+    """Whether the inequality is strict."""
 
 
 CAND_PERFORMANCE = Claim("Lemma IV.1", "X̄ of CAND → ½ + ½ E X")
@@ -61,32 +61,32 @@ BEST_COST = Claim("Lemma A.1", "γ̄ of perform-best → E γ")
 
 @dataclass(frozen=True)
 class Instance:
-    """A claim for one distribution of the scores and one ζ: what to measure, and what to expect."""
+    """A claim for one distribution of the scores and one ζ: the quantity to measure, and its limits."""
 
     claim: Claim
     model: Model
     zeta: float | None
     quantity: Callable[[Draws], NDArray[np.float64]]
-    """What is claimed to converge or to be positive, draw by draw."""
+    """The quantity that should converge or be positive, per draw."""
     limit: float
-    """Where it goes if first M → ∞, then k → ∞."""
+    """The limit for M → ∞, then k → ∞."""
     proportional: Callable[[float], float | None]
-    """Where it goes if M → ∞ and k = share·M; None if it stays random."""
+    """The limit for M → ∞ and k = share·M; None if the quantity stays random."""
     exact: Callable[[int, int], float] | None = None
-    """Its mean for finite M and k, where that has a closed form."""
+    """The mean for finite M and k, if it has a closed form."""
     claimed: bool = True
-    """Whether the paper claims it for this ζ."""
+    """Whether the paper makes the claim for this ζ."""
 
     def pool_needed(self, k: int) -> float:
-        """The M that holds ten times k models of the sort that the limit is about.
+        """Return the M with an expected 10·k models close enough to 1 for the limit.
 
-        That is models within ζ of 1; and, since windows hang on the best model, models near 1.
+        These are models within ζ of 1 and, since windows depend on the best model, models near 1.
         """
         return 10 * self.model.pool_for(k, NEAR if self.zeta is None else min(self.zeta, NEAR))
 
 
 def instances(model: Model, zetas: Sequence[float]) -> list[Instance]:
-    """Every claim of the paper for one distribution of the scores, where it has a ζ for each of them.
+    """Return every claim of the paper for one distribution of the scores, for each ζ if it depends on ζ.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def _with_zeta(model: Model, zeta: float) -> list[Instance]:
         *,
         claimed: bool = True,
     ) -> Instance:
-        """An instance whose limits follow from what ζ's, CAND's and perform-best's choices are worth."""
+        """Return an instance whose limits follow from the choices of ζ, CAND and perform-best."""
 
         def proportional(share: float) -> float | None:
             worth = model.zeta_share(zeta, share)

@@ -1,4 +1,4 @@
-"""The theory of the paper in one figure: convergence, what k in proportion to M does, and the threshold."""
+"""The theory of the paper in one figure: convergence, k in proportion to M, and the threshold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ POLICIES = (
     ("ζ", "#D55E00", "o", ZETA_PERFORMANCE, ZETA_COST),
     ("CAND", "#009E73", "^", CAND_PERFORMANCE, CAND_COST),
 )
-"""Label, colour and marker of a policy, and what is claimed of it."""
+"""Label, colour and marker of a policy, and its claims."""
 GREY = "#666666"
 ERRORS = 2
 """Length of the error bars, in standard errors."""
@@ -40,18 +40,18 @@ ERRORS = 2
 def draw_theory(
     checks: Sequence[Check], path: str | Path, *, model: Model | None = None, zeta: float | None = None
 ) -> list[Path]:
-    """Draw what `check_theory` found; returns the files written.
+    """Draw the result of `check_theory`; return the files written.
 
-    Left: the paper's order of limits, M growing with k fixed. Middle: k in proportion to M. Right: what ζ
-    gains on CAND against ζ, for the first and the last distribution of the checks. Needs the extra
+    Left: the paper's order of limits, M growing with k fixed. Middle: k in proportion to M. Right: the
+    advantage of ζ over CAND against ζ, for the first and the last distribution of the checks. Needs the extra
     ``paper``.
 
     Parameters
     ----------
     checks
-        What to draw.
+        The result of `check_theory`.
     path
-        Where to, without suffix: ``.svg``, ``.pdf`` and ``.png`` are written.
+        The path without suffix: ``.svg``, ``.pdf`` and ``.png`` are written.
     model
         The distribution shown left and in the middle; by default the first of the checks.
     zeta
@@ -92,7 +92,7 @@ def draw_theory(
 
 
 def _growing(axis: Axes, checks: Sequence[Check], figure: str) -> None:
-    """M grows, k fixed: points are simulated, lines exact, dashes limits."""
+    """Draw growing M with fixed k: simulated points, exact lines, dashed limits."""
     for label, colour, marker, check in _policies(checks, figure):
         k = check.measured[0].pool.k
         points = [m for m in check.measured if m.pool.k == k]
@@ -105,7 +105,7 @@ def _growing(axis: Axes, checks: Sequence[Check], figure: str) -> None:
 
 
 def _proportional(axis: Axes, checks: Sequence[Check], figure: str) -> None:
-    """M grows and k with it: the limits of the paper (dashed) are not those (dotted)."""
+    """Draw growing M with k in proportion: the paper's limits (dashed) and the actual limits (dotted)."""
     for label, colour, marker, check in _policies(checks, figure):
         points = check.proportional
         _points(axis, points, colour, marker, label)
@@ -118,7 +118,7 @@ def _proportional(axis: Axes, checks: Sequence[Check], figure: str) -> None:
 
 
 def _threshold(axis: Axes, checks: Sequence[Check]) -> None:
-    """What ζ gains on CAND: the limit as a curve, measured pools as points, thresholds as lines."""
+    """Draw the advantage of ζ over CAND: limit as a curve, measured pools as points, thresholds as lines."""
     model = checks[0].model
     claimed, true = model.claimed_threshold(), model.threshold()
     zetas = np.linspace(0.001, 1.5 * true, 200)
@@ -143,7 +143,7 @@ def _threshold(axis: Axes, checks: Sequence[Check]) -> None:
 
 
 def _policies(checks: Sequence[Check], figure: str) -> list[tuple[str, str, str, Check]]:
-    """Label, colour, marker and check of each policy."""
+    """Return label, colour, marker and check of each policy."""
     return [
         (label, colour, marker, _of(checks, performance if figure == "performance" else cost))
         for label, colour, marker, performance, cost in POLICIES

@@ -1,4 +1,4 @@
-"""The paper's stochastic model of a pool, with all that can be computed without simulating it."""
+"""The paper's stochastic model of a pool, with all results that need no simulation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEAN_COST = 0.5
 
 
 class Worth(NamedTuple):
-    """What the chosen models are worth: the mean of their scores, and of their costs."""
+    """The mean score and the mean cost of the chosen models."""
 
     performance: float
     cost: float
@@ -28,8 +28,8 @@ class Worth(NamedTuple):
 class Model:
     """M models with scores X_i ~ Beta(α, β) and costs γ_i ~ U(0, 1), all independent.
 
-    The paper lets γ be uniform on {1/M, …, M/M} and notes that a density on [0, 1] does as well; the
-    density has no ties, and E γ = ½ for every M. Needs the extra ``paper``.
+    In the paper, γ is uniform on {1/M, …, M/M} or, alternatively, on [0, 1]. The latter has no ties, and
+    E γ = ½ for every M. Needs the extra ``paper``.
 
     Parameters
     ----------
@@ -62,17 +62,17 @@ class Model:
         return self.alpha / (self.alpha + self.beta)
 
     def survival(self, score: float) -> float:
-        """P(X ≥ score), accurate in the far tail."""
+        """Return P(X ≥ score), accurate in the far tail."""
         return float(special.betainc(self.beta, self.alpha, 1 - score))
 
     def quantile(self, share: float) -> float:
-        """The score that a share of the models reaches: P(X ≥ score) = share."""
+        """Return the score that a share of the models reaches: P(X ≥ score) = share."""
         return 1 - float(special.betaincinv(self.beta, self.alpha, share))
 
     def mean_above(self, score: float) -> float:
-        """E[X | X ≥ score]: x·Beta(α, β) is E X times the density of Beta(α + 1, β)."""
+        """Return E[X | X ≥ score]; uses that x·Beta(α, β) is E X times the density of Beta(α + 1, β)."""
         tail = self.survival(score)
-        if tail == 0:  # beyond what a float holds: there the density is (1 − x)^(β − 1) up to a factor
+        if tail == 0:  # below float precision: there the density is (1 − x)^(β − 1) up to a factor
             return 1 - (1 - score) * self.beta / (self.beta + 1)
         return self.mean * Model(self.alpha + 1, self.beta).survival(score) / tail
 
@@ -80,29 +80,29 @@ class Model:
 
     @property
     def cand_limit(self) -> float:
-        """What CAND's chosen models score in the limit: ½ + ½ E X."""
+        """The mean score of CAND's chosen models in the limit: ½ + ½ E X."""
         return 0.5 + 0.5 * self.mean
 
     def zeta_limit(self, zeta: float) -> float:
-        """What the ζ-policy's chosen models score in the limit: E[X | X ≥ 1 − ζ]."""
+        """Return the mean score of the ζ-policy's chosen models in the limit: E[X | X ≥ 1 − ζ]."""
         return self.mean_above(1 - zeta) if zeta > 0 else 1.0
 
     def claimed_threshold(self, epsilon: float = 0.0) -> float:
-        """The ζ below which the paper has ζ above CAND: (1 − E X)/2. Sufficient, not necessary.
+        """Return the paper's ζ below which ζ scores more than CAND: (1 − E X)/2. Sufficient, not necessary.
 
-        With ε the mean over exploring and other steps is compared: the ζ-policy explores, CAND does not.
-        That costs ε·(1 − E X) at ζ → 0, so the threshold falls to (1 − E X)·(½ − ε)/(1 − ε).
+        With ε, the mean over all steps is compared: the ζ-policy explores, CAND does not. Exploration costs
+        ε·(1 − E X) at ζ → 0, so the threshold falls to (1 − E X)·(½ − ε)/(1 − ε).
         """
         number(epsilon, "epsilon", "Model.claimed_threshold", 0, 1)
         return max(0.0, (1 - self.mean) * (0.5 - epsilon) / (1 - epsilon)) if epsilon < 1 else 0.0
 
     def threshold(self) -> float:
-        """The ζ at which both are equal in the limit: E[X | X ≥ 1 − ζ] = ½ + ½ E X."""
+        """Return the ζ at which ζ and CAND are equal in the limit: E[X | X ≥ 1 − ζ] = ½ + ½ E X."""
         low = self.claimed_threshold()  # sufficient, so the root is not below
         return float(optimize.brentq(lambda zeta: self.zeta_limit(zeta) - self.cand_limit, low, 1))
 
     def pool_for(self, k: int, zeta: float) -> float:
-        """The M at which k models with X ≥ 1 − ζ are to be expected: the limits need far more.
+        """Return the M with an expected k models of X ≥ 1 − ζ; the limits need far larger pools.
 
         Examples
         --------
@@ -114,7 +114,7 @@ class Model:
     # --- exact means for finite M and k -----------------------------------------------------------
 
     def best(self, models: int, k: int) -> float:
-        """E of the mean of the k highest of M scores: what perform-best's chosen models score.
+        """Return the expected mean of the k highest of M scores: the score of perform-best's choice.
 
         Σ_{i ≤ k} E X_(M−i+1) = ∫ E min(N_x, k) dx, where N_x, the number of scores above x, is binomial.
 
@@ -135,7 +135,7 @@ class Model:
         )
 
     def _expected_above(self, score: float, models: int, k: int) -> float:
-        """E min(N, k), where N is the number of M scores above `score`."""
+        """Return E min(N, k), where N is the number of M scores above `score`."""
         p = self.survival(score)
         if k == models:
             return models * p
@@ -144,9 +144,9 @@ class Model:
         return float(models * p * few + k * special.betainc(k + 1, models - k, p))
 
     def cand(self, models: int, k: int) -> float:
-        """E of what CAND's chosen models score: ⌊k/2⌋ of the best, the rest drawn from the others.
+        """Return the expected score of CAND's choice: the ⌊k/2⌋ best models, and a sample of the others.
 
-        The others are no fair sample of the pool, since the best are gone: they score less than E X.
+        Without the best models, the others score less than E X on average.
 
         Examples
         --------
@@ -160,11 +160,11 @@ class Model:
         return (top + (k - half) * others) / k
 
     def sufficient_threshold(self, models: int, k: int) -> float:
-        """The ζ below which ζ scores more than CAND on average, in pools of this size: Theorem IV.3 for them.
+        """Return the ζ below which ζ scores more than CAND on average in pools of this size (Theorem IV.3).
 
-        The t-th model ζ chooses scores at least (1 − ζ) times the best one left, and that at least as much
-        as the t-th best of all. So ζ scores (1 − ζ) times perform-best or more, in every draw, and more than
-        CAND on average if ζ < 1 − E[CAND]/E[perform-best]. For M → ∞ that is (1 − E X)/2 again.
+        The t-th model that ζ chooses scores at least (1 − ζ) times the best remaining model, which scores at
+        least as much as the t-th best of all. So ζ scores at least (1 − ζ) times perform-best in every draw,
+        and more than CAND on average if ζ < 1 − E[CAND]/E[perform-best]. For M → ∞ this is (1 − E X)/2.
 
         Examples
         --------
@@ -177,21 +177,21 @@ class Model:
     # --- the limits for k = κM: M → ∞ with k in proportion ------------------------------------------
 
     def best_share(self, share: float) -> float:
-        """What perform-best's chosen models score for M → ∞ with k = share·M."""
+        """Return the score of perform-best's choice for M → ∞ with k = share·M."""
         return self.mean_above(self.quantile(share))
 
     def cand_share(self, share: float) -> float:
-        """What CAND's chosen models score for M → ∞ with k = share·M."""
+        """Return the score of CAND's choice for M → ∞ with k = share·M."""
         top = self.best_share(share / 2)
         return 0.5 * top + 0.5 * (self.mean - share / 2 * top) / (1 - share / 2)
 
     def zeta_share(self, zeta: float, share: float) -> Worth | None:
-        """What the ζ-policy's chosen models are worth for M → ∞ with k = share·M, if that has a limit.
+        """Return score and cost of the ζ-policy's choice for M → ∞ with k = share·M, or None without a limit.
 
-        While k fits into the window X ≥ 1 − ζ, its k cheapest models are taken; they cost up to
-        k/(M·P(X ≥ 1 − ζ)), not 0. A larger k empties the window, dear models and all. Its last few models
-        then decide how far the window slides down at each choice of its best, and so how large the next
-        batches are: that stays random however large M is, as far as simulation reaches.
+        If k models fit into the window X ≥ 1 − ζ, the k cheapest of them are chosen; they cost up to
+        k/(M·P(X ≥ 1 − ζ)), not 0. A larger k uses up the window, including its expensive models. Then the
+        last models of the window determine how far it slides down at each choice. According to simulations,
+        the result stays random for any M.
 
         Examples
         --------

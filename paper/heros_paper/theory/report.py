@@ -1,4 +1,4 @@
-"""The theory of the paper on paper: tables, and everything in one folder."""
+"""Tables on the theory of the paper, and all its output in one folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heros_paper.theory.simulation import Pool, finite_threshold
 __all__ = ["Threshold", "checks_table", "thresholds", "thresholds_table", "write_theory"]
 
 FINITE = (Pool(50, 10), Pool(50, 20), Pool(50, 30))
-"""Pools for which the threshold is measured: the paper's M with several k."""
+"""The pools for which the threshold is measured: the paper's M with several k."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def thresholds(
     seed: int = 1,
     progress_bar: bool | None = None,
 ) -> list[Threshold]:
-    """The paper's threshold, the true one, and what finite pools give.
+    """Return the paper's threshold, the true threshold, and those of finite pools.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def thresholds(
     pools
         The finite pools.
     draws
-        How often each is drawn.
+        The number of draws per pool.
     seed
         Of the draws.
     progress_bar
@@ -74,7 +74,7 @@ def thresholds(
 
 
 def thresholds_table(found: Sequence[Threshold]) -> str:
-    """The thresholds as a Markdown table: for finite pools as measured, and what is sure without measuring.
+    """Return the thresholds as a Markdown table: measured for finite pools, and proven bounds.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def thresholds_table(found: Sequence[Threshold]) -> str:
 
 
 def checks_table(checks: Sequence[Check]) -> str:
-    """The checks as a Markdown table: means, with their standard errors in units of the last digit.
+    """Return the checks as a Markdown table: means, with their standard errors in units of the last digit.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def write_theory(
     draws: int = 1000,
     progress_bar: bool | None = None,
 ) -> list[Path]:
-    """Simulate, judge and draw the theory of the paper; returns the files written.
+    """Simulate, check and draw the theory of the paper; return the files written.
 
     ``theory.md`` (both tables), ``theory.csv`` (every measurement) and ``theory.svg``, ``.pdf`` and
     ``.png``. Takes about a minute of CPU time. Needs the extra ``paper``.
@@ -138,13 +138,13 @@ def write_theory(
     Parameters
     ----------
     directory
-        Where to; made if it is not there.
+        The output directory, created if missing.
     checks
-        What `check_theory` found; by default it is asked, with its own defaults.
+        The result of `check_theory`; by default it is called with its defaults.
     seed
-        Of all draws.
+        The seed of all draws.
     draws
-        How often to draw a pool for a threshold.
+        The number of draws of a pool for a threshold.
     progress_bar
         Whether to show progress bars; by default if standard error is a terminal.
     """

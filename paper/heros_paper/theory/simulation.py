@@ -1,4 +1,4 @@
-"""The paper's stochastic model, drawn and put before HEROS's own policies."""
+"""Simulation of the paper's stochastic model with the policies of HEROS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Draws", "Pool", "finite_threshold", "simulate"]
 
 
 class Pool(NamedTuple):
-    """How many models there are, and how many of them are chosen."""
+    """The number of models, and the number of chosen models."""
 
     models: int
     k: int
@@ -28,7 +28,7 @@ class Pool(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """What the models chosen by each policy were worth, draw by draw; all policies saw the same draws."""
+    """The scores and costs of each policy's choice, per draw; all policies have the same draws."""
 
     pool: Pool
     performance: dict[CompiledPolicy, NDArray[np.float64]]
@@ -43,20 +43,20 @@ def simulate(
     rng: np.random.Generator,
     advance: Callable[[int], None] = lambda models: None,
 ) -> list[Draws]:
-    """Draw pools of one M and let every policy choose k from them, for every k.
+    """Draw pools of one size M and let every policy choose k models, for every k.
 
     Parameters
     ----------
     model
         The distribution of scores and costs.
     policies
-        What chooses: any built-in policies.
+        The policies, which must be built in.
     pools
-        Pools with equal M; each draw serves every k.
+        Pools with equal M; each draw is used for every k.
     draws
-        How often to draw, at least 2.
+        The number of draws, at least 2.
     rng
-        Where draws come from.
+        The random generator.
     advance
         Called after each choice with M, for a progress bar.
 
@@ -88,21 +88,21 @@ def simulate(
 def finite_threshold(
     model: Model, pool: Pool, draws: int = 1000, seed: int = 1, *, halvings: int = 10
 ) -> float:
-    """The ζ at which the ζ-policy and CAND score the same on average in a pool of finite size.
+    """Return the ζ at which the ζ-policy and CAND score the same on average in a pool of finite size.
 
-    Halves [0, 1], always with the same draws; CAND's mean is exact. The answer has the error of the
-    simulation and that of the halvings.
+    Uses bisection of [0, 1], always with the same draws; CAND's mean is exact. The result has the errors of
+    the simulation and of the bisection.
 
     Parameters
     ----------
     model, pool
-        What to draw, and how many to choose.
+        The distribution, and the size of the pool.
     draws
-        How often.
+        The number of draws.
     seed
-        Of the draws.
+        The seed of the draws.
     halvings
-        How often to halve: 2^-halvings is the width of the last interval.
+        The number of bisection steps: 2^-halvings is the width of the last interval.
 
     Examples
     --------
@@ -124,9 +124,9 @@ def finite_threshold(
 def _draw(
     model: Model, size: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scores, from the best down, and costs.
+    """Return scores in descending order, and costs.
 
-    The models are exchangeable, so their order says nothing; the core sorts by insertion, which is
-    quadratic unless the scores are nearly sorted already.
+    The models are exchangeable, so their order does not matter. The core uses insertion sort, which is
+    quadratic unless the scores are nearly sorted.
     """
     return np.sort(rng.beta(model.alpha, model.beta, size))[::-1], rng.random(size)

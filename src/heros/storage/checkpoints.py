@@ -156,7 +156,7 @@ class DirectoryLock:
     ...     except HerosError as error:
     ...         print(error)
     ...     lock.release()
-    The checkpoint directory ... must be free. Got one that another run uses.
+    The checkpoint directory ... must be free. Another run uses it.
     """
 
     def __init__(self, directory: Path) -> None:
