@@ -69,7 +69,7 @@ class Measure(Part, ABC):
     Attributes
     ----------
     note : str
-        A remark about the value, shown with it; empty if there is none.
+        A remark shown with the value; may be empty.
     predictions
         All predictions so far, part by part, if the measure needs them. Checkpoints append them to a file
         instead of writing the measure's state.

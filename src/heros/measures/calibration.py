@@ -1,4 +1,4 @@
-"""Whether probabilities are what they say: expected calibration error and reliability curve."""
+"""Measures of calibration: expected calibration error and reliability curve."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ BINS = 15
 
 
 class Reliability(NamedTuple):
-    """A reliability curve: the mean confidence of every bin, its share of hits, and how many it holds."""
+    """A reliability curve: mean confidence, accuracy and number of instances of each bin."""
 
-    confidence: NDArray[np.float64]  # NaN where a bin is empty, as are the hits
+    confidence: NDArray[np.float64]  # NaN for an empty bin, like the accuracy
     accuracy: NDArray[np.float64]
     count: NDArray[np.int64]
 
 
 class CalibrationError(Measure):
-    r"""The expected calibration error: how far confidence and accuracy are apart on average.
+    r"""The expected calibration error: the mean difference between confidence and accuracy.
 
     The confidence is the probability of the most likely class. Instances are put into 15 bins of equal width
     by their confidence; :math:`\sum_b n_b / n \, |\text{accuracy}_b - \text{confidence}_b|`.
@@ -47,7 +47,7 @@ class CalibrationError(Measure):
         self.confidence, self.hits = np.zeros(BINS), np.zeros(BINS)
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Count labels (n,) and the probabilities (n, classes) given before they were seen."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
         y, output = expect_answers(y, output, "CalibrationError")
         if len(y) == 0:
             return
@@ -59,22 +59,22 @@ class CalibrationError(Measure):
 
     @property
     def value(self) -> float:
-        """Of everything counted; NaN of nothing."""
+        """The error over all instances so far; NaN without instances."""
         n = int(self.count.sum())
         return float(np.abs(self.hits - self.confidence).sum() / n) if n else math.nan
 
     @property
     def reliability(self) -> Reliability:
-        """The reliability curve of everything counted."""
+        """The reliability curve over all instances so far."""
         with np.errstate(invalid="ignore"):
             return Reliability(self.confidence / self.count, self.hits / self.count, self.count.copy())
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Of every bin: how many, their summed confidence, and how many hits."""
+        """Return the number of instances, the summed confidence and the number of hits of each bin."""
         return {"count": self.count.copy(), "confidence": self.confidence.copy(), "hits": self.hits.copy()}
 
     def restore(self, state: State) -> None:
-        """Go on from what `state` gave."""
+        """Restore what `state` returned."""
         owner = "CalibrationError"
         count = expect_array(state, "count", np.int64, (BINS,), owner)
         confidence = expect_array(state, "confidence", np.float64, (BINS,), owner)
@@ -82,7 +82,7 @@ class CalibrationError(Measure):
         self.count, self.confidence, self.hits = count.copy(), confidence.copy(), hits.copy()
 
     def merge(self, other: CalibrationError) -> None:
-        """Count what another one has counted."""
+        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.count = self.count + other.count
         self.confidence, self.hits = self.confidence + other.confidence, self.hits + other.hits

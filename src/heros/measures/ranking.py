@@ -189,7 +189,7 @@ class Histogram:
         self._grow(len(other.counts))
         known = len(other.counts)
         self.counts[:known] += other.counts
-        if known:  # the other histogram has no instances of classes that only this one knows
+        if known:  # the other histogram has no instances of the classes that only this histogram has
             self.counts[known:, 0, 0] += int(other.counts[0].sum())
 
     def restore(self, state: State, owner: str) -> None:

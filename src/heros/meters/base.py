@@ -100,7 +100,7 @@ class Energy:
 
 
 class Meter(Part, ABC):
-    """Measures the energy between `start` and `stop`, for one run at a time.
+    """A meter of the energy between `start` and `stop`, for one run at a time.
 
     Examples
     --------

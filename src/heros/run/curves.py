@@ -158,7 +158,7 @@ class Curves:
         return Curves.of({name: curve[rows] for name, curve in self.columns().items()})
 
     def __getattr__(self, name: str) -> NDArray[np.float64]:
-        """The curve of a measure."""
+        """Return the curve of a measure."""
         curve: NDArray[np.float64] = figure_of(self, name)
         return curve
 

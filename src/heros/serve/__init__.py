@@ -1,1 +1,1 @@
-"""HEROS as a service: answers over HTTP from a model that learns meanwhile, and a page to watch it by."""
+"""HEROS as an HTTP service: predict while the model is trained, with a status page."""

@@ -45,7 +45,7 @@ Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.
 
 
 class NotLearnt(HerosError):
-    """Instances of a block whose models cannot be stored; the other instances were learnt."""
+    """Instances of a block whose models cannot be stored; the other models were trained."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -136,7 +136,7 @@ class OneModel(Learner):
 
     @property
     def seen(self) -> int:
-        """How many instances were learnt from."""
+        """The number of training instances so far."""
         return 0 if self._model.schema is None else self._model.instances
 
     def open(self, schema: Schema) -> None:

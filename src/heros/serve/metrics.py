@@ -66,7 +66,7 @@ class _Collector:
         counters = {
             "answered": ("Instances predicted.", pending["answered"]),
             "learnt": ("Instances learnt.", pending["learnt"]),
-            "expired": ("Instances whose label came too late or never.", pending["expired"]),
+            "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
             "failed": ("Instances on which a model raised an error.", state["failed"]),
             "drifts": ("Detected drifts.", state["drifts_total"]),
