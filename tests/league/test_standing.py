@@ -147,7 +147,7 @@ def test_the_front_page_says_when_nobody_is_missing(written, tmp_path):
 
 
 def test_a_page_without_a_place_for_a_table():
-    with pytest.raises(HerosError, match="must have the marks .* for 'ranks'"):
+    with pytest.raises(HerosError, match=r"must have the marks .* for 'ranks'"):
         page.filled("nothing", {"ranks": "x"})
 
 

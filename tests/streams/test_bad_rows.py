@@ -403,8 +403,8 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
     with pytest.raises(DataError) as error:
         list(stream.blocks())
     assert str(error.value) == (
-        f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes mean nothing). "
-        "Got no end of a quoted value."
+        f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes have no meaning). "
+        "Got an unclosed quote."
     )
 
 

@@ -248,7 +248,7 @@ def test_a_drift_between_streams_that_grow_apart_is_refused():
     stream = streams.Drift(streams.from_iter(grows), streams.from_iter(stays), position=100)
     with pytest.raises(DataError) as error:
         list(stream.blocks(4))
-    assert str(error.value) == "The schemas of the two sides of iterator → iterator have become different."
+    assert str(error.value) == "The two streams of iterator → iterator no longer have the same schema."
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, "many", True])

@@ -245,7 +245,7 @@ def test_an_endless_iterator_is_read_as_far_as_asked():
 def test_an_iterator_cannot_go_back_or_be_copied():
     stream = streams.from_iter(iter([({"a": 1}, 0)]), name="queue")
     back = (
-        "The stream 'queue' reads an iterator, which cannot go back: "
+        "The stream 'queue' reads an iterator, which cannot be restarted: "
         "pass from_iter a function that returns a new iterator."
     )
     assert refused(stream.restart) == back

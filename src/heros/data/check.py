@@ -81,7 +81,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
         delays = np.empty(0)
     fits = delays.dtype.kind in "iu" and delays.shape in ((), (n,))
     if not fits or np.any(delays < 0) or np.any(delays > MOST_LABELS):
-        rule = f"a number of labels, 0 or more, or one per instance ({n})"
+        rule = f"a number of labels, 0 or more, or one number per instance ({n})"
         raise DataError(f"delay must be {rule}. Got {delay!r:.60} instead.")
     return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
 

@@ -23,8 +23,8 @@ class Codes(dict[str, int]):
     appearance. All later names share the last quarter by a hash of the name. If hardly any name occurs twice,
     as with identifiers, all later names share a single code.
 
-    The dictionary holds only names with a code of their own. `shared` is the number of codes behind them;
-    `labels` calls them ``#1 of 64`` and so on. A feature of a schema stores both, so the schema alone
+    The dictionary holds only names that do not share a code. `shared` is the number of shared codes, which
+    `labels` calls ``#1 of 64`` and so on. A feature of a schema stores both, so the schema alone
     determines the code of a new name.
 
     Examples

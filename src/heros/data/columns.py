@@ -206,7 +206,7 @@ class DateColumn:
     """
 
     name: str
-    format: DateFormat | None = None  # text format; None: each date is read by itself
+    format: DateFormat | None = None  # text format; None: inferred for each date
     dates: bool = True  # whether values have dates
     clock: bool = False  # whether values have times of day
     missing: bool = False

@@ -48,7 +48,7 @@ class DateFormat:
 
     @classmethod
     def of(cls, written: str) -> DateFormat | None:
-        """Return the format that a feature stores, or None if each date is read by itself.
+        """Return the format that a feature stores, or None if the format is inferred for each date.
 
         Examples
         --------

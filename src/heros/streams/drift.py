@@ -99,7 +99,7 @@ class Drift(Stream):
         before, before_fault = _drawn(self._before, n - n_after)
         after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
-            self._fault = DataError(f"The schemas of the two sides of {self.name} have become different.")
+            self._fault = DataError(f"The two streams of {self.name} no longer have the same schema.")
             return self._nothing()
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)
         if len(y) < n:  # the stream ends before the first unavailable instance

@@ -131,7 +131,7 @@ class PairStream(Stream):
         return DirectReader(islice(pairs, done, None) if done else iter(pairs))
 
     def _restart(self) -> None:
-        self._expect_source("go back")
+        self._expect_source("be restarted")
         self._reader = None
         self._rows.start_at(0, BadRows())
 

@@ -78,7 +78,7 @@ class PipeStream(TableStream):
         raise DataError(f"The stream {self.name!r} reads a pipe, which can be read only once.")
 
     def _restart(self) -> None:
-        raise DataError(f"The stream {self.name!r} reads a pipe, which cannot go back.")
+        raise DataError(f"The stream {self.name!r} reads a pipe, which cannot be restarted.")
 
 
 class PipeReader(TextReader):

@@ -42,7 +42,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Look:
-    """How a file is read, inferred from its first rows. It prints as a table."""
+    """A preview of a file: its columns as inferred from its first rows. It prints as a table."""
 
     source: str
     rows: int

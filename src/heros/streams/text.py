@@ -123,8 +123,8 @@ class TextReader(TableReader):
 
     def _expect_an_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
-            rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes mean nothing)"
-            raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got no end of a quoted value.")
+            rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no meaning)"
+            raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got an unclosed quote.")
 
     def _passed(self, data: bytes) -> RawRecords:
         """Return the bytes as records, and move `_at` after them."""

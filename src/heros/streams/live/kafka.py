@@ -156,7 +156,7 @@ class KafkaTopic(MessageSource):
         self._assigned = True
 
     def _bounds(self, partition: int) -> tuple[int, int]:
-        """The first offset that is there, and the one behind the last."""
+        """Return the first available offset, and the offset after the last message."""
         at = self._at(partition, 0)
         low, high = self._patiently(lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE))
         return int(low), int(high)

@@ -91,8 +91,8 @@ class MessageSource(RowSource):
     follow
         Whether to wait for new messages; otherwise the source ends after the existing messages.
     on_gap
-        If the queue no longer has messages that come next: "stop" with a `DataError`, or "go on" with the
-        messages that are left and give a `DataNotice`. Both tell how many messages are lost.
+        How to handle lost messages: "stop" with a `DataError`, or "go on" with the remaining messages and a
+        `DataNotice`. Both report the number of lost messages.
     **how
         As for `heros.streams.live.RowSource`: target, schema, nominal, classes, on_bad_row, most_values,
         task, ignore, missing.
@@ -148,12 +148,12 @@ class MessageSource(RowSource):
         return last
 
     def _tell_gap(self, lost: int | None, where: str) -> None:
-        """Tell that messages are lost; None: the queue was created again, and may have held any number."""
+        """Report `lost` messages; None means that the queue was created again."""
         got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
         text = f"The {self.kind} {self.name} must have all messages after {where}. Got {got}"
         if self._stops:
-            raise DataError(f"{text} (on_gap='go on' continues with the messages that it has).")
-        warnings.warn(f"{text}; it is read on.", DataNotice, stacklevel=2)
+            raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
+        warnings.warn(f"{text}; reading continues.", DataNotice, stacklevel=2)
 
     def _trouble(self, error: object, rule: str = "readable") -> HerosError:
         return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")

@@ -81,7 +81,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self) -> None:
-        """Tell if messages of the stream that come next are no longer there."""
+        """Report a gap if the next messages were deleted from the stream."""
         if self._last == 0:
             return
         name = await self._stream.find_stream_name_by_subject(self.subject)

@@ -61,7 +61,7 @@ class RedisStream(MessageSource):
         return rows
 
     def _without_gap(self, entries: Entries, most: int) -> Entries:
-        """Return the entries read; tell it if entries before them are lost.
+        """Return the entries read; report a gap if entries before them are lost.
 
         As long as the stream has the entry that was read last, no later entry was trimmed. The check comes
         after reading, because entries may be trimmed at any time.
