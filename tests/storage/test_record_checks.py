@@ -114,10 +114,10 @@ def test_a_record_with_any_other_value_is_refused_or_harmless(recorded, tmp_path
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
-        (("settings", "k"), MARKUP, f"Got another 'settings/k': {MARKUP!r}."),
-        (("results", "gamma_spent"), None, "Got another 'results/gamma_spent': None."),
-        (("trained",), [1], "Got 1 in 'trained' of 2 models."),
-        (("measures", 0, "name"), "gone", "Got no figure of 'gone'."),
+        (("settings", "k"), MARKUP, f"Got an invalid 'settings/k': {MARKUP!r}."),
+        (("results", "gamma_spent"), None, "Got an invalid 'results/gamma_spent': None."),
+        (("trained",), [1], "Got 1 values in 'trained' for 2 models."),
+        (("measures", 0, "name"), "gone", "Got no value of 'gone'."),
         (("energy",), GONE, "Got no 'energy'."),
     ],
 )

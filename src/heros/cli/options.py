@@ -262,8 +262,8 @@ OnBadRow = Annotated[
 OnGap = Annotated[
     str | None,
     typer.Option(
-        help="If a queue has lost messages that come next: stop (the default), or go-on with a warning. Both "
-        "tell how many.",
+        help="If a queue has lost the next messages: stop (the default), or go-on with a warning. Both print "
+        "the number of lost messages.",
         rich_help_panel=FILES,
     ),
 ]

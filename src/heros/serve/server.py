@@ -47,7 +47,7 @@ class Running:
         allow_hosts: Iterable[str] = (),
     ) -> None:
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
-            raise ParameterError.of("token", "serve", "8 to 200 characters of ASCII", "another")
+            raise ParameterError.of("token", "serve", "8 to 200 ASCII characters", f"{len(token)} characters")
         if token is None and not _is_this_machine(host):
             raise ParameterError.of("token", "serve", f"given if other machines can reach {host}", None)
         self.service = service

@@ -290,7 +290,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
     >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The record runs/one must be intact. Got another 'stream/name': 5.
+    heros.errors.DataError: The record runs/one must be intact. Got an invalid 'stream/name': 5.
     """
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
@@ -300,14 +300,14 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
                 continue
             raise _broken(label, f"no {path!r}") from None
         if not kind.fits(value):
-            raise _broken(label, f"another {path!r}: {_short(value)}")
+            raise _broken(label, f"an invalid {path!r}: {_short(value)}")
     models = len(document["settings"]["models"])
     for path in ("settings/costs", "looked", "trained", "invested"):
         if len(at(document, path)) != models:
-            raise _broken(label, f"{len(at(document, path))} in {path!r} of {models} models")
+            raise _broken(label, f"{len(at(document, path))} values in {path!r} for {models} models")
     named = {caption["name"] for caption in document["measures"]}
     if named - document["results"].keys():
-        raise _broken(label, f"no figure of {min(named - document['results'].keys())!r}")
+        raise _broken(label, f"no value of {min(named - document['results'].keys())!r}")
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
@@ -316,12 +316,12 @@ def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> No
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
         raise _broken(label, "curves without windows")
     if (np.diff(end, prepend=0) <= 0).any() or end[-1] > document["n_instances"]:
-        raise _broken(label, "curves whose windows do not follow each other")
+        raise _broken(label, "curves whose windows are not in order")
     for name, values in curves.columns().items():
         wide = {"cpu": (curves.cpu.shape[-1],), **dict.fromkeys(PER_MODEL, (models,))}.get(name, ())
         fits = values.shape == (len(end), *wide) or (name in PER_MODEL and values.shape == (len(end), 0))
         if not fits or values.dtype.kind not in "iuf" or not _drawable(values, name in curves.figures):
-            raise _broken(label, f"another curve {name!r}")
+            raise _broken(label, f"an invalid curve {name!r}")
 
 
 def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
