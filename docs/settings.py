@@ -1,4 +1,4 @@
-"""Settings of pools on the site: a docstring with ``{settings}`` is the one that the class has at run time."""
+"""Show the parameters of pool families on their API pages, taken from the families' tables of settings."""
 
 from __future__ import annotations
 

@@ -201,6 +201,21 @@ def test_a_schema_that_grows_reaches_those_in_the_file(tmp_path):
         keyed.learn("q", [2.0, 1], 1)
 
 
+def test_a_growth_of_the_schema_fits_the_template_once(monkeypatch):
+    schemas = [Schema.of(["a", ("b", *"xyz"[:n])], classes=["no", "yes"]) for n in (1, 2, 3)]
+    bound = []
+    with Keyed(Heros(POOL, k=1, seed=1, schema=schemas[0])) as keyed:
+        monkeypatch.setattr(
+            Heros, "bind", lambda one, schema, of=Heros.bind: bound.append(1) or of(one, schema)
+        )
+        for schema in schemas[1:]:
+            keyed.bind(schema)
+        assert len(bound) == 2
+        with pytest.raises(DataError):
+            keyed.bind(schemas[0])
+        assert keyed.template.schema == schemas[2]
+
+
 @pytest.mark.parametrize("task", STREAMS)
 def test_what_was_committed_is_there_again_and_nothing_else(tmp_path, task):
     X, y = STREAMS[task].take(20).draw(20)
@@ -263,7 +278,9 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path, tas
 def test_one_process_at_a_time(tmp_path):
     with (
         Keyed(template(), directory=tmp_path),
-        pytest.raises(HerosError, match=r"must be used by one process at a time\. Another process has locked it"),
+        pytest.raises(
+            HerosError, match=r"must be used by one process at a time\. Another process has locked it"
+        ),
     ):
         Keyed(template(), directory=tmp_path)
 

@@ -236,9 +236,9 @@ def test_asking():
     assert low < model.predict(X[0]) < high
     assert model.predict_interval(X).shape == (600, 2)
     assert np.array_equal(before.learn(X[:9], y[:9]).answers(X), model.learn(X[:9], y[:9]).answers(X))
-    with pytest.raises(HerosError, match="no class probabilities. Call predict or predict_interval"):
+    with pytest.raises(HerosError, match=r"no class probabilities. Call predict or predict_interval"):
         model.predict_proba(X)
-    with pytest.raises(HerosError, match="no prediction intervals. Call predict_proba"):
+    with pytest.raises(HerosError, match=r"no prediction intervals. Call predict_proba"):
         Heros(schema=streams.Agrawal().schema).predict_interval(streams.Agrawal().draw(1)[0])
 
 

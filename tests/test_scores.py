@@ -322,7 +322,8 @@ def test_a_score_in_python_that_fails_is_named_and_what_came_before_is_kept():
 def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
     model = model_with(Says(Wrong(np.zeros(8))))
     with pytest.raises(
-        HerosError, match=r"The score Says\(\) cannot be saved: the object from its bind\(\) must have state\(\)"
+        HerosError,
+        match=r"The score Says\(\) cannot be saved: the object from its bind\(\) must have state\(\)",
     ):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())

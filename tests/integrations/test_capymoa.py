@@ -110,7 +110,7 @@ def test_a_stream_that_ends_restarts_and_is_copied():
         assert twin.position == (4 if twin.name == stream.name else 0)
     assert np.array_equal(copy.copy(stream).draw(2)[0], stream.draw(2)[0])
     with pytest.raises(
-        DataError, match="is a Java object, which cannot be copied. Pass from_capymoa a function"
+        DataError, match=r"is a Java object, which cannot be copied. Pass from_capymoa a function"
     ):
         copy.copy(from_capymoa(make()))
 

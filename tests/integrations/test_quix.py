@@ -100,7 +100,9 @@ def test_in_the_state_of_quix_itself():
 
 
 def test_what_is_wrong_is_said():
-    with pytest.raises(ParameterError, match="The 'model' parameter of QuixModel must be a Heros without Python models"):
+    with pytest.raises(
+        ParameterError, match="The 'model' parameter of QuixModel must be a Heros without Python models"
+    ):
         QuixModel(3, "y")
     with pytest.raises(DataError, match="Quix's state"):
         QuixModel(model(), "y")({"a": 1.0}, Memory(heros=b"no model"))

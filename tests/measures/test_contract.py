@@ -122,7 +122,9 @@ def test_an_exact_one_takes_in_no_histogram_but_the_reverse():
     running = updated(Auroc(exact=False), one)
     running.merge(updated(Auroc(), two))
     assert running.value == updated(Auroc(exact=False), one, two).value
-    with pytest.raises(ParameterError, match=r"must be an exact measure, like this one\. Got Auroc\(exact=False\)"):
+    with pytest.raises(
+        ParameterError, match=r"must be an exact measure, like this one\. Got Auroc\(exact=False\)"
+    ):
         Auroc().merge(running)
 
 

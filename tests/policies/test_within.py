@@ -186,7 +186,7 @@ def test_a_broken_state_is_refused():
         {}, good | {"ks": np.array([6])}, good | {"ks": np.array([0.5])}, good | {"numbers": np.zeros(3)},
         good | {"costs": np.ones(2)}, good | {"costs": np.array([np.nan])},
     ):  # fmt: skip
-        with pytest.raises(DataError, match="state of a pace|of a pace must be finite"):
+        with pytest.raises(DataError, match=r"state of a pace|of a pace must be finite"):
             Pace(Within(Cand(), microseconds=10), models=5).restore(broken)
     Pace(Within(Cand(), microseconds=10), models=5).restore(good)
 

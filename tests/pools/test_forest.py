@@ -216,6 +216,7 @@ def test_a_state_of_another_forest_is_refused():
     with pytest.raises(DataError, match=r"The state does not fit"):
         ten.bound.restore(five.bound.state())
     with pytest.raises(
-        ParameterError, match=r"The 'state' parameter of Forest must be the state of 10 trees\. Got 5 instead\."
+        ParameterError,
+        match=r"The 'state' parameter of Forest must be the state of 10 trees\. Got 5 instead\.",
     ):
         ten.pool.expect_room(ten.schema, five.bound.state())

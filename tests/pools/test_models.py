@@ -251,7 +251,9 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
     """From then on it is neither asked nor taught and never answers; the others are as if it were not there."""
     X, y = easy(400)
     model = heros([Fragile(method, at=50), Nearest(0), Majority()], policies.Cheapest(), 2, warmup=0)
-    message = rf"The model 'Fragile' \(0\) failed to {what}. Got ZeroDivisionError: no luck; the model is excluded."
+    message = (
+        rf"The model 'Fragile' \(0\) failed to {what}. Got ZeroDivisionError: no luck; the model is excluded."
+    )
     with pytest.warns(RuntimeWarning, match=message):
         block = model.test_then_train(X, y)
     assert list(model.bound.set_aside) == ["Fragile"]
@@ -330,7 +332,9 @@ def test_river_follows_a_growing_schema_and_scikit_learn_is_set_aside():
     model = heros([tree.HoeffdingTreeClassifier(), SGDClassifier(random_state=1), Majority()])
     model.learn(X, y)
     larger = Schema.of(["a", "b", ("c", "x", "y", "z")], ["no", "yes", "maybe"])
-    with pytest.warns(RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to follow a schema that has grown"):
+    with pytest.warns(
+        RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to follow a schema that has grown"
+    ):
         model.bind(larger)
     X3 = np.column_stack([np.tile(X, (3, 1)), np.arange(600) % 3])
     block = model.test_then_train(X3, np.arange(600) % 3)

@@ -82,7 +82,9 @@ def test_settings():
         pools.RegressionTrees([{"prediction": "median"}])
     with pytest.raises(ParameterError, match=r"must be at least 96 with 1 features and a number"):
         Heros(pools.RegressionTrees([{"max_bytes": 50}]), schema=Schema.of(["a"]))
-    with pytest.raises(ParameterError, match=r"must be a schema with a number as target. Got classes instead"):
+    with pytest.raises(
+        ParameterError, match=r"must be a schema with a number as target. Got classes instead"
+    ):
         Heros(pools.RegressionTrees([{}]), schema=Schema.of(["a"], ["no", "yes"]))
 
 

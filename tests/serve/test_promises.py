@@ -256,6 +256,42 @@ def test_waiting_instances_are_bounded_in_bytes():
         assert len(service.pending) > 100
 
 
+def test_growth_is_bounded_per_instance():
+    with one() as service:
+        service.learn({"x": {f"f{i}": i for i in range(500)}, "y": "a"})  # the first one says what there is
+        with pytest.raises(Wrong, match=r"must add at most 100 features and values\. Got 101"):
+            service.learn({"x": {f"g{i}": f"v{i}" for i in range(101)}, "y": "a"})
+        service.learn({"x": {f"g{i}": f"v{i}" for i in range(100)}, "y": "a"})
+        service.wait()
+        assert service.learner.schema.n_features == 600
+
+
+def test_growth_is_bounded_per_second(monkeypatch):
+    """Instances that bring nothing new are taken all the same."""
+    service = one(limits=Limits(growth=0.3))
+    opened = service.learner.open
+    monkeypatch.setattr(service.learner, "open", lambda schema: (time.sleep(0.1), opened(schema)))
+    with served(service) as client:
+        teach(service, 20)
+        service.wait()
+
+        def grow(i):
+            return client.post("/learn", json={"x": {"colour": f"new {i}"}, "y": "odd"})
+
+        statuses = []
+        while 429 not in statuses and len(statuses) < 200:
+            statuses.append(grow(len(statuses)).status_code)
+            service.wait()
+        assert set(statuses) == {202, 429}
+        assert "schema grows too fast" in grow(len(statuses)).json()["detail"]
+        teach(service, 20)
+        batch = [{"x": {"colour": colour}, "y": "odd"} for colour in ("red", "another new one")]
+        taken = client.post("/learn/batch", json={"instances": batch}).json()
+        assert taken["accepted"] == 1
+        assert "schema grows too fast" in taken["refused"][0]["why"]
+        assert soon(lambda: grow(1000).status_code == 202)
+
+
 @pytest.mark.parametrize("path", ["/leaderboard", "/explain"])
 def test_looking_at_keys_keeps_to_the_memory(path):
     keyed = Keyed(model(), capacity=3)

@@ -150,9 +150,7 @@ def test_so_many_stay_and_nothing_else(tmp_path):
 def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path))
     before = names(tmp_path)
-    with pytest.raises(
-        HerosError, match=r"must be empty, unless the run is resumed\. Got 3 checkpoints\.$"
-    ):
+    with pytest.raises(HerosError, match=r"must be empty, unless the run is resumed\. Got 3 checkpoints\.$"):
         evaluate(make(), agrawal(), **kept(tmp_path))
     assert names(tmp_path) == before
 
@@ -656,7 +654,9 @@ def mixed():
 
 def test_python_objects_in_checkpoints_are_refused_at_once(tmp_path):
     stream = streams.load("agr_a").take(300)
-    with pytest.raises(ParameterError, match="left out, because this pool holds Python objects and files hold only data") as error:
+    with pytest.raises(
+        ParameterError, match="left out, because this pool holds Python objects and files hold only data"
+    ) as error:
         evaluate(mixed(), stream, checkpoint=tmp_path / "kept", every=1000)
     assert "allow_code=True keeps them as pickles, which run code" in str(error.value)
     assert stream.position == 0

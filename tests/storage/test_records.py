@@ -102,9 +102,7 @@ def test_skipped_rows_are_in_the_record(tmp_path):
 def test_a_record_is_not_overwritten_unless_forced(tmp_path):
     first, second = small_run(n=500), small_run(n=700)
     place = records.save(first, tmp_path)
-    with pytest.raises(
-        HerosError, match=r"^The record .*seed1 already exists; use force=True to replace it"
-    ):
+    with pytest.raises(HerosError, match=r"^The record .*seed1 already exists; use force=True to replace it"):
         records.save(second, tmp_path)
     assert records.read(place).n_instances == 500
     records.save(second, tmp_path, force=True)

@@ -63,12 +63,15 @@ class Limits:
         The largest number of features, of values of a nominal feature, and of classes.
     text
         The largest number of characters of a name.
+    new
+        The largest number of features and values that a row may add, except for the first row.
     """
 
     features: int | None = None
     values: int | None = None
     classes: int | None = None
     text: int | None = None
+    new: int | None = None
 
 
 Step = Callable[[], None]
@@ -268,6 +271,9 @@ class RowEncoder:
             plan = self._plan(x)
             if not grow:
                 return None
+            most = self._limits.new
+            if most is not None and self.width and len(plan) > most:
+                raise Refused(None, f"{len(plan):,}", f"add at most {most:,} features and values")
             self._grow(plan, name if target is None else None)
             row = self._blank.copy()
             self._fill(row, x)

@@ -417,7 +417,7 @@ class Heros:
         best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
         if abstain:
             sure = (1 - out <= self._sets()[0]).sum(axis=-1) == 1
-            best = np.where(sure, best.astype(object), None)
+            best = np.where(sure, best.astype(object), np.full(best.shape, None, dtype=object))
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:

@@ -284,9 +284,10 @@ class Keyed:
         memory or not, and a new model starts with the whole schema.
         """
         with self._lock:
-            new = schema != self.template.schema
-            self.template.bind(schema)  # raises an error if the schema does not fit
-            if new:
+            known = self.template.schema
+            if known is not None and (schema == known or not schema.extends(known)):
+                self.template.bind(schema)  # raises an error if the schema does not fit
+            else:
                 self.template = copy.deepcopy(self._start).bind(schema)
                 self._copies = None
             return self

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ __all__ = ["CalibrationError", "Reliability"]
 BINS = 15
 
 
-class Reliability(NamedTuple):
+@dataclass(frozen=True)
+class Reliability:
     """A reliability curve: mean confidence, accuracy and number of instances of each bin."""
 
     confidence: NDArray[np.float64]  # NaN for an empty bin, like the accuracy

@@ -62,11 +62,13 @@ class Limits:
     values: int = 1_000  # distinct values of a nominal feature
     classes: int = 200
     text: int = 200  # characters of a name, a value, an id or a key
+    new: int = 100  # features and values that an instance may add to the schema; the first may add all
+    growth: float = 5.0  # seconds that growth of the schema may take at once, and half of the time later
 
     @property
     def of_schema(self) -> encoder.Limits:
         """The limits on the growth of the schema."""
-        return encoder.Limits(self.features, self.values, self.classes, self.text)
+        return encoder.Limits(self.features, self.values, self.classes, self.text, self.new)
 
 
 def expect_name(text: str, what: str, longest: int) -> str:

@@ -162,6 +162,10 @@ class Service:
         self._stopping = False
         self._changed = False
         self._next_publishing = 0.0
+        self._growths = 0  # growths of the schema in the queue
+        self._growth_cost = 0.0  # seconds of a recent growth
+        self._growth_debt = 0.0  # seconds that growths took, less half of the time since
+        self._growth_time = time.monotonic()
         self._retry = 0.0  # when training is retried after a storage error
         try:
             self._resume(window)
@@ -294,7 +298,7 @@ class Service:
                     taken.accepted += 1
                 except Unknown:
                     taken.unknown += 1
-                except Wrong as why:
+                except (Wrong, NotNow) as why:
                     taken.refused.append((taken.seen, str(why)))
         self.poke()
 
@@ -332,14 +336,22 @@ class Service:
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
-            coded = encoder.encode(x, y)
+            coded = encoder.encode(x, y, grow=self._may_grow())
         except Refused as why:
             raise _wrong(why) from None
-        assert coded is not None, "the schema may grow"
+        if coded is None:
+            raise NotNow("The schema grows too fast: instances with new names must wait.")
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got no features.")
         self._encoder = encoder
         return coded
+
+    def _may_grow(self) -> bool:
+        """Return whether the schema may grow now: a growth of large models keeps others waiting."""
+        now = time.monotonic()
+        self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
+        self._growth_time = now
+        return self._growth_debt + self._growths * self._growth_cost <= self.limits.growth
 
     def _waiting(self, id: Id | None) -> Waiting:
         self.pending.let_go()
@@ -353,6 +365,7 @@ class Service:
         schema = self._encoder.schema
         if schema is not self._bound:
             self._bound = schema
+            self._growths += 1
             self._jobs.append(lambda: self._grow(schema))
         self._jobs.append(labelled)
         self._queued += 1
@@ -501,14 +514,19 @@ class Service:
         return left
 
     def _grow(self, schema: Any) -> None:
+        start = time.monotonic()
         try:
             self.learner.open(schema)
+            with suppress(Exception):  # the error is logged, and publishing is retried
+                self.publish()
         except Exception as error:
             self.fault = _told(error)
             LOG.exception("The service can no longer train")
-            return
-        with suppress(Exception):  # the error is logged, and publishing is retried
-            self.publish()
+        finally:
+            with self._door:
+                self._growths -= 1
+                self._growth_cost = time.monotonic() - start
+                self._growth_debt += self._growth_cost
 
     def _look_around(self) -> None:
         now = time.monotonic()
