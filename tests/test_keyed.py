@@ -211,7 +211,7 @@ def test_a_growth_of_the_schema_fits_the_template_once(monkeypatch):
         for schema in schemas[1:]:
             keyed.bind(schema)
         assert len(bound) == 2
-        with pytest.raises(DataError):
+        with pytest.raises(ParameterError, match="an extension"):
             keyed.bind(schemas[0])
         assert keyed.template.schema == schemas[2]
 

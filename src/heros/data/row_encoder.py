@@ -271,9 +271,6 @@ class RowEncoder:
             plan = self._plan(x)
             if not grow:
                 return None
-            most = self._limits.new
-            if most is not None and self.width and len(plan) > most:
-                raise Refused(None, f"{len(plan):,}", f"add at most {most:,} features and values")
             self._grow(plan, name if target is None else None)
             row = self._blank.copy()
             self._fill(row, x)
@@ -335,6 +332,9 @@ class RowEncoder:
         most = self._limits.features
         if new and most is not None and self.width + len(self.ignored) + new > most:
             raise Refused(newest, f"a new feature, {newest!r},", f"be one of at most {most:,} features")
+        most, added = self._limits.new, len(plan) + len(columns)
+        if most is not None and self.width and added > most:
+            raise Refused(None, f"{added:,}", f"add at most {most:,} features and values")
         absent = [place.column for name, place in self.places.items() if name not in given]
         if self._closed:
             for column in absent:

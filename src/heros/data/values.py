@@ -46,6 +46,8 @@ class Refused(Exception):
         """Return the error for the user; `at` is the index of the row if there are several."""
         if self.column == "label":
             what = "The label" if at is None else f"The label of row {at}"
+        elif self.column is None:
+            what = "The instance" if at is None else f"X, row {at + 1}:"
         else:
             what = f"The feature {self.column!r}" if at is None else f"X, row {at + 1}: {self.column!r}"
         return DataError(f"{what} must {self.rule}. Got {self.value} instead.")
