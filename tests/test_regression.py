@@ -112,7 +112,7 @@ def test_a_number_is_found_from_the_schema_or_asked_for():
     model.bind(number)
     assert (model.pool, model.policy, model.k) == (SMALL, policies.Cheapest(), 2)
     for task, schema in (("regression", classes), ("classification", number)):
-        with pytest.raises(ParameterError, match="The 'schema' parameter of Heros must be one with"):
+        with pytest.raises(ParameterError, match="The 'schema' parameter of Heros must be a schema with"):
             Heros(task=task, schema=schema)
     with pytest.raises(ParameterError, match="in \\(0, 1\\)"):
         Regression(1.0)
