@@ -271,5 +271,5 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     document, arrays = archive.read(tmp_path / "made_up.heros", "model")
     made_up = document | {"pool": {"own": "heros.pools.models.Models"}}
     archive.write(tmp_path / "made_up.heros", "model", made_up, arrays)
-    with pytest.raises(HerosError, match="keep it with pickle"):
+    with pytest.raises(HerosError, match="Save it with pickle"):
         Heros.load(tmp_path / "made_up.heros", pool=pool)
