@@ -227,7 +227,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["compare", "-"], "standard input can be read only once"),
         (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "which measures the whole machine"),
         (["compare", "agr_a", "--resume"], "used with --out"),
-        (["report", "nowhere"], "The directory nowhere must exist"),
+        (["report", "nowhere"], "The directory nowhere does not exist"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, message):
