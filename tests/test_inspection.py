@@ -195,10 +195,10 @@ def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
         assert max(map(len, repr(shown).splitlines())) <= 80
     lines = repr(model.leaderboard()).splitlines()
     assert lines[0].split() == ["rank", "model", "family", "settings", "L", "γ", "trained"]
-    names = [line.split("  0.")[0][13:] for line in lines[1:12]]
-    assert len(set(names)) == 11
+    names = [line.split("  0.")[0][13:] for line in lines[1:14]]
+    assert len(set(names)) == 13
     legend = {"Neighbours: window, neighbours", "MLP: optimizer, learning rate, hidden, scale"}
-    assert set(lines[12:]) == legend
+    assert set(lines[14:]) == legend
     assert {row.setting for row in model.pool_summary()} == {
         *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours")
     }

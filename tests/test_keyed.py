@@ -309,7 +309,7 @@ def test_a_file_of_another_format_is_refused(tmp_path):
     Keyed(template(), directory=tmp_path).close()
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute("PRAGMA user_version=3")
-    with pytest.raises(HerosError, match=r"must have the format 2\. Got 3"):
+    with pytest.raises(HerosError, match=r"must have the format 1\. Got 3"):
         Keyed(template(), directory=tmp_path)
 
 

@@ -288,7 +288,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
-        p = self.heros.outputs(self._rows(X))
+        p = self.heros.outputs(self._rows(X), 0)  # each row as by itself
         return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
@@ -298,7 +298,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         values = np.full(len(X), None, dtype=object)
         if self.heros.schema is not None:
             known = self._known
-            values[:] = [known[index] for index in self.heros.outputs(self._rows(X)).argmax(axis=1)]
+            values[:] = [known[index] for index in self.heros.outputs(self._rows(X), 0).argmax(axis=1)]
         return pd.Series(values, index=X.index).infer_objects()
 
     # -- labels --------------------------------------------------------------------------------------------
@@ -370,5 +370,5 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
         """Return the predicted number of each row; 0 before the first target."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
-        found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X))[:, 0]
+        found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X), 0)[:, 0]
         return pd.Series(found, index=X.index, dtype=float)

@@ -16,7 +16,7 @@ from heros.errors import DataError, HerosError
 __all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
 
 FILE = "keys.sqlite"
-FORMAT = 2
+FORMAT = 1
 PAGE = 16384  # bytes: large pages are faster for large models
 SUMS = (
     "instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, "
