@@ -87,7 +87,7 @@ def test_a_model_at_work_in_another_thread_says_so_and_goes_on(what):
     thread.start()
     try:
         assert policy.inside.wait(60)
-        with pytest.raises(HerosError, match="already in use|at work"):
+        with pytest.raises(HerosError, match=r"already in use|at work"):
             CHANGING[what](model, X, y)
     finally:
         policy.go_on.set()

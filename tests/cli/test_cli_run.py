@@ -199,7 +199,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["run", "nope.csv"], "The file nope.csv must exist"),
         (
             ["run", "agr_a", "--n", "9", "--k", "51"],
-            "The 'k' parameter of Heros must be a whole number in [1, 11]",
+            "The 'k' parameter of Heros must be a whole number in [1, 13]",
         ),
         (["run", "agr_a", "--policy", "zeta"], "must be written zeta:ZETA. Got 'zeta' instead."),
         (

@@ -260,7 +260,7 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     X, y = streams.Agrawal().draw(50)
     pool = pools.Models([Coin(), Coin()], costs=[1, 2])
     model = Heros(pool, k=1, seed=1, schema=streams.Agrawal().schema).learn(X, y)
-    with pytest.raises(HerosError, match="Models holds Python objects. Save it with pickle"):
+    with pytest.raises(HerosError, match=r"Models holds Python objects. Save it with pickle"):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())
     with pytest.raises(HerosError, match="this pool holds Python objects"):
