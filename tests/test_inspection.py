@@ -200,5 +200,6 @@ def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
     legend = {"Neighbours: window, neighbours", "MLP: optimizer, learning rate, hidden, scale"}
     assert set(lines[14:]) == legend
     assert {row.setting for row in model.pool_summary()} == {
-        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours")
+        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours"),
+        *("fading", "max_bytes"),
     }

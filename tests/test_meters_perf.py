@@ -52,7 +52,7 @@ def test_perf_events_are_counted_per_package(tmp_path, monkeypatch):
 
 
 def test_no_perf_events_are_said(tmp_path):
-    with pytest.raises(HerosError, match=r"Perf events of RAPL need .* Got none"):
+    with pytest.raises(HerosError, match=r"Perf events of RAPL need .* does not exist"):
         meters.Perf(tmp_path)
 
 

@@ -318,7 +318,7 @@ def test_text_in_frames_is_read_as_in_a_file(convert, numeric, tmp_path):
     for one in (model, opened, copy.deepcopy(opened)):
         for some in (more, more.iloc[:1]):
             out = one.predict(convert(some)) if numeric else one.predict_proba(convert(some))
-            assert np.array_equal(out, core.answers(some)[:, 0] if numeric else core.answers(some))
+            assert np.array_equal(out, core.answers(some, 0)[:, 0] if numeric else core.answers(some, 0))
         one.partial_fit(convert(more), y[:2])
     expected = core.learn(more, y[:2].tolist()).answers(more)
     for one in (model, opened):

@@ -388,7 +388,7 @@ def test_on_the_command_line(tmp_path, task):
         assert source.schema.numeric == (task == "regression")
     server.stop()
     assert said.exit_code == 0, said.output
-    assert "150 learnt, 0 expired, 0 unknown, 50 waiting" in said.output
+    assert "150 learnt, 0 expired, 0 unknown, 50 instances waiting" in said.output
     assert ("R²" in said.output) == (task == "regression")
 
 

@@ -52,7 +52,7 @@ def settings_text(configuration: Mapping[str, Any]) -> str:
 
 
 def _in_words(name: str, value: str) -> str:
-    if name == "family":
+    if name in ("family", "name"):
         return FAMILIES.get(value, value)
     if name == "optimizer":
         return value.upper() if len(value) <= len("sgd") else value.capitalize()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.tables import short
+from heros._base.tables import settings_text, told_apart
 
 __all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
 
@@ -211,7 +211,8 @@ def changes_of(
 
     The drop of a single model that is part of a change of the ensemble is not told twice.
     """
-    found = [_change(event, configurations, classes, numeric) for event in noted]
+    names = [settings_text(one) or f"model {i}" for i, one in enumerate(told_apart(configurations)[0])]
+    found = [_change(event, names, classes, numeric) for event in noted]
     spans = [(c.since - AROUND, math.inf if c.ended is None else c.ended) for c in found if c.kind == "error"]
     return tuple(
         change
@@ -234,16 +235,13 @@ def counted_from(changes: Iterable[Change], start: int) -> tuple[Change, ...]:
     )
 
 
-def _change(
-    event: Raw, configurations: Sequence[Mapping[str, Any]], classes: Sequence[str], numeric: bool
-) -> Change:
+def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: bool) -> Change:
     numbers, counts, scores = event
     model, at, since, ended, recovered, before, during, _ = numbers.tolist()
     if model >= 0:
         i = int(model)
-        fell = ModelChange(i, short(configurations[i]), before, during, during)
+        fell = ModelChange(i, names[i], before, during, during)
         return Change("model", int(at), int(since), before, during, models=(fell,), numeric=numeric)
-    names = [short(configuration) for configuration in configurations]
     return Change(
         kind="error",
         at=int(at),
