@@ -270,7 +270,7 @@ def test_a_copy_goes_on_bit_for_bit():
 def test_what_is_asked_of_the_other_task_is_refused():
     with pytest.raises(HerosError, match="Call coefficients"):
         alone().bound.follows(0)
-    with pytest.raises(HerosError, match="ask follows"):
+    with pytest.raises(HerosError, match="Call follows"):
         alone({}, schema_of(2)).bound.coefficients(0)
 
 
