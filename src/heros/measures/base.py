@@ -216,7 +216,7 @@ def expect_array(
     >>> expect_array({}, "counts", int, (2,), "Kappa")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The state of Kappa must have an array 'counts' of shape (2,). Got none or another.
+    heros.errors.DataError: The state of Kappa must have an array 'counts' of shape (2,) and type int, ...
     """
     array = state.get(key)
     fits = (

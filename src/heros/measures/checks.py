@@ -60,8 +60,7 @@ def expect_numbers(
     >>> expect_numbers([0.5], [1.0], 3, "Coverage")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The answers of Coverage must be finite numbers, a row of at least 3 per instance.
-    Got shape (1, 1) instead.
+    heros.errors.DataError: The predictions of Coverage must be finite numbers, one row of at least 3 ...
     """
     rule = f"The predictions of {owner} must be finite numbers"
     said = _array(output, "fiub", rule, np.float64)
