@@ -71,6 +71,11 @@ class Validator:
         return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
 
 
+def delay_of(labels: int) -> int:
+    """Return a number of labels as a delay that models accept, whatever a file says."""
+    return min(max(0, labels), MOST_LABELS)
+
+
 def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """Return the label delay of each instance for the core; None if no label is late."""
     if delay is None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending
+from heros.data.check import delay_of
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
 from heros.ensemble import Heros, packing
@@ -141,7 +142,7 @@ class LateLabels:
         if waiting is None:
             self.counts.unknown += 1
             return False
-        delay = max(0, self._learnt - waiting.known)
+        delay = delay_of(self._learnt - waiting.known)
         target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance still waits
         self._waiting.take(id)
         self._delay = delay

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.data import Encoder, Schema
+from heros.data.check import delay_of
 from heros.ensemble import Block, Heros
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
@@ -161,7 +162,7 @@ class OneModel(Learner):
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Train on instances in order."""
         now = self.seen
-        delays = [0 if one.known is None else max(0, now + at - one.known) for at, one in enumerate(block)]
+        delays = [0 if one.known is None else delay_of(now + at - one.known) for at, one in enumerate(block)]
         yield _learnt(partial(self._model.test_then_train, delay=delays), block, self.task)
         self._delay = delays[-1]
 
