@@ -16,7 +16,7 @@ from heros._base import core as _core
 from heros._base.lock import Alone
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
-from heros.data.check import checked_delays, is_numeric, one_row
+from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
@@ -485,7 +485,7 @@ class Heros:
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
         with self._alone:
-            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
+            return learner.step.predict(core_array(X, np.float64), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
