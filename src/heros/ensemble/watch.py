@@ -76,7 +76,7 @@ class Stack(AnswerPart):
     The mixture of the n best models, as in `Top`, takes part like a model. It starts with half of the weight;
     the models share the other half equally. After each label, each weight takes a gradient step on the log
     loss of the ensemble's prediction. If models make different errors, a stack can be better than any mixture
-    of them: docs/choosing.md has figures. In regression, the stack adds up each model's difference from the
+    of them: docs/policies.md has figures. In regression, the stack adds up each model's difference from the
     mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
     all models predict; the policy still chooses which models are trained.
 

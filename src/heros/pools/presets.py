@@ -32,7 +32,7 @@ def default() -> Join:
 
     Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of 30 trees, a logistic regression, a naive Bayes with fading, a memory of labels and retrained
-    boosted trees. docs/choosing.md explains how and on which streams they were chosen.
+    boosted trees. docs/policies.md explains how and on which streams they were chosen.
 
     Examples
     --------
