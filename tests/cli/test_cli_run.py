@@ -201,7 +201,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             ["run", "agr_a", "--n", "9", "--k", "51"],
             "The 'k' parameter of Heros must be a whole number in [1, 13]",
         ),
-        (["run", "agr_a", "--policy", "zeta"], "must be written zeta:ZETA. Got 'zeta' instead."),
+        (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
         (
             ["run", "agr_a", "--policy", "zeta:2"],
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
