@@ -57,6 +57,7 @@ def default() -> Join:
         LabelMemory([{}]),
         Retrained([{"most_trees": MOST_TREES}]),
         costs=COSTS,
+        bounded=True,
     )
 
 
@@ -90,4 +91,5 @@ def default_regression() -> Join:
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
         costs=REGRESSION_COSTS,
+        bounded=True,
     )
