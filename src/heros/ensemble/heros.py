@@ -732,7 +732,8 @@ class Heros:
         learner = self._at_work
         if learner.last is None:
             raise HerosError(
-                "There is no choice to explain: the model has not been trained yet, or the policy raised an error."
+                "There is no choice to explain: the model has not been trained yet, or the policy raised an "
+                "error."
             )
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy
