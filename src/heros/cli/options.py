@@ -24,6 +24,7 @@ __all__ = [
     "EncodingName",
     "Epsilon",
     "Every",
+    "Explainable",
     "Force",
     "FormatName",
     "Ignore",
@@ -219,6 +220,13 @@ ClassWeights = Annotated[
     typer.Option(
         "--class-weight",
         help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
+    ),
+]
+Explainable = Annotated[
+    bool,
+    typer.Option(
+        "--explainable",
+        help="Keep a sample of 128 instances in the model, for feature importance and explanations.",
     ),
 ]
 Seed = Annotated[

@@ -69,7 +69,9 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
     if not having:
         return ""
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
-    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(groups[0].runs[0]))
+    run = having[0].runs[0]
+    changes = [change for change in run.changes if change.kind == "error"]
+    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(run), changes=changes)
 
 
 def _capital(label: str) -> str:
