@@ -98,8 +98,9 @@ def agreement(length: int, seeds: int) -> None:
             tops.append(int(truth.argmax() == told.argmax()))
         each = " ".join(f"{one:.3f}" for one in found)
         print(
-            f"{name:12} {len(truth):3} columns  {np.mean(found):.3f} ({each}), without ties {np.mean(plain):.3f}, "
-            f"running means {np.mean(running):.3f}; first column agrees {sum(tops)}/{seeds}",
+            f"{name:12} {len(truth):3} columns  {np.mean(found):.3f} ({each}), without ties "
+            f"{np.mean(plain):.3f}, running means {np.mean(running):.3f}; "
+            f"first column agrees {sum(tops)}/{seeds}",
             flush=True,
         )
 
@@ -142,7 +143,8 @@ def cost(rounds: int, length: int) -> None:
             ratios.append(took[True] / took[False])
             plain.append(1e6 * took[False] / (length - 2000))
         print(
-            f"{name:12} {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}) {statistics.median(plain):.0f} µs",
+            f"{name:12} {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}) "
+            f"{statistics.median(plain):.0f} µs",
             flush=True,
         )
 
@@ -161,7 +163,8 @@ def explanations() -> None:
         off = max(off, abs(told.prediction - model.predict_proba(x).max()))
     took = 1e3 * (time.process_time() - start) / 100
     print(
-        f"explain: planted column first in {first} of 100, sums off by {off:.1e} at most, {took:.0f} CPU ms each"
+        f"explain: planted column first in {first} of 100, sums off by {off:.1e} at most, "
+        f"{took:.0f} CPU ms each"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import datetime
 import pickle
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -126,7 +127,7 @@ def test_it_goes_on_where_it_was(how, tmp_path):
 
 
 def test_a_resumed_run_has_the_same_importance(tmp_path):
-    X, y, schema = planted(3000)
+    X, y, _ = planted(3000)
 
     def stream():
         return streams.from_arrays(X, y)
@@ -247,8 +248,6 @@ def test_contributions_add_up_and_name_the_planted_column(numeric):
 
 def test_contributions_are_those_of_a_slow_exact_twin():
     """Three columns: all orders and all instances of the background, by the definition of Shapley values."""
-    from itertools import permutations
-
     rng = np.random.default_rng(4)
     X = rng.normal(size=(800, 3))
     schema = Schema.of(["a", "b", "c"], classes=["no", "yes"])

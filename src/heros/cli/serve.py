@@ -110,12 +110,13 @@ def serve_command(
     from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
+    asked = _task(task, level)
     options_of = {
         "pool": described.pool,
         "policy": described.policy or described.epsilon or described.within,
         "k": described.k,
         "answer": described.answer,
-        "task": _task(task, level),
+        "task": asked,
         "explainable": described.explainable or None,
     }
     given = [name for name, value in options_of.items() if value is not None]
@@ -125,7 +126,7 @@ def serve_command(
         raise ParameterError.of(
             "capacity", "heros serve", "left out unless --keys is given", capacity or memory
         )
-    heros = Heros.load(model) if model else described.model(options_of["task"])
+    heros = Heros.load(model) if model else described.model(asked)
     labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
     if store is not None:

@@ -818,8 +818,8 @@ class Heros:
         kept = self._at_work.importance
         if kept is None:
             raise HerosError(
-                "This Heros keeps no sample of instances: create Heros(explainable=True), or for explain pass "
-                "background=."
+                "This Heros keeps no sample of instances: create Heros(explainable=True), or for "
+                "explain pass background=."
             )
         return kept
 

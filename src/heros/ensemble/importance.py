@@ -194,7 +194,7 @@ class RunningImportance:
         self.history = _widened(self.history, len(self.columns))
 
     def changed(self, x: NDArray[np.float64], at: int) -> tuple[list[int], NDArray[np.float64]] | None:
-        """Return the columns to measure on instance number `at`, and the instance with each of them replaced."""
+        """Return the columns to measure on instance number `at`, and the instance with each one replaced."""
         if at % self.spacing or len(self.rows) < FEWEST:
             return None
         self._note(at)
@@ -243,7 +243,7 @@ class RunningImportance:
         return Importance(names, now.copy(), self.end.copy(), self.history.copy())
 
     def measure(self, predict: Predict) -> NDArray[np.float64]:
-        """Return the importance of all columns, measured now on the sample; NaN if the sample is too small."""
+        """Return the importance of all columns, measured now; NaN if the sample is too small."""
         if len(self.rows) < FEWEST:
             return np.full(len(self.columns), np.nan)
         share = MOST // len(self.columns)

@@ -137,7 +137,7 @@ class Learner:
         times: NDArray[np.int32] | None,
         delays: NDArray[np.int64] | None,
     ) -> Block:
-        """Test, then train, and measure the importance of a few columns on the first instance, if it is due."""
+        """Test, then train; measure the importance of a few columns on the first instance, if it is due."""
         at, changed = self.step.instances, None
         asked = importance.changed(X[0], at)
         if asked is not None:

@@ -79,10 +79,10 @@ def line_chart(
 
 def _clickable(change: Change, end: float) -> str:
     """Return a mark that opens the sentence of a change, without a script."""
-    side = " left" if change.at > end / 2 else ""
+    side, hint = " left" if change.at > end / 2 else "", f"a change at {change.at:,}: click to read it"
     return (
-        f'<details class="change{side}" style="left:{100 * change.at / end:.2f}%"><summary title="a change at '
-        f'{change.at:,}: click to read it"></summary><p>{escape(str(change))}</p></details>'
+        f'<details class="change{side}" style="left:{100 * change.at / end:.2f}%"><summary title="{hint}">'
+        f"</summary><p>{escape(str(change))}</p></details>"
     )
 
 

@@ -13,9 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from heros._base.parameters import whole
 from heros.data.encoder import Encoder

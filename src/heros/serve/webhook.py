@@ -127,7 +127,7 @@ class Webhook:
     def _post(self, body: bytes) -> None:
         headers = {"content-type": "application/json", "user-agent": "heros"}
         try:
-            with urlopen(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:  # noqa: S310
+            with urlopen(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
                 reply.read(1)
         except URLError as error:  # an OSError too; its reason is what a reader wants to know
             raise OSError(str(error)) from None
