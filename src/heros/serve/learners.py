@@ -254,10 +254,9 @@ class ModelPerKey(Learner):
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
-            limit = self.models[key].set_limit if key in self.models else None
-            predicted += [
-                Output(self.schema.classes[: len(p)], p, limit) for p in outputs
-            ]  # no newer classes
+            limit = None if self.task.numeric else self.models.set_limit(key)
+            classes = self.schema.classes  # a key's model may not know the newest ones
+            predicted += [Output(classes[: len(p)], p, limit) for p in outputs]
         return predicted
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
