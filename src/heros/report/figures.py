@@ -70,8 +70,10 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
         return ""
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
     run = having[0].runs[0]
+    levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
     changes = [change for change in run.changes if change.kind == "error"]
-    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(run), changes=changes)
+    title = f"{_capital(measure.label)}, per window"
+    return line_chart(title, lines, marks_of(run), levels, changes=changes)
 
 
 def _capital(label: str) -> str:
