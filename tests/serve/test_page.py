@@ -189,7 +189,8 @@ def test_a_change_says_its_sentence_when_it_is_clicked(browser, tmp_path):
         assert page.inner_text("#columns tr:first-child td:first-child") == "size"
         assert page.locator("#columns-time rect").count() > 2
         assert "of the prediction sets hold the class" in page.inner_text("#tiles")
-        page.locator("#good .change.error").first.press("Enter")
+        page.locator("#good .change.error").first.focus()
+        page.keyboard.press("Enter")
         playwright.expect(page.locator("#change")).to_be_hidden()
         assert page.faults == []
         page.close()
