@@ -1,4 +1,6 @@
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "bind/bind.hpp"
@@ -10,10 +12,19 @@ namespace heros {
 
 namespace {
 
-void expect_finite(double x, std::size_t at) {
+void expect_finite_at(double x, std::size_t at) {
   if (!std::isfinite(x))
     throw DataFault("Value " + std::to_string(at) + " of a detector must be a finite number. Got " +
                     std::to_string(x) + " instead.");
+}
+
+// The same of many: infinite and undefined numbers are those whose exponent is all ones, which one more carries into the sign.
+void expect_finite(const double* x, std::size_t n) {
+  constexpr std::uint64_t exponent = 0x7ff0000000000000, one = 0x0010000000000000;
+  std::uint64_t carried = 0;
+  for (std::size_t t = 0; t < n; ++t) carried |= (std::bit_cast<std::uint64_t>(x[t]) & exponent) + one;
+  if (carried >> 63)
+    for (std::size_t t = 0; t < n; ++t) expect_finite_at(x[t], t);
 }
 
 // Some of n numbers at once, where a detector can; else one.
@@ -30,13 +41,13 @@ nb::class_<Detector> bind_detector(nb::module_& m, const char* name) {
   return nb::class_<Detector>(m, name)
       .def("update",
            [](Detector& self, double x) {
-             expect_finite(x, 0);
+             expect_finite_at(x, 0);
              return self.update(x);
            },
            nb::arg("x"))
       .def("positions",
            [](Detector& self, const In1<double>& values) {
-             for (std::size_t t = 0; t < values.size(); ++t) expect_finite(values.data()[t], t);
+             expect_finite(values.data(), values.size());
              std::vector<std::int64_t> changes;
              const auto n = static_cast<std::int64_t>(values.size());
              for (std::int64_t t = 0; t < n;) {

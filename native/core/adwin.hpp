@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -143,28 +144,42 @@ class AdaptiveWindows {
     int coming = waiting_[i];
     if (coming == 0) return;
     waiting_[i] = 0;
-    const int most = settings_.buckets, room = most + settings_.clock;
+    const int most = settings_.buckets, room = settings_.clock;
     scratch_.resize(4 * std::size_t(room));
     double *sums = scratch_.data(), *squares = sums + room, *next_sums = squares + room, *next_squares = next_sums + room;
+    double all_squares = squares_[i];
     for (int w = 0; w < coming; ++w) {
       const double outcome = outcomes_[std::size_t(w) * models_ + i];
-      sums[most + w] = outcome, squares[most + w] = outcome * outcome;
-      squares_[i] += outcome * outcome;
+      sums[w] = outcome, squares[w] = outcome * outcome;
+      all_squares += outcome * outcome;
     }
+    squares_[i] = all_squares;
     for (int row = 0; coming > 0; ++row) {
       if (row == rows_[i]) ++rows_[i];
       const int there = count(i, row), all = there + coming;
       const std::size_t at = bucket(i, row, 0);
-      double *line = sums + most - there, *square_line = squares + most - there;
-      std::copy_n(&sums_[at], there, line), std::copy_n(&square_sums_[at], there, square_line);
       const int pairs = all > most && row + 1 < kRows ? (all - most + 1) / 2 : 0;
-      for (int p = 0; p < pairs; ++p) {
-        next_sums[most + p] = line[2 * p] + line[2 * p + 1];
-        next_squares[most + p] = square_line[2 * p] + square_line[2 * p + 1];
+      double *sum = &sums_[at], *square = &square_sums_[at];
+      // Old ones first: two of them, or the last with the first new one, or two new ones.
+      int p = 0;
+      for (; 2 * p + 1 < there && p < pairs; ++p) {
+        next_sums[p] = sum[2 * p] + sum[2 * p + 1];
+        next_squares[p] = square[2 * p] + square[2 * p + 1];
       }
+      if (2 * p < there && p < pairs) {
+        next_sums[p] = sum[2 * p] + sums[0];
+        next_squares[p] = square[2 * p] + squares[0];
+        ++p;
+      }
+      for (int from = 2 * p - there; p < pairs; ++p, from += 2) {
+        next_sums[p] = sums[from] + sums[from + 1];
+        next_squares[p] = squares[from] + squares[from + 1];
+      }
+      int b = 0;
+      for (int from = 2 * pairs; from < there; ++from, ++b) sum[b] = sum[from], square[b] = square[from];
+      for (int from = std::max(2 * pairs - there, 0); from < coming; ++from, ++b) sum[b] = sums[from], square[b] = squares[from];
       const int left = count(i, row) = all - 2 * pairs;
-      std::copy_n(line + 2 * pairs, left, &sums_[at]), std::copy_n(square_line + 2 * pairs, left, &square_sums_[at]);
-      clear(at + left, there - left);
+      if (left < there) clear(at + left, there - left);
       std::swap(sums, next_sums), std::swap(squares, next_squares);
       coming = pairs;
     }
@@ -204,6 +219,7 @@ class AdaptiveWindows {
     const double variance = (squares_[i] - total * total / n) / n;
     const double log_term = std::log(2 * std::log(n) / delta_);
     const double scale = 2 * std::max(variance, 0.0) * log_term;
+    if (!may_cut(i, scale)) return false;
     double n0 = 0, u0 = 0, size = std::ldexp(1.0, rows_[i] - 1);
     for (int row = rows_[i] - 1; row >= 0; --row, size /= 2) {
       const int buckets = count(i, row) - (row == 0);  // the newer part is never empty
@@ -214,17 +230,39 @@ class AdaptiveWindows {
         const double n1 = n - n0;
         const double a0 = n0 - settings_.minimum + 1, a1 = n1 - settings_.minimum + 1;
         if (a0 < 1 || a1 < 1) continue;
-        // |u0/n0 − u1/n1| against √(scale·(1/a0 + 1/a1)), both squared and without a division: nearly
-        // all splits are settled here. The 1 % keeps rounding from deciding.
-        const double difference = u0 * n1 - (total - u0) * n0;
-        const double parts = n0 * n1;
-        if (difference * difference * a0 * a1 * 1.01 < parts * parts * scale * (a0 + a1)) continue;
         const double m = 1 / a0 + 1 / a1;
-        if (std::fabs(u0 / n0 - (total - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m)
-          return true;
+        if (std::fabs(u0 / n0 - (total - u0) / n1) > std::sqrt(scale * m) + 2.0 / 3.0 * log_term * m) return true;
       }
     }
     return false;
+  }
+
+  // Whether a cut is possible at all: for no split |u0/n0 − u1/n1| may exceed √(scale·(1/a0 + 1/a1)). Both are squared, without a
+  // division, for all splits at once; nearly all windows are settled here. The 1 % keeps rounding from deciding.
+  bool may_cut(int i, double scale) {
+    const double n = static_cast<double>(width_[i]), total = total_[i], less = settings_.minimum - 1;
+    if (!((squares_[i] + 1) * n * n * n * n * n < 1e290)) return true;  // something might overflow
+    splits_.resize(2 * std::size_t(kRows) * settings_.buckets);
+    double *older = splits_.data(), *sum_older = older + std::size_t(kRows) * settings_.buckets;
+    double before = 0, sum_before = 0, size = static_cast<double>(std::int64_t{1} << (rows_[i] - 1));
+    int splits = 0;
+    for (int row = rows_[i] - 1; row >= 0; --row, size /= 2) {
+      const int buckets = count(i, row);
+      const double* sum = &sums_[bucket(i, row, 0)];
+      double in_row = 0, sum_in_row = 0;
+      for (int b = 0; b < buckets; ++b, ++splits) {
+        in_row += size, sum_in_row += sum[b];
+        older[splits] = before + in_row, sum_older[splits] = sum_before + sum_in_row;
+      }
+      before += in_row, sum_before += sum_in_row;
+    }
+    const double wide = scale * (n - 2 * less) / 1.01;
+    std::int64_t signs = 0;
+    for (int s = 0; s < splits - 1; ++s) {  // the newer part is never empty
+      const double n0 = older[s], n1 = n - n0, parts = n0 * n1, difference = sum_older[s] * n - total * n0;
+      signs |= std::bit_cast<std::int64_t>(parts * parts * wide - difference * difference * ((n0 - less) * (n1 - less)));
+    }
+    return signs < 0;
   }
 
   [[no_unique_address]] Settings settings_;
@@ -239,7 +277,7 @@ class AdaptiveWindows {
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
   std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most `clock`
   std::vector<double> outcomes_;                 // (clock, M): those outcomes
-  std::vector<double> scratch_;                  // room to merge buckets in
+  std::vector<double> scratch_, splits_;         // room to merge buckets in, and to compare parts in
 };
 
 using Adwin = AdaptiveWindows<UsualWindow>;

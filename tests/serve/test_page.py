@@ -13,7 +13,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("chromium is not installed: the page is not looked at", allow_module_level=True)
 
-from serve.serving import many, numbers, one, rows, served  # noqa: E402
+from heros.ensemble.task import Classification  # noqa: E402
+from heros.serve.learners import OneModel  # noqa: E402
+from heros.serve.service import Service  # noqa: E402
+from serve.serving import many, model, numbers, one, rows, served  # noqa: E402
 
 SIZES = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("light", 390, 844)}
 
@@ -169,4 +172,29 @@ def test_the_page_shows_that_checkpoints_fail(browser):
         playwright.expect(page.locator("#fault")).to_have_text(
             "Checkpoints cannot be written: No space left on device"
         )
+        page.close()
+
+
+def test_a_change_says_its_sentence_when_it_is_clicked(browser, tmp_path):
+    """With importance as bars and as a map, and prediction sets among the figures."""
+    task = Classification(level=0.9)
+    with served(Service(OneModel(model(task=task, explainable=True)), window=50)) as client:
+        for swapped in (False, False, False, True):
+            some = [
+                {"x": {"size": i % 7, "colour": "red"}, "y": str((i % 7 > 3) != swapped)} for i in range(500)
+            ]
+            assert client.post("/learn/batch?wait=true", json={"instances": some}).status_code == 202
+        page = opened(browser, client, "light", fragment="")
+        mark = page.locator("#good .change.error").first
+        mark.wait_for(timeout=20_000)
+        assert page.is_hidden("#change")
+        mark.click()
+        playwright.expect(page.locator("#change")).to_contain_text("the error rose from")
+        assert page.inner_text("#columns tr:first-child td:first-child") == "size"
+        assert page.locator("#columns-time rect").count() > 2
+        assert "of the prediction sets hold the class" in page.inner_text("#tiles")
+        page.locator("#good .change.error").first.focus()
+        page.keyboard.press("Enter")
+        playwright.expect(page.locator("#change")).to_be_hidden()
+        assert page.faults == []
         page.close()

@@ -292,7 +292,7 @@ def test_growth_is_bounded_per_second(monkeypatch):
         assert soon(lambda: grow(1000).status_code == 202)
 
 
-@pytest.mark.parametrize("path", ["/leaderboard", "/explain"])
+@pytest.mark.parametrize("path", ["/leaderboard", "/choice"])
 def test_looking_at_keys_keeps_to_the_memory(path):
     keyed = Keyed(model(), capacity=3)
     with served(Service(ModelPerKey(keyed))) as client:
@@ -330,7 +330,7 @@ def test_long_names_are_refused_on_every_route(path):
             said = client.post(path, json={"instances": [request]} if "batch" in path else request)
             assert said.status_code == 422, (case, said.text)
             assert "at most 200 characters" in said.json()["detail"]
-        for view in ("/leaderboard", "/explain"):
+        for view in ("/leaderboard", "/choice"):
             assert client.get(view, params={"key": long}).status_code == 422
 
 

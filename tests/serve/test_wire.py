@@ -92,7 +92,7 @@ def test_what_there_is_to_see(client):
     assert client.get("/model").json()["k"] == 2
     board = client.get("/leaderboard").json()
     assert [one["rank"] for one in board] == [1, 2, 3, 4]
-    why = client.get("/explain").json()
+    why = client.get("/choice").json()
     assert [one["model"] for one in why["choices"]] == sorted(one["model"] for one in board if one["now"])
     state = client.get("/state").json()
     assert state["instances"] >= 200
@@ -137,7 +137,7 @@ def test_a_token_is_asked_for(client):
     with served(one(), token="correct horse") as guarded:
         assert guarded.get("/state").status_code == 200
         assert guarded.post("/predict", json={"x": {}}).status_code == 200
-        paths = "/state", "/model", "/explain", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
+        paths = "/state", "/model", "/choice", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
         for given in (
             None,
             "",

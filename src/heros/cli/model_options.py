@@ -11,6 +11,7 @@ from heros.cli import options
 from heros.cli.file_options import with_options
 from heros.cli.parsing import class_weight_of, watch_of
 from heros.ensemble import Heros
+from heros.ensemble.task import Task
 from heros.policies import Policy, Within
 
 __all__ = ["EnsembleOptions", "ModelOptions", "describes_model", "describes_models"]
@@ -29,6 +30,7 @@ class EnsembleOptions:
     watch: options.WatchName = "all"
     burst: options.Burst = 0
     answer: options.AnswerName = None
+    explainable: options.Explainable = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -38,6 +40,7 @@ class EnsembleOptions:
             "watch": watch_of(self.watch),
             "burst": self.burst,
             "answer": None if self.answer is None else answer_of(self.answer),
+            "explainable": self.explainable,
         }
 
 
@@ -59,7 +62,7 @@ class ModelOptions(EnsembleOptions):
     class_weight: options.ClassWeights = None
     seed: options.Seed = 1
 
-    def model(self, task: str | None = None) -> Heros:
+    def model(self, task: Task | str | None = None) -> Heros:
         """Make the model."""
         pool = None if self.pool is None else pool_of(self.pool)
         weight = class_weight_of(self.class_weight)

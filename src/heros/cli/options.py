@@ -24,6 +24,7 @@ __all__ = [
     "EncodingName",
     "Epsilon",
     "Every",
+    "Explainable",
     "Force",
     "FormatName",
     "Ignore",
@@ -243,6 +244,13 @@ ClassWeights = Annotated[
         "--class-weight",
         help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
         rich_help_panel=MODEL,
+    ),
+]
+Explainable = Annotated[
+    bool,
+    typer.Option(
+        "--explainable",
+        help="Keep a sample of 128 instances in the model, for feature importance and explanations.",
     ),
 ]
 Seed = Annotated[

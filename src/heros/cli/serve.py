@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from heros.cli.app import app, say
 from heros.cli.checkpoints import told
 from heros.cli.model_options import ModelOptions, describes_model
 from heros.ensemble import Heros
+from heros.ensemble.task import Task, task_of
 from heros.errors import HerosError, ParameterError
 
 __all__ = ["serve_command"]
@@ -31,6 +33,17 @@ def serve_command(
     ] = None,
     task: Annotated[
         str | None, typer.Option("--task", help="regression or classification (the default).")
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            help="Predict sets of classes that hold the class of this share of the instances, or for numbers "
+            "intervals, e.g. 0.9."
+        ),
+    ] = None,
+    on_change: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Send detected changes to this URL, as JSON in POST requests."),
     ] = None,
     nominal: Annotated[
         list[str] | None,
@@ -126,12 +139,14 @@ def serve_command(
     from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
+    asked = _task(task, level)
     options_of = {
         "pool": described.pool,
         "policy": described.policy or described.epsilon or described.within,
         "k": described.k,
         "answer": described.answer,
-        "task": task,
+        "task": asked,
+        "explainable": described.explainable or None,
     }
     given = [name for name, value in options_of.items() if value is not None]
     if model is not None and given:
@@ -140,7 +155,7 @@ def serve_command(
         raise ParameterError.of(
             "capacity", "heros serve", "left out unless --keys is given", capacity or memory
         )
-    heros = Heros.load(model) if model else described.model(task)
+    heros = Heros.load(model) if model else described.model(asked)
     labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
     if store is not None:
@@ -162,6 +177,7 @@ def serve_command(
         seconds=seconds,
         bill=Bill(Cpu(watts, process=True)),
         nominal=nominal or (),
+        on_change=on_change,
     )
     if service.history.learnt:
         say(f"heros: continues after {_instances(service.history.learnt)}")
@@ -176,6 +192,13 @@ def serve_command(
             started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
         )
     say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
+
+
+def _task(name: str | None, level: float | None) -> Task | None:
+    """Return the task of this name with the level of its sets or intervals; None if neither is given."""
+    if level is None:
+        return None if name is None else task_of(name)
+    return replace(task_of(name or "classification"), level=level)  # type: ignore[call-arg]
 
 
 def every_of(text: str) -> tuple[int | None, float | None]:

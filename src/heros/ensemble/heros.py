@@ -25,6 +25,8 @@ from heros.drift.changes import Change, changes_of
 from heros.ensemble import packing
 from heros.ensemble.block import Block
 from heros.ensemble.defaults import Given, checked_k
+from heros.ensemble.explain import Contributions, contributions
+from heros.ensemble.importance import Importance, RunningImportance
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
 from heros.ensemble.learner import Learner, Learnt, enough_memory
 from heros.ensemble.pacing import fresh_pace
@@ -112,6 +114,10 @@ class Heros:
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
         See `heros.data.weights.Weights`.
+    explainable
+        Whether `importance` and `explain` work. The model then keeps a sample of 128 recent instances, also
+        in its files, and measures the importance of columns while it learns. Predictions and training stay
+        the same.
     seed
         The seed of the initial weights and the policy's random numbers.
     schema
@@ -159,6 +165,7 @@ class Heros:
         burst: int = 0,
         warmup: int = 100,
         class_weight: ClassWeight = None,
+        explainable: bool = False,
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
@@ -171,6 +178,9 @@ class Heros:
         self._settle(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
+        if not isinstance(explainable, bool):
+            raise ParameterError.of("explainable", "Heros", "True or False", explainable)
+        self.explainable = explainable
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
@@ -353,7 +363,8 @@ class Heros:
         )
         if self.class_weight is not None:
             self._expect_weighing(step)
-        return Learner(schema, bound, kept, chooser, step)
+        importance = RunningImportance(schema) if self.explainable else None
+        return Learner(schema, bound, kept, chooser, step, importance)
 
     def _bind_policy(self) -> None:
         """Pass the current policy to the learner."""
@@ -470,6 +481,15 @@ class Heros:
         """The share of instances whose set contained the class so far (coverage), and the mean set size."""
         _, n, held, sizes = self._sets()
         return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
+
+    @property
+    def set_limit(self) -> float | None:
+        """The limit of prediction sets now: a class of probability p is in the set if 1 − p is not above it.
+
+        None without sets.
+        """
+        told = [] if self._learner is None else self._learner.step.sets.tolist()
+        return told[0] if told else None
 
     def _sets(self) -> list[float]:
         told: list[float] = self._at_work.step.sets.tolist()
@@ -723,6 +743,88 @@ class Heros:
         noted, schema = self._at_work.step.changes, self._at_work.schema
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
+    def importance(self, *, fresh: bool = True) -> Importance:
+        """Return how much the predictions depend on each column, now and over time (feature importance).
+
+        The model must be explainable: ``Heros(explainable=True)``.
+
+        Parameters
+        ----------
+        fresh
+            Whether to measure all columns now, with about 4,000 predictions. Otherwise the values are those
+            of the history, running means that are less exact and cost nothing.
+
+        Examples
+        --------
+        >>> from heros import Heros, streams
+        >>> stream = streams.Agrawal(function=1)  # the class depends on the age alone
+        >>> model = Heros(explainable=True, seed=1, schema=stream.schema).learn(*stream.draw(3000))
+        >>> model.importance().ranked()[0]
+        'age'
+        """
+        kept, n = self._explaining(), self._at_work.schema.n_outputs
+        if not fresh:
+            return kept.result()
+        return kept.result(kept.measure(lambda X: self.outputs(X, np.zeros(len(X), np.int64))[:, :n]))
+
+    def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
+        """Return what each column adds to the prediction for one instance (Shapley values, sampled).
+
+        Parameters
+        ----------
+        x
+            One instance, as for `predict_proba`.
+        of
+            The class whose probability is explained; by default the most probable one.
+        background
+            Instances with which `x` is compared. By default the sample of recent instances that an
+            explainable model keeps: ``Heros(explainable=True)``.
+
+        Examples
+        --------
+        >>> from heros import Heros, streams
+        >>> stream = streams.Agrawal(function=1)
+        >>> model = Heros(explainable=True, seed=1, schema=stream.schema).learn(*stream.draw(3000))
+        >>> X, y = stream.draw(1)
+        >>> explained = model.explain(X[0])
+        >>> explained.columns[0].name
+        'age'
+        >>> total = explained.base + sum(column.contribution for column in explained.columns)
+        >>> abs(total - explained.prediction) < 1e-6
+        True
+        """
+        form = form_of(x)
+        if form not in ("array", "row") or (form == "array" and np.ndim(x) != 1):
+            raise DataError("x must be one instance: an array (n_features,) or a dictionary. Got several.")
+        X = self._instances(x)[0] if form == "array" else self.encoder().read(x)
+        if background is None:
+            rows = self.sample
+        elif form_of(background) == "array":
+            rows = self._instances(background)[0]
+        else:
+            rows = self.encoder().read(background)
+        if len(rows) == 0:
+            raise HerosError("There is nothing to compare x with: learn from instances, or pass background=.")
+        given = row_of(x) if form == "row" else None
+        zeros = np.zeros  # every instance is predicted as the next one
+        return contributions(
+            X[0], rows, lambda Z: self.outputs(Z, zeros(len(Z), np.int64)), self._at_work.schema, of, given
+        )
+
+    @property
+    def sample(self) -> NDArray[np.float64]:
+        """The sample of recent instances (n, n_features) that an explainable model keeps, at most 128."""
+        return self._explaining().rows.copy()
+
+    def _explaining(self) -> RunningImportance:
+        kept = self._at_work.importance
+        if kept is None:
+            raise HerosError(
+                "This Heros keeps no sample of instances: create Heros(explainable=True), or for "
+                "explain pass background=."
+            )
+        return kept
+
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""
         return Leaderboard.of(self.pool, self._at_work.step)
@@ -880,6 +982,8 @@ class Heros:
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
         learner.step.restore(learnt["ensemble"])
+        if learner.importance is not None:
+            learner.importance.restore(learnt.get("importance", {}))
         return learner
 
     def __getstate__(self) -> dict[str, Any]:

@@ -294,6 +294,12 @@ class Keyed:
 
     # -- the keys -------------------------------------------------------------------------------------------
 
+    def set_limit(self, key: Key) -> float | None:
+        """Return the limit of the prediction sets of a key's model, as `Heros.set_limit`; None if unknown."""
+        with self._lock:
+            resident = self._found(key)
+            return None if resident is None else resident.model.set_limit
+
     def __getitem__(self, key: Key) -> Heros:
         """Return a copy of the current model of a key."""
         with self._lock:

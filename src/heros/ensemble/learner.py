@@ -13,6 +13,7 @@ from heros._base import core as _core
 from heros.data.check import Validator
 from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
+from heros.ensemble.importance import RunningImportance
 from heros.ensemble.inspection import LastStep
 from heros.ensemble.pacing import metered, set_pace
 from heros.errors import HerosError
@@ -50,6 +51,8 @@ class Learner:
         The running scores and the policy of the step.
     step
         The compiled step that uses the models, scores and policy.
+    importance
+        The importance of columns, if the model is explainable.
     """
 
     def __init__(
@@ -59,8 +62,9 @@ class Learner:
         scores: _core.Scores | ScoreCalls,
         chooser: _core.Policy | PolicyCalls,
         step: _core.Step,
+        importance: RunningImportance | None = None,
     ) -> None:
-        self.schema, self.validator = schema, Validator(schema)
+        self.schema, self.validator, self.importance = schema, Validator(schema), importance
         self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
         self._bound_numbers(schema)
         self.last: LastStep | None = None  # the choice of the last step
@@ -82,6 +86,8 @@ class Learner:
         except Exception:
             self.growing = None
             raise
+        if self.importance is not None:
+            self.importance.grow(schema)
         self.validator, self.schema = Validator(schema), schema
         self.growing = None
 
@@ -118,10 +124,37 @@ class Learner:
             counts, times = (None, None) if weights is None else (weights[0][part], weights[1][part])
             late = None if delays is None else delays[part]
             with metered(pace):
-                blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
+                if self.importance is None or part.start == part.stop:
+                    blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
+                else:
+                    blocks.append(
+                        self._measured(self.importance, X[part], targets[part], counts, times, late)
+                    )
         block = joined(blocks)
         if len(X) > 0:
             self.last = self._last_of(block)
+        return block
+
+    def _measured(
+        self,
+        importance: RunningImportance,
+        X: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        counts: NDArray[np.float64] | None,
+        times: NDArray[np.int32] | None,
+        delays: NDArray[np.int64] | None,
+    ) -> Block:
+        """Test, then train; measure the importance of a few columns on the first instance, if it is due."""
+        at, changed = self.step.instances, None
+        asked = importance.changed(X[0], at)
+        if asked is not None:
+            late = None if delays is None else np.full(len(asked[1]), delays[0])
+            changed = self.step.predict(asked[1], late)
+        block = Block(*self.step.run(X, targets, counts, times, delays))
+        if asked is not None and changed is not None:
+            n = self.schema.n_outputs
+            importance.learn(asked[0], block.outputs[0, :n], changed[:, :n])
+        importance.keep(X, at)
         return block
 
     def _stretches(self, n: int, pace: Pace | None, most: int) -> Iterator[slice]:
@@ -134,6 +167,8 @@ class Learner:
             lengths.append(REMEASURE)
         if pace is not None:
             lengths.append(STRETCH)
+        if self.importance is not None:
+            lengths.append(self.importance.spacing)
         while lengths and start < n:
             at = self.step.instances
             if self.bound.costs_change and at % REMEASURE == 0:
@@ -156,7 +191,8 @@ class Learner:
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the state of the compiled core as groups of arrays for `take`."""
-        return {"pool": self.bound.state(), "ensemble": self.step.state()}
+        groups = {"pool": self.bound.state(), "ensemble": self.step.state()}
+        return groups if self.importance is None else groups | {"importance": self.importance.state()}
 
     def learnt(self) -> Learnt:
         """Return the whole learnt state."""
@@ -167,6 +203,8 @@ class Learner:
         """Restore the state that `arrays` returned."""
         self.bound.restore(learnt["pool"])
         self.step.restore(learnt["ensemble"])
+        if self.importance is not None:
+            self.importance.restore(learnt.get("importance", {}))
 
 
 @contextmanager

@@ -32,6 +32,7 @@ class ModelSettings:
     watch: Watch = "all"
     burst: int = 0
     warmup: int = 100
+    explainable: bool = False
 
 
 def heros_of(owner: object, **more: Any) -> Heros:

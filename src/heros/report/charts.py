@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.drift.changes import Change
 from heros.report.axes import SIZE, axis, frame, labels, short, ticks_of
 
 __all__ = ["Line", "Point", "line_chart", "scatter"]
@@ -50,8 +51,12 @@ def line_chart(
     *,
     unit: str = "",
     from_zero: bool = False,
+    changes: Sequence[Change] = (),
 ) -> str:
-    """Return a chart of curves over a stream; `marks` are drifts: (position, width)."""
+    """Return a chart of curves over a stream; `marks` are drifts: (position, width).
+
+    Detected changes are marks that show their sentence when they are clicked.
+    """
     whole = lines
     lines = [_thinned(line) for line in lines]
     end = max(float(line.x[-1]) for line in lines)
@@ -71,7 +76,17 @@ def line_chart(
         )
     x = [(tick / end, short(tick)) for tick in ticks_of(0, end, 5)]
     over = _level_names(levels, low, high) + _readings(whole, end, unit)
+    over += "".join(_clickable(change, end) for change in changes)
     return frame(title, drawing, x, labels(low, high, ticks, unit), "instances", over=over)
+
+
+def _clickable(change: Change, end: float) -> str:
+    """Return a mark that opens the sentence of a change, without a script."""
+    side, hint = " left" if change.at > end / 2 else "", f"a change at {change.at:,}: click to read it"
+    return (
+        f'<details class="change{side}" style="left:{100 * change.at / end:.2f}%"><summary title="{hint}">'
+        f"</summary><p>{escape(str(change))}</p></details>"
+    )
 
 
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:

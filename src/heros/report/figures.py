@@ -71,7 +71,9 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
     run = having[0].runs[0]
     levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
-    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(run), levels)
+    changes = [change for change in run.changes if change.kind == "error"]
+    title = f"{_capital(measure.label)}, per window"
+    return line_chart(title, lines, marks_of(run), levels, changes=changes)
 
 
 def _capital(label: str) -> str:

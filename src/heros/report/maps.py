@@ -37,13 +37,17 @@ def heat_map(
     end: float,
     marks: Sequence[tuple[float, float]],
     rows: Sequence[str],
+    of: str = " of the time",
 ) -> str:
-    """Return a heat map of training shares (models, time). `rows` names the models from the bottom up."""
+    """Return a heat map of shares (rows, time), e.g. of training; `rows` has names from the bottom up.
+
+    `of` follows the mean share of a row in its text on hover.
+    """
     models, columns = share.shape
     share = np.clip(share, 0, 1)
     shade = np.ceil(share * SHADES).astype(int)
     drawing = [
-        f"<g><title>{escape(rows[row])}: {share[row].mean():.0%} of the time</title>"
+        f"<g><title>{escape(rows[row])}: {share[row].mean():.0%}{of}</title>"
         f'<path class="none" d="M0 {models - 1 - row}h{columns}v1h-{columns}z"/>'
         f"{_cells(row, models, share[row], shade[row], end, rows[row])}</g>"
         for row in range(models)

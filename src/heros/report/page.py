@@ -16,6 +16,7 @@ from heros.report.classes import class_figures
 from heros.report.figures import figures, marks_of, picture
 from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
 from heros.report.html import card, key, row, table
+from heros.report.insight import change_list, importance_charts
 from heros.report.leaders import leaders
 from heros.report.verdict import tiles, verdict
 from heros.report.words import answer_words, policy_words, pool_words
@@ -190,7 +191,8 @@ def _inside(group: Group, opened: bool) -> str:
     return (
         f'<details class="inside"{" open" if opened else ""}><summary>{key(group.colour, group.label)}{seed}'
         f"</summary>"
-        f'<div class="parts">{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>'
+        f'<div class="parts">{change_list(run)}{importance_charts(run, marks_of(run), group.label)}'
+        f"{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>"
     )
 
 

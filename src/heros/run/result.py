@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heros.drift.changes import Change
 from heros.ensemble import Heros
+from heros.ensemble.importance import Importance
 from heros.errors import ParameterError
 from heros.measures import Confusion, Measure
 from heros.measures.base import Caption
@@ -85,6 +86,7 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
+    importance: Importance | None = field(default=None, repr=False)  # of columns, if the model is explainable
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown

@@ -182,6 +182,7 @@ class Evaluation:
             settings=settings_of(model),
             drifts=self.stream.drifts,
             changes=counted_from(model.changes, model.instances - self.n),
+            importance=model.importance().since(model.instances - self.n) if model.explainable else None,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
             classes=() if model.schema is None else model.schema.classes,

@@ -23,7 +23,7 @@ from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import Service, Taken
-from heros.serve.state import Picture, explanation, leaderboard
+from heros.serve.state import Picture, explanation, importance, leaderboard
 
 __all__ = ["Api"]
 
@@ -72,8 +72,10 @@ class Api:
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
+        self._explaining = ThreadPoolExecutor(1, "heros explains")
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
+            "/explain": self._explain,
             "/predict": self._predict,
             "/predict/batch": self._predict_batch,
             "/learn": self._learn,
@@ -81,8 +83,9 @@ class Api:
         }
         self.gets: dict[str, View] = {
             "/": self._index,
-            "/explain": self._explain,
+            "/choice": self._choice,
             "/health": self._health,
+            "/importance": self._importance,
             "/leaderboard": self._leaderboard,
             "/metrics": self._metrics,
             "/model": self._model,
@@ -207,6 +210,11 @@ class Api:
             predictions += await self._do(self.service.predict_all, some)
         return 200, {"predictions": predictions}
 
+    async def _explain(self, request: Any) -> Reply:
+        self._expect_explainable()
+        explain = self.service.explain
+        return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
+
     def _learn(self, request: Any) -> Reply:
         self.service.learn(request)
         return 202, {"accepted": 1}
@@ -257,8 +265,18 @@ class Api:
     async def _leaderboard(self, query: bytes) -> Reply:
         return 200, await self._view(query, leaderboard)
 
-    async def _explain(self, query: bytes) -> Reply:
+    async def _choice(self, query: bytes) -> Reply:
         return 200, await self._view(query, explanation)
+
+    async def _importance(self, query: bytes) -> Reply:
+        self._expect_explainable()
+        return 200, await self._view(query, importance)
+
+    def _expect_explainable(self) -> None:
+        if not self.service.learner.explainable:
+            raise Refusal(
+                "The model keeps no sample of instances: start the service with --explainable.", 409
+            )
 
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
         """Return a view of the model, or of the model of the key in the query."""

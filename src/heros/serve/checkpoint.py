@@ -43,6 +43,7 @@ class Waiting(NamedTuple):
     key: Id | None
     predicted: NDArray[np.float64]
     known: int | None = None  # number of labels the model was trained on when it predicted
+    limit: float | None = None  # of the prediction set
 
     def bytes(self) -> int:
         """The approximate memory size of the instance in bytes."""
@@ -185,6 +186,7 @@ def _plain(held: Held) -> dict[str, NDArray[Any]]:
         "predicted": np.concatenate([np.zeros(0), *predicted]),
         "predicted_lengths": np.array([len(one) for one in predicted], np.int64),
         "known": np.array([-1 if one.known is None else one.known for _, one, _ in held], np.int64),
+        "limits": np.array([np.nan if one.limit is None else one.limit for _, one, _ in held], np.float64),
         "age": time.monotonic() - np.array([since for _, _, since in held], np.float64),
     }
 
@@ -195,15 +197,18 @@ def _held(arrays: Mapping[str, NDArray[Any]], passed: float) -> Held:
     predicted = _cut(arrays["predicted"], arrays["predicted_lengths"], np.float64)
     held: Held = []
     sinces = (time.monotonic() - passed - arrays["age"]).tolist()
-    counts = arrays["known"].tolist()
-    for name, row, output, since, known in zip(names, rows, predicted, sinces, counts, strict=True):
+    counts, limits = arrays["known"].tolist(), arrays["limits"].tolist()
+    for name, row, output, since, known, limit in zip(
+        names, rows, predicted, sinces, counts, limits, strict=True
+    ):
         id, key = orjson.loads(name.tobytes())
         named = type(id) in (str, int) and (key is None or type(key) in (str, int))
         if not named or type(known) is not int or not math.isfinite(since) or not np.isfinite(output).all():
             raise DataError("a waiting instance must have an id")
         if type(orjson.loads(row.tobytes())) is not dict:
             raise DataError("a waiting instance must be an object")
-        held.append((id, Waiting(row.tobytes(), key, output, known if known >= 0 else None), since))
+        inside = None if math.isnan(limit) else float(limit)
+        held.append((id, Waiting(row.tobytes(), key, output, known if known >= 0 else None, inside), since))
     return held
 
 

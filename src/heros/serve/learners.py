@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 from heros.data import Encoder, Schema
 from heros.data.check import delay_of
 from heros.ensemble import Block, Heros
+from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
 from heros.errors import HerosError, ParameterError
 from heros.pools import Pool
 from heros.storage.keystore import NotKept
 
-__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "NotLearnt", "OneModel"]
+__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "NotLearnt", "NotYet", "OneModel", "Output"]
 
 Id = str | int
 T = TypeVar("T")
+AT_ONCE = 16  # predictions of an explanation that are made while other threads wait
 
 
 class Labelled(NamedTuple):
@@ -38,9 +40,15 @@ class Labelled(NamedTuple):
     known: int | None = None  # number of labels the model was trained on when it predicted
 
 
-Output = tuple[tuple[str, ...], NDArray[np.float64]]
-"""Classes and their probabilities; or no classes, and a number with its interval; or both empty."""
-NOTHING: Output = ((), np.zeros(0))
+class Output(NamedTuple):
+    """A prediction: classes and their probabilities; or no classes, and a number; or nothing is known yet."""
+
+    classes: tuple[str, ...]
+    predicted: NDArray[np.float64]  # probabilities, or a number with its interval
+    limit: float | None = None  # classes up to this far from probability 1 are in the prediction set
+
+
+NOTHING = Output((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 """Labels (n,), predictions given (n, width), trained models (n, M), costs Σγ (n,)."""
 
@@ -51,6 +59,10 @@ class NotLearnt(HerosError):
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
         self.rows = rows
+
+
+class NotYet(HerosError):
+    """A prediction cannot be explained now."""
 
 
 class Learner(ABC):
@@ -80,6 +92,11 @@ class Learner(ABC):
         return self.model.task
 
     @property
+    def explainable(self) -> bool:
+        """Whether predictions can be explained."""
+        return self.model.explainable
+
+    @property
     def schema(self) -> Schema | None:
         """The schema of the instances; None before the first instance."""
         return self.model.schema
@@ -99,6 +116,10 @@ class Learner(ABC):
     @abstractmethod
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Train on instances in order; at the end, raise `NotLearnt` if models of some cannot be stored."""
+
+    @abstractmethod
+    def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
+        """Explain the prediction for an instance. Thread-safe; predictions need not wait for it."""
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
@@ -152,7 +173,27 @@ class OneModel(Learner):
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
             block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
-            return [(schema.classes, p) for p in self._shown.outputs(block, self._delay)]
+            limit = self._shown.set_limit
+            return [Output(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
+
+    def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
+        """Explain a prediction. Other threads get a turn every few predictions."""
+        with self._looking:
+            if self._reader is None:
+                raise NotYet("The model has not learnt yet.")
+            schema, encoder = self._reader
+            row, rows = np.array(encoder.row(x), dtype=np.float64), self._shown.sample
+
+        def predict(X: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.concatenate([some_of(X[at : at + AT_ONCE]) for at in range(0, len(X), AT_ONCE)])
+
+        def some_of(X: NDArray[np.float64]) -> NDArray[np.float64]:
+            with self._looking:
+                if self._reader is None or self._reader[0] is not schema:
+                    raise NotYet("The schema has just grown; try again.")
+                return self._shown.outputs(X, np.full(len(X), self._delay))
+
+        return contributions(row, rows, predict, schema, of, x)
 
     def known(self) -> int:
         """Return the number of labels that the model that predicts was trained on."""
@@ -213,8 +254,17 @@ class ModelPerKey(Learner):
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
-            predicted += [(self.schema.classes[: len(p)], p) for p in outputs]  # without newer classes
+            limit = None if self.task.numeric else self.models.set_limit(key)
+            classes = self.schema.classes  # a key's model may not know the newest ones
+            predicted += [Output(classes[: len(p)], p, limit) for p in outputs]
         return predicted
+
+    def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
+        """Explain a prediction of the model of a key."""
+        explained = self.look(lambda model: model.explain(x, of=of), None if key is None else str(key))
+        if explained is None:
+            raise NotYet("No model has this key.")
+        return explained
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Train on instances, grouped by key and in order within a key."""

@@ -69,7 +69,6 @@ class _Collector:
             "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
             "failed": ("Instances on which a model raised an error.", state["failed"]),
-            "drifts": ("Detected drifts.", state["drifts_total"]),
             "joules": (f"Energy ({bill['source']}).", bill["joules"]),
             "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),
             "published": ("Updates of the model that predicts.", state["published"]),
@@ -90,6 +89,17 @@ class _Collector:
             "keys": ("Keys.", keys.get("count")),
             "keys_in_memory": ("Models in memory.", keys.get("in_memory")),
         }
+        changes = CounterMetricFamily("heros_changes", "Detected changes.", labels=["kind"])
+        for kind, n in state["changes_total"].items():
+            changes.add_metric([kind], n)
+        yield changes
+        if state["webhook"] is not None:
+            events = CounterMetricFamily("heros_webhook_events", "Changes sent to a URL.", labels=["result"])
+            for result, n in state["webhook"].items():
+                events.add_metric([result], n)
+            yield events
+        if state["sets"] is not None:
+            yield _measures("heros_set", "Coverage and mean size of prediction sets.", state["sets"])
         for name, (text, value) in counters.items():
             yield CounterMetricFamily(f"heros_{name}", text, value)
         for name, (text, value) in gauges.items():

@@ -13,20 +13,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from heros._base.parameters import whole
 from heros.data.encoder import Encoder
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
+from heros.serve.changes import ChangeLog
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill
 from heros.serve.history import History
-from heros.serve.learners import Labelled, Learner, NotLearnt, Output
+from heros.serve.learners import Labelled, Learner, NotLearnt, NotYet, Output
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
+from heros.serve.webhook import Webhook
 
 __all__ = ["Service", "Taken"]
 
@@ -39,7 +39,8 @@ FRESH = 0.02  # least seconds between two updates of the model that predicts
 RETRY = 5.0  # seconds until a failed write is retried
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
-PREDICT = frozenset({"x", "id", "key"})
+PREDICT = frozenset({"x", "id", "key", "abstain"})
+EXPLAIN = frozenset({"x", "of", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
 
 Id = str | int
@@ -103,6 +104,8 @@ class Service:
         Nominal features, even if their values are numbers.
     window
         The initial number of instances per point of the curves.
+    on_change
+        A URL to which detected changes are sent (`heros.serve.webhook.Webhook`).
 
     Examples
     --------
@@ -132,8 +135,10 @@ class Service:
         bill: Bill | None = None,
         nominal: Iterable[str] = (),
         window: int = 100,
+        on_change: str | None = None,
     ) -> None:
         self.learner = learner
+        self.changes = ChangeLog(self, None if on_change is None else Webhook(on_change))
         self.limits = limits or Limits()
         self.pending: Pending[Waiting] = Pending(
             most, longest, self._gone, time.monotonic, "Service", waiting_bytes, Waiting.bytes
@@ -183,7 +188,8 @@ class Service:
         )
         self._bound = known = self._encoder.schema
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
-        self._says = _number if task.numeric else _class
+        self._numeric = task.numeric
+        self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
         learner.publish()
         self.bill.start()
@@ -208,10 +214,31 @@ class Service:
             self.counts.answered += len(asked)
             for (id, key, x), output in zip(asked, outputs, strict=True):
                 if id is None:
-                    predictions.append(self._says(*output))
+                    predictions.append(self._says(output))
                 else:
-                    predictions.append({"id": id, **self._says(*self._hold(id, key, x, output))})
+                    predictions.append({"id": id, **self._says(self._hold(id, key, x, output))})
+        for request, prediction in zip(requests, predictions, strict=True):
+            if request.get("abstain") and len(prediction["set"]) != 1:
+                prediction["prediction"] = None
         return predictions
+
+    def explain(self, request: Any) -> dict[str, Any]:
+        """Explain the prediction for ``{"x": {...}}``, or with ``of`` the probability of that class."""
+        if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
+            raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
+        of = request.get("of")
+        if of is not None and type(of) not in (str, int, float, bool):
+            raise Wrong("The class to explain must be a text or a number.")
+        expect_fields(request["x"], self._most_fields, self.limits.text)
+        key = self._key(request)
+        try:
+            return self.learner.explain(request["x"], None if of is None else str(of), key).plain()
+        except Refused as why:
+            raise _wrong(why) from None
+        except NotYet as why:
+            raise Refusal(str(why), 409) from None
+        except (DataError, ParameterError) as error:
+            raise Wrong(str(error)) from None
 
     def _asked(self, request: Any) -> tuple[Id | None, Id | None, Any]:
         if type(request) is not dict or "x" not in request:
@@ -221,8 +248,13 @@ class Service:
                 f"A prediction request may have {_named(PREDICT)}. "
                 f"Got {min(request.keys() - PREDICT)[:99]!r}."
             )
+        if request.get("abstain") not in (None, False) and not self._may_abstain(request["abstain"]):
+            raise Wrong('"abstain" must be true or false, and true only if the model has prediction sets.')
         expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
+
+    def _may_abstain(self, abstain: Any) -> bool:
+        return abstain is True and getattr(self.learner.task, "level", None) is not None and not self._numeric
 
     def _name(self, request: dict[str, Any], what: str) -> Id | None:
         name = request.get(what)
@@ -245,7 +277,7 @@ class Service:
         row = orjson.dumps(x)
         known = self.pending.get(id)
         if known is None:
-            waiting = Waiting(row, key, output[1], self.learner.known())
+            waiting = Waiting(row, key, output.predicted, self.learner.known(), output.limit)
             most = self.pending.most_bytes
             if most is not None and len(row) > most // 4:
                 raise Wrong(
@@ -256,7 +288,7 @@ class Service:
             return output
         if known.row != row or known.key != key:
             raise Wrong(f"The id {id!r} must be a new one. Another instance waits under this id.")
-        return output[0][: len(known.predicted)], known.predicted
+        return Output(output.classes[: len(known.predicted)], known.predicted, known.limit)
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
         self.counts.expired += 1
@@ -435,11 +467,15 @@ class Service:
         self._stopping = True
         self._news.set()
         self._thread.join()
+        with suppress(Exception):  # a model with an error in it must not keep the service from stopping
+            self.changes.look_now()
         self._close()
         done.result(0)
 
     def _close(self) -> None:
         try:
+            if self.changes.hook is not None:
+                self.changes.hook.close()
             self.learner.close()
         finally:
             if self.store is not None:
@@ -537,7 +573,7 @@ class Service:
                 self.publish()
         if self.store is not None and self._unsaved and now >= self._due and self.storage_error is None:
             self.checkpoint()
-        for look in self.on_work:
+        for look in (self.changes.look, *self.on_work):
             try:
                 look()
             except Exception as error:  # an error of the page must not stop training
@@ -573,7 +609,13 @@ class Service:
         if self.store is None:
             raise HerosError("The service has no checkpoint directory; start it with one.")
         counts.learnt = self.history.learnt
-        document = {"counts": asdict(counts), "failed": self.failed, "bill": self.bill.document()}
+        self.changes.look_now()
+        document = {
+            "counts": asdict(counts),
+            "failed": self.failed,
+            "bill": self.bill.document(),
+            "changes": self.changes.document(),
+        }
         try:
             self.store.write(self.learner, document, held, self.history.state(time.time()))
         except Exception as error:
@@ -601,6 +643,7 @@ class Service:
             self.failed = counts.pop("failed")
             self.counts = Counts(**counts)
             self.bill.resume(document["bill"])
+            self.changes.resume(document["changes"])
             self.history.restore(history)
             for id, waiting, since in held:
                 self.pending.hold(id, waiting, since)
@@ -617,15 +660,25 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _class(classes: tuple[str, ...], p: NDArray[np.float64]) -> Prediction:
+def _class(output: Output) -> Prediction:
+    classes, p, _ = output
     probabilities = dict(zip(classes, p.tolist(), strict=True))
     return {"prediction": classes[int(p.argmax())] if classes else None, "probabilities": probabilities}
 
 
-def _number(_: tuple[str, ...], output: NDArray[np.float64]) -> Prediction:
-    if len(output) == 0:
+def _with_set(output: Output) -> Prediction:
+    """Return the prediction with the set of classes that a model with a level adds."""
+    limit = 1.0 if output.limit is None else output.limit  # a model that has not learnt rules out nothing
+    inside = [
+        name for name, p in zip(output.classes, output.predicted.tolist(), strict=True) if 1 - p <= limit
+    ]
+    return {**_class(output), "set": inside}
+
+
+def _number(output: Output) -> Prediction:
+    if len(output.predicted) == 0:
         return {"prediction": None, "interval": None}
-    prediction, low, high = output[:3].tolist()
+    prediction, low, high = output.predicted[:3].tolist()
     return {"prediction": prediction, "interval": [low, high]}
 
 

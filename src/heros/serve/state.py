@@ -20,7 +20,7 @@ from heros.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 
-__all__ = ["Picture", "explanation", "leaderboard"]
+__all__ = ["Picture", "explanation", "importance", "leaderboard"]
 
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
@@ -64,6 +64,7 @@ class Picture:
     def _make(self) -> None:
         service = self._service
         began = time.monotonic()
+        service.changes.look()
         history, learner = service.history, service.learner
         model, key = self._model()
         self.state = {
@@ -92,8 +93,11 @@ class Picture:
             "lately": _known(history.lately),
             "baselines": {name: _known(said) for name, said in history.baselines.items()},
             "curve": _curve(service),
-            "drifts": list(history.drifts),
-            "drifts_total": history.drift_count,
+            "changes": list(service.changes.latest),
+            "changes_total": dict(service.changes.counts),
+            "webhook": None if service.changes.hook is None else dict(service.changes.hook.counts),
+            "importance": _importance(service),
+            "sets": _sets(model) if key is None else None,
             "leaderboard": leaderboard(model),
             "leaders_key": key,
             "why": _why(model) if model.schema is not None and model.instances else None,
@@ -213,6 +217,28 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
         }
         for one in model.leaderboard()
     ]
+
+
+def importance(model: Heros) -> dict[str, Any]:
+    """Return the importance of columns as plain data."""
+    if model.schema is None:
+        return {"columns": [], "values": [], "end": [], "history": []}
+    return model.importance(fresh=False).plain()
+
+
+def _importance(service: Service) -> dict[str, Any] | None:
+    """Return the importance of columns, counted as the curves are; None with a model per key."""
+    learner, model = service.learner, service.learner.model
+    if learner.keyed or not learner.explainable or model.schema is None:
+        return None
+    return model.importance(fresh=False).since(model.instances - service.history.learnt).plain()
+
+
+def _sets(model: Heros) -> dict[str, float | None] | None:
+    """Return the level, coverage and mean size of prediction sets; None without sets."""
+    if model.set_limit is None:
+        return None
+    return {"level": getattr(model.task, "level", None), **_known(model.sets)}
 
 
 def explanation(model: Heros) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from heros._base.lazy import metadata
 from heros._base.registry import policy_id, pool_id, variant_id
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.ensemble import Heros
+from heros.ensemble.importance import Importance
 from heros.errors import DataError
 from heros.measures import Confusion
 from heros.measures.base import Caption
@@ -122,6 +123,20 @@ def _is_square(value: Any) -> bool:
     return _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value)
 
 
+def _is_importance(value: Any) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"columns", "values", "end", "history"}:
+        return False
+    columns, known = value["columns"], _each(_optional(AMOUNT))
+    return (
+        _each(TEXT).fits(columns)
+        and _each(WHOLE).fits(value["end"])
+        and _each(known).fits(value["history"])
+        and len(value["end"]) == len(value["history"])
+        and known.fits(value["values"])
+        and all(len(point) == len(columns) for point in [value["values"], *value["history"]])
+    )
+
+
 # -- the fields --------------------------------------------------------------------------------------------
 
 _BAD_ROW = _made(BadRow, source=TEXT, place=TEXT, column=_optional(TEXT), value=TEXT, rule=TEXT)
@@ -163,6 +178,7 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/drifts": ("drifts", _each(_made(DriftPoint, position=WHOLE, width=POSITIVE))),
     "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW))),
     "changes": ("changes", _each(_CHANGE)),
+    "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
@@ -215,7 +231,7 @@ OTHERS: dict[str, Kind] = {
     "energy/wall_seconds": AMOUNT,
     "co2e_kg": _optional(NUMBER),
 }
-MAY_LACK = ("baselines", "changes", "classes")
+MAY_LACK = ("baselines", "changes", "classes", "importance")
 """Optional fields, which some of the paper's records lack."""
 
 

@@ -1,0 +1,153 @@
+"""Explain one prediction: what each column added to it, as sampled Shapley values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.tables import Table
+from heros.data.schema import Schema
+from heros.ensemble.importance import columns_of
+from heros.errors import ParameterError
+
+__all__ = ["Contribution", "Contributions", "contributions"]
+
+PAIRS = 32  # instances of the background that x is compared with, in an order of columns and in its reverse
+FEWEST_PAIRS = 4
+MOST = 4000  # predictions for one explanation, unless there are very many columns
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one column added to a prediction."""
+
+    name: str
+    value: Any  # the value of the instance, as it was given; None if it is missing
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What each column added to a prediction: `base` and all contributions add up to `prediction`.
+
+    Parameters
+    ----------
+    of
+        The class whose probability is explained; None if the target is a number.
+    base
+        The mean prediction of the instances with which this one was compared.
+    prediction
+        The predicted probability of that class, or the predicted number.
+    columns
+        The columns, the largest contribution first.
+    """
+
+    of: str | None
+    base: float
+    prediction: float
+    columns: tuple[Contribution, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain data."""
+        told = {"of": self.of, "base": self.base, "prediction": self.prediction}
+        if self.of is None:
+            del told["of"]
+        columns = [
+            {"name": one.name, "value": one.value, "contribution": one.contribution} for one in self.columns
+        ]
+        return told | {"columns": columns}
+
+    def __repr__(self) -> str:
+        what = "prediction" if self.of is None else f"probability of {self.of}"
+        rows = [["(base)", "", f"{self.base:.4g}"]]
+        rows += [[one.name, _text(one.value), f"{one.contribution:+.4g}"] for one in self.columns]
+        rows.append([what, "", f"{self.prediction:.4g}"])
+        return str(Table(["column", "value", "added"], rows))
+
+
+def contributions(
+    x: NDArray[np.float64],
+    background: NDArray[np.float64],
+    predict: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    schema: Schema,
+    of: str | None = None,
+    given: Mapping[Any, Any] | None = None,
+) -> Contributions:
+    """Return what each column adds on the way from instances of the background to x.
+
+    The columns of an instance of the background are replaced by those of x one after the other, in a random
+    order and in its reverse; the change of the prediction at each step belongs to the column. The changes of
+    each way add up to the difference of the two predictions (Štrumbelj and Kononenko 2014).
+
+    Parameters
+    ----------
+    x, background
+        The instance (n_features,) and the instances that it is compared with (n, n_features).
+    predict
+        Returns outputs (n, width) for instances (n, n_features). The model may change between two calls.
+    schema
+        The features and classes.
+    of
+        The class to explain; by default the most probable one.
+    given
+        The instance as it was given, for the values in the result.
+    """
+    if of is not None and str(of) not in schema.classes:
+        raise ParameterError.of("of", "explain", "the name of a class", of)
+    columns = columns_of(schema)
+    pairs = min(PAIRS, max(FEWEST_PAIRS, MOST // (2 * len(columns))))
+    rng = np.random.default_rng(0)
+    others = background[np.linspace(0, len(background) - 1, pairs).round().astype(np.int64)]
+    orders = [order for _ in others for order in _both_ways(rng.permutation(len(columns)))]
+    ways = np.concatenate(
+        [_way(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
+    )
+    outputs = predict(ways)
+    target = 0
+    if not schema.numeric:
+        ends = outputs[len(columns) :: len(columns) + 1].mean(axis=0)
+        target = int(ends.argmax()) if of is None else schema.classes.index(str(of))
+    steps = outputs[:, target].reshape(len(orders), len(columns) + 1)
+    added = np.zeros(len(columns))
+    for order, change in zip(orders, np.diff(steps, axis=1), strict=True):
+        added[order] += change
+    added /= len(orders)
+    found = [
+        Contribution(name, _value(name, features, x, schema, given), float(added[c]))
+        for c, (name, features) in enumerate(columns)
+    ]
+    found.sort(key=lambda one: -abs(one.contribution))
+    explained = None if schema.numeric else schema.classes[target]
+    return Contributions(explained, float(steps[:, 0].mean()), float(steps[:, -1].mean()), tuple(found))
+
+
+def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return order, order[::-1]
+
+
+def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
+    """Return the other instance, then with one more column of x at each step; the last one is x."""
+    way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
+    for step, features in enumerate(order, 1):
+        way[step:, features] = x[features]
+    return way
+
+
+def _value(
+    name: str, features: list[int], x: NDArray[np.float64], schema: Schema, given: Mapping[Any, Any] | None
+) -> Any:
+    """Return the value of a column, as it was given or decoded."""
+    if given is not None:
+        return given.get(name)
+    code, values = x[features[0]], schema.features[features[0]].values
+    if np.isnan(code):
+        return None
+    return float(code) if values is None else values[int(code)]
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

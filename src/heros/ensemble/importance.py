@@ -1,0 +1,306 @@
+"""What the ensemble looks at: the importance of columns, now and over time, and of one prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base.extras import needed
+from heros._base.tables import Table
+from heros.data.schema import Schema
+from heros.errors import DataError
+
+__all__ = ["Importance", "RunningImportance", "columns_of"]
+
+ROWS = 128  # instances of the sample
+SPACING = 8  # one instance in so many is kept in the sample, which covers the last 1,024
+FEWEST = 16  # instances in the sample before anything is measured
+AT_ONCE = 8  # columns that are measured on one instance, in turn
+PER_CHANGE = 30  # instances of the stream per changed instance that is predicted
+MEMORY = 8  # measurements of a column that its running mean covers
+MOST = 4000  # predictions to measure all columns now, unless there are very many columns
+REPEATS = 4  # times that every instance of the sample is measured then, at most
+POINTS = 200  # points of the history; twice as many are merged in pairs
+EVERY = 500  # instances between two points at first
+
+Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much the predictions depend on each column, now and over time.
+
+    The importance of a column is the mean squared change of the prediction if the column of an instance gets
+    the values of another recent instance: of all class probabilities, added up, or of the number. If the
+    model is right about its probabilities, this is the rise of the Brier score (of the squared error for
+    numbers) when the column is permuted.
+
+    Parameters
+    ----------
+    columns
+        The columns, as they were read: a date is one column.
+    values
+        The importance of each column now (C,); NaN where it was not measured yet.
+    end
+        The instances at which the history has points (P,).
+    history
+        The importance of each column at these points (P, C); NaN where a column was not known yet.
+
+    Examples
+    --------
+    >>> from heros import Heros, streams
+    >>> stream = streams.Agrawal(function=1)
+    >>> model = Heros(explainable=True, seed=1, schema=stream.schema).learn(*stream.draw(5000))
+    >>> importance = model.importance()
+    >>> importance.ranked()[0]
+    'age'
+    >>> importance.history.shape == (len(importance.end), 9)
+    True
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    end: NDArray[np.int64]
+    history: NDArray[np.float64]
+
+    def ranked(self) -> list[str]:
+        """Return the columns, the most important first."""
+        return [self.columns[i] for i in self._order()]
+
+    def shares(self) -> dict[str, float]:
+        """Return the share of each column in the sum, the largest first."""
+        known = np.nan_to_num(self.values)
+        total = known.sum()
+        return {self.columns[i]: float(known[i] / total) if total > 0 else 0.0 for i in self._order()}
+
+    def _order(self) -> list[int]:
+        order: list[int] = np.argsort(-np.nan_to_num(self.values), kind="stable").tolist()
+        return order
+
+    def to_pandas(self) -> Any:
+        """Return the history as a pandas data frame: a row per point, a column per column."""
+        pandas = needed("pandas", "Importance.to_pandas", "notebook")
+        return pandas.DataFrame(self.history, index=pandas.Index(self.end, name="end"), columns=self.columns)
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain data; numbers that are not known are None."""
+        return {
+            "columns": list(self.columns),
+            "values": _plain(self.values),
+            "end": self.end.tolist(),
+            "history": [_plain(point) for point in self.history],
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Importance:
+        """Return the importance from the result of `plain`."""
+        columns = tuple(plain["columns"])
+        history = np.array(plain["history"], dtype=np.float64).reshape(-1, len(columns))
+        values = np.array(plain["values"], dtype=np.float64)
+        return cls(columns, values, np.array(plain["end"], dtype=np.int64), history)
+
+    def since(self, start: int) -> Importance:
+        """Return the importance with the history after instance `start`, counted from there."""
+        later = self.end > start
+        return Importance(self.columns, self.values, self.end[later] - start, self.history[later])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Importance):
+            return NotImplemented
+        return self.columns == other.columns and all(
+            np.array_equal(mine, its, equal_nan=True)
+            for mine, its in (
+                (self.values, other.values),
+                (self.end.astype(float), other.end.astype(float)),
+                (self.history, other.history),
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shares = self.shares()
+        rows = [
+            [name, f"{self.values[self.columns.index(name)]:.4g}", f"{shares[name]:.1%}"] for name in shares
+        ]
+        return str(Table(["column", "importance", "share"], rows))
+
+
+def _plain(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
+
+
+def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
+    """Return the columns that the features come from, with the indices of their features.
+
+    Examples
+    --------
+    >>> from heros.data.schema import Feature
+    >>> parts = [Feature(f"placed {part}", column="placed", part=part) for part in ("day", "hour")]
+    >>> columns_of(Schema.of(["age", *parts], classes=["no", "yes"]))
+    [('age', [0]), ('placed', [1, 2])]
+    """
+    columns: dict[str, list[int]] = {}
+    for i, feature in enumerate(schema.features):
+        columns.setdefault(feature.source, []).append(i)
+    return list(columns.items())
+
+
+class RunningImportance:
+    """A sample of recent instances, and running means of how much each column changes predictions.
+
+    One instance in a while is predicted again, a few times, each time with one column of another instance of
+    the sample, before the model learns from it. Predicting changes no model, and the choices depend only on
+    the number of instances, so that the model learns the same with and without it.
+
+    Parameters
+    ----------
+    schema
+        The features.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.columns = columns_of(schema)
+        self.rows = np.empty((0, schema.n_features))  # the sample; the oldest is replaced once it is full
+        self.means = np.full(len(self.columns), np.nan)
+        self.counts = np.zeros(len(self.columns), dtype=np.int64)  # measurements
+        self.kept = 0  # instances that were put into the sample so far
+        self.turn = 0  # the next column to measure
+        self.every = EVERY
+        self.end = np.zeros(0, dtype=np.int64)
+        self.history = np.empty((0, len(self.columns)))
+
+    @property
+    def spacing(self) -> int:
+        """The number of instances between two that are measured."""
+        return PER_CHANGE * self._at_once
+
+    @property
+    def _at_once(self) -> int:
+        return min(AT_ONCE, len(self.columns))
+
+    def grow(self, schema: Schema) -> None:
+        """Adopt a schema that has grown; the values of new features are missing in the sample."""
+        self.columns = columns_of(schema)
+        self.rows = _widened(self.rows, schema.n_features)
+        self.means, self.counts = (
+            _widened(self.means, len(self.columns)),
+            _widened(self.counts, len(self.columns)),
+        )
+        self.history = _widened(self.history, len(self.columns))
+
+    def changed(self, x: NDArray[np.float64], at: int) -> tuple[list[int], NDArray[np.float64]] | None:
+        """Return the columns to measure on instance number `at`, and the instance with each one replaced."""
+        if at % self.spacing or len(self.rows) < FEWEST:
+            return None
+        self._note(at)
+        n = self._at_once
+        chosen = [(self.turn + i) % len(self.columns) for i in range(n)]
+        others = np.random.default_rng(at).integers(len(self.rows), size=n).tolist()
+        X = np.repeat(x[np.newaxis], n, axis=0)
+        for row, column, other in zip(X, chosen, others, strict=True):
+            features = self.columns[column][1]
+            row[features] = self.rows[other, features]
+        return chosen, X
+
+    def learn(self, chosen: Sequence[int], before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+        """Add how much a prediction (n_outputs,) changed: `after` (n, n_outputs), one per chosen column."""
+        for column, change in zip(chosen, np.square(after - before).sum(axis=1).tolist(), strict=True):
+            if np.isfinite(change):
+                self.counts[column] += 1
+                mean = self.means[column] if self.counts[column] > 1 else 0.0
+                self.means[column] = mean + (change - mean) / min(int(self.counts[column]), MEMORY)
+        self.turn = (self.turn + len(chosen)) % len(self.columns)
+
+    def keep(self, X: NDArray[np.float64], at: int) -> None:
+        """Put some of the instances that were learnt into the sample; the first one is number `at`."""
+        for row in X[-at % SPACING :: SPACING]:
+            if len(self.rows) < ROWS:
+                self.rows = np.concatenate([self.rows, row[np.newaxis]])
+            else:
+                self.rows[self.kept % ROWS] = row
+            self.kept += 1
+
+    def _note(self, at: int) -> None:
+        """Add a point to the history if one is due."""
+        last = int(self.end[-1]) if len(self.end) else 0
+        if at // self.every == last // self.every or not self.counts.any():
+            return
+        self.end = np.append(self.end, at)
+        self.history = np.concatenate([self.history, self.means[np.newaxis]])
+        if len(self.end) == 2 * POINTS:
+            self.every *= 2
+            self.end, self.history = self.end[1::2], self.history[1::2]
+
+    def result(self, values: NDArray[np.float64] | None = None) -> Importance:
+        """Return the importance over time, and now: the given values, or else the running means."""
+        names = tuple(name for name, _ in self.columns)
+        now = self.means if values is None else values
+        return Importance(names, now.copy(), self.end.copy(), self.history.copy())
+
+    def measure(self, predict: Predict) -> NDArray[np.float64]:
+        """Return the importance of all columns, measured now; NaN if the sample is too small."""
+        if len(self.rows) < FEWEST:
+            return np.full(len(self.columns), np.nan)
+        share = MOST // len(self.columns)
+        rows = self.rows[: max(share, FEWEST)]
+        repeats = min(REPEATS, max(share // len(rows), 1))
+        before = predict(rows)
+        shifts = np.random.default_rng(0).integers(1, len(rows), size=(len(self.columns), repeats)).tolist()
+        found = np.empty(len(self.columns))
+        for i, (_, features) in enumerate(self.columns):
+            X = np.tile(rows, (repeats, 1))
+            X[:, features] = np.concatenate([np.roll(rows[:, features], by, axis=0) for by in shifts[i]])
+            changes = np.square(predict(X) - np.tile(before, (repeats, 1))).sum(axis=1)
+            found[i] = changes[np.isfinite(changes)].mean() if np.isfinite(changes).any() else np.nan
+        return found
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the state as arrays."""
+        numbers = np.array([self.kept, self.turn, self.every], dtype=np.int64)
+        return {"numbers": numbers} | {name: getattr(self, name).copy() for name in ARRAYS}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
+        columns, points, rows = len(self.columns), len(state.get("end", ())), len(state.get("rows", ()))
+        shapes = {
+            "numbers": (3,),
+            "rows": (rows, self.rows.shape[1]),
+            "means": (columns,),
+            "counts": (columns,),
+            "end": (points,),
+            "history": (points, columns),
+        }
+        whole = ("numbers", "counts", "end")
+        fits = all(
+            name in state
+            and state[name].shape == shape
+            and state[name].dtype == (np.int64 if name in whole else np.float64)
+            for name, shape in shapes.items()
+        )
+        if not fits or rows > ROWS or points >= 2 * POINTS:
+            raise DataError(
+                "The state of the importance must have arrays of the model's columns. Got others."
+            )
+        kept, turn, every = state["numbers"].tolist()
+        sound = (
+            kept >= rows and 0 <= turn < max(columns, 1) and every >= EVERY and (state["counts"] >= 0).all()
+        )
+        if not sound or (np.diff(state["end"], prepend=0) <= 0).any():
+            raise DataError("The counts of the importance must be possible. Got others.")
+        self.kept, self.turn, self.every = kept, turn, every
+        for name in ARRAYS:
+            setattr(self, name, state[name].copy())
+
+
+ARRAYS = ("rows", "means", "counts", "end", "history")
+
+
+def _widened(array: NDArray[Any], width: int) -> NDArray[Any]:
+    """Append columns to an array, of NaN or 0, up to a width."""
+    more = [(0, 0)] * (array.ndim - 1) + [(0, width - array.shape[-1])]
+    return np.pad(array, more, constant_values=np.nan if array.dtype.kind == "f" else 0)

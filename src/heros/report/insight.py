@@ -1,0 +1,63 @@
+"""What a run found: the changes of its stream, and the columns that its predictions depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from heros.report.html import bar, card, row, table
+from heros.report.maps import columns_for, heat_map
+from heros.run.result import Run
+
+__all__ = ["change_list", "importance_charts"]
+
+MOST = 20  # changes that are listed
+SHOWN = 20  # columns in the charts
+
+
+def change_list(run: Run) -> str:
+    """Return the sentences of the detected changes, the latest last."""
+    if not run.changes:
+        return ""
+    items = "".join(f"<li>{escape(str(change))}</li>" for change in run.changes[-MOST:])
+    more = len(run.changes) - MOST
+    note = f"The latest {MOST} of {len(run.changes)} changes." if more > 0 else ""
+    return card("Detected changes", f'<ul class="changes">{items}</ul>', note, whole=True)
+
+
+def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
+    """Return the importance of columns at the end as bars, and over time as a map."""
+    told = run.importance
+    if told is None or not np.isfinite(told.values).any():
+        return ""
+    shares = told.shares()
+    names = list(shares)[:SHOWN]
+    largest = max(shares.values()) or 1.0
+    rows = [
+        row(
+            (
+                escape(name),
+                f"{np.nan_to_num(told.values[told.columns.index(name)]):.4g}",
+                bar(shares[name] / largest, f"{shares[name]:.1%}"),
+            )
+        )
+        for name in names
+    ]
+    note = (
+        "The mean squared change of the prediction if the column of an instance gets the values of another "
+        "recent instance, and its share in the sum over all columns, at the end of the run."
+    )
+    note += f" Columns shown: {len(names)} of {len(told.columns)}." if len(names) < len(shares) else ""
+    bars = card(f"Feature importance: {escape(label)}", table(("column", "importance", "share"), rows), note)
+    if len(told.end) < 2:
+        return bars
+    known = np.nan_to_num(told.history)
+    share = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    parts = np.array_split(np.arange(len(share)), columns_for(len(names), len(share)))
+    order = [told.columns.index(name) for name in reversed(names)]
+    merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
+    title = f"Feature importance over time: {label} (share of the sum, the most important on top)"
+    chart = heat_map(title, merged, float(told.end[-1]), marks, list(reversed(names)), "")
+    return bars + chart

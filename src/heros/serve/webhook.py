@@ -1,0 +1,133 @@
+"""Webhooks: send changes to a URL from a thread of its own, with retries."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import orjson
+
+from heros.errors import ParameterError
+
+__all__ = ["Webhook"]
+
+LOG = logging.getLogger("heros.serve")
+MOST = 100  # events that wait; further ones replace the oldest
+TRIES = 8
+FIRST, LONGEST = 1.0, 60.0  # seconds before the second try and at most between two tries; doubled each time
+TIMEOUT = 10.0  # seconds for one request
+LAST = 2.0  # seconds that events have when the service stops
+
+
+class Webhook:
+    """Sends events to a URL as JSON, in order, one at a time. `put` never waits.
+
+    An event is delivered if the reply has a status of 200 to 299. Otherwise it is tried again, up to eight
+    times, after 1, 2, 4, … 60 seconds.
+
+    Parameters
+    ----------
+    url
+        An address that begins with ``http://`` or ``https://``.
+    send
+        Sends one body and raises an OSError if that fails; by default a POST request.
+
+    Examples
+    --------
+    >>> sent = []
+    >>> hook = Webhook("http://localhost:9999/changes", send=sent.append)
+    >>> hook.put({"event": "change"})
+    >>> hook.close()
+    >>> sent, hook.counts["delivered"]
+    ([b'{"event":"change"}'], 1)
+    """
+
+    def __init__(self, url: str, *, send: Callable[[bytes], object] | None = None) -> None:
+        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ParameterError.of("on_change", "Service", "a URL with http:// or https://", url)
+        self.url = url
+        self.counts = {"delivered": 0, "failed": 0, "dropped": 0}
+        self.last_error: str | None = None
+        self._send = self._post if send is None else send
+        self._events: deque[bytes] = deque()
+        self._news = threading.Condition()
+        self._until: float | None = None  # when to give up, once the service stops
+        self._thread = threading.Thread(target=self._work, name="heros tells", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The number of events that are not delivered yet."""
+        return len(self._events)
+
+    def put(self, event: dict[str, Any]) -> None:
+        """Queue an event; if too many wait, the oldest one is dropped."""
+        with self._news:
+            if len(self._events) >= MOST:
+                self._events.popleft()
+                self.counts["dropped"] += 1
+            self._events.append(orjson.dumps(event, option=orjson.OPT_SERIALIZE_NUMPY))
+            self._news.notify()
+
+    def close(self) -> None:
+        """Try for a short time to deliver what waits, then stop."""
+        with self._news:
+            self._until = time.monotonic() + LAST
+            self._news.notify()
+        self._thread.join(LAST + TIMEOUT)
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                while not self._events and self._until is None:
+                    self._news.wait()
+                if not self._events:
+                    return
+                event = self._events[0]
+            delivered = self._deliver(event)
+            with self._news:
+                self.counts["delivered" if delivered else "failed"] += 1
+                if self._events and self._events[0] is event:  # it may have been dropped meanwhile
+                    self._events.popleft()
+
+    def _deliver(self, event: bytes) -> bool:
+        wait = FIRST
+        for left in reversed(range(TRIES)):
+            try:
+                self._send(event)
+            except (OSError, ValueError) as error:
+                self.last_error = f"{type(error).__name__}: {error}"
+            else:
+                self.last_error = None
+                return True
+            if left and not self._pause(wait):
+                break
+            wait = min(2 * wait, LONGEST)
+        LOG.warning("An event could not be delivered to %s: %s", self.url, self.last_error)
+        return False
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait before the next try; return False if there is no time left."""
+        end = time.monotonic() + seconds
+        with self._news:
+            while time.monotonic() < end:
+                if self._until is not None and end > self._until:
+                    return False
+                self._news.wait(end - time.monotonic())
+        return True
+
+    def _post(self, body: bytes) -> None:
+        headers = {"content-type": "application/json", "user-agent": "heros"}
+        try:
+            with urlopen(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
+                reply.read(1)
+        except URLError as error:  # an OSError too; its reason is what a reader wants to know
+            raise OSError(str(error)) from None
