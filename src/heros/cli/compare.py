@@ -1,9 +1,9 @@
-"""`heros compare`: several policies on one stream, side by side."""
+"""`heros compare`: several models on one stream, side by side."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,15 +25,16 @@ from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report.groups import Group
 from heros.run import records
+from heros.run.baselines import BASELINES, baseline
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
 from heros.run.result import Run
 
 __all__ = ["compare_command"]
 
-DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
+BUDGETS = ("40 us", "10 us")
 SHOWN = 2  # measures in the table; --json prints all of them
-HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
+HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "saving")
 
 
 @app.command("compare")
@@ -45,7 +46,10 @@ def compare_command(
     described: EnsembleOptions,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: four common policies."),
+        typer.Option(
+            help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model, with budgets of "
+            f"{' and '.join(BUDGETS)} (or --budget) and without, no change and majority."
+        ),
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="Number of runs of each policy, with seeds 1, 2, ...")
@@ -63,7 +67,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run several policies on a stream and print their ranks and savings against training every model."""
+    """Run the default, budgets and baselines, or several policies, on a stream; print ranks and savings."""
     if stream == "-":
         raise ParameterError.of(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
@@ -78,17 +82,16 @@ def compare_command(
     with told():
         first = opened()
         exact = few_enough(first)
-    numbers = first.schema.numeric and described.pool is None
-    models = default_regression() if numbers else pool_of(described.pool or "mlp")
     opened = partial(opened, quiet=True)  # notices about columns have been printed
-    chosen = [policy_of(text, described.epsilon) for text in policy or DEFAULT]
-    todo = [
-        Experiment(
-            opened, models, one, seed=seed, window=window, exact=exact, meter=reader, **described.settings
-        )
-        for one in {policy_id(one): one for one in chosen}.values()
+    how = {"window": window, "exact": exact, "meter": reader}
+    weighted = first.weights() is not None or bool(files.how.get("weights"))
+    entries = _policies(policy, described, first.schema.numeric) if policy else _models(described, weighted)
+    named = [
+        (name, make(opened, seed=seed, **how))
+        for name, make in entries.items()
         for seed in range(1, seeds + 1)
     ]
+    todo = [job for _, job in named]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
     with told():
@@ -102,11 +105,15 @@ def compare_command(
             keep=True,
         )
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
+    groups = [
+        Group(0, name, tuple(run for run, (own, _) in zip(runs, named, strict=True) if own == name))
+        for name in entries
+    ]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
         error = Results(out, None, None, replace=True).reported()
         fault = None if error is None else str(error)
-    rows = _rows(runs)
+    rows = _rows(groups)
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
     else:
@@ -122,31 +129,58 @@ def compare_command(
         raise typer.Exit(1)
 
 
+def _policies(
+    policy: list[str], described: EnsembleOptions, numeric: bool
+) -> Mapping[str, Callable[..., Experiment]]:
+    """Return the experiments of several policies with one pool."""
+    if described.budget is not None:
+        raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
+    pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")
+    chosen = [policy_of(text, described.epsilon) for text in policy]
+    return {
+        policy_id(one): partial(Experiment, pool=pool, policy=one, **described.settings) for one in chosen
+    }
+
+
+def _models(described: EnsembleOptions, weighted: bool) -> Mapping[str, Callable[..., Experiment]]:
+    """Return the experiments of the default model, two budgets and the baselines, which have no weights."""
+    pool = None if described.pool is None else pool_of(described.pool)
+    policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
+    settings = described.settings | {"pool": pool, "policy": policy}
+    budgets = BUDGETS if described.budget is None else (described.budget,)
+    entries = {"default": None, **{f"budget {text}": text for text in budgets}}
+    found = {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
+    return found | {name: partial(baseline, name) for name in (() if weighted else BASELINES)}
+
+
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
     for job in todo:
         if records.exists(place := out / job.id):
             raise HerosError(f"The record {place} already exists; pass --force or --resume.")
 
 
-def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """Return each policy's mean measures, mean rank by the first measure, and saving against `everything`."""
-    names = dict.fromkeys(run.settings["policy"] for run in runs)
-    groups = [Group(0, one, tuple(run for run in runs if run.settings["policy"] == one)) for one in names]
-    full = next((group.joules for group in groups if group.label == "everything"), None)
-    first = runs[0].measures[0]
+def _rows(groups: list[Group]) -> list[dict[str, Any]]:
+    """Return the mean measures of each group, its mean rank by the first measure, and its saving.
+
+    The saving of energy is against training every model or, if no group does that, the default model.
+    """
+    full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
+    measures = groups[0].runs[0].measures
+    first = measures[0]
     table = np.array([[run.figures[first.name] for run in group.runs] for group in groups])
     better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
     ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
     return [
         {
             "policy": group.label,
-            **{one.label: group.figure(one) for one in runs[0].measures},
+            **{one.label: group.figure(one) for one in measures},
             f"{first.label} spread": group.spread(first) if len(group.runs) > 1 else 0.0,
             "rank": float(rank),
             "Σγ share": group.gamma_share,
             "looking": None if group.price is None else group.price.looking,
             "training": None if group.price is None else group.price.training,
             "price": None if group.price is None else group.price.total,
+            "us": 1e6 * group.cpu_seconds / group.runs[0].n_instances,
             "train s": group.cpu("train"),
             "CPU s": group.cpu_seconds,
             "energy J": group.joules,
@@ -170,7 +204,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {how}{carbon}",
-        spare=("train s", "rank", "CO2e mg", "price", *labels[1:], "joules"),
+        spare=("train s", "rank", "CO2e mg", "price", "CPU s", *labels[1:], "joules"),
     )
     for row in rows:
         spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""
@@ -183,6 +217,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
             "–" if row["price"] is None else f"{row['price']:.1%}",
             f"{row['train s']:.2f}",
             f"{row['CPU s']:.2f}",
+            f"{row['us']:.1f}",
             f"{row['energy J']:,.1f}",
             "–" if row["saving"] is None else f"{row['saving']:.0%}",
             *([f"{1000 * row['CO2e g']:.3g}"] if stated else []),

@@ -13,6 +13,7 @@ from heros.meters import Meter
 __all__ = [
     "AnswerName",
     "AsJson",
+    "BudgetName",
     "Burst",
     "CheckpointDirectory",
     "ClassWeights",
@@ -54,7 +55,6 @@ __all__ = [
     "Watts",
     "WeightsColumn",
     "Window",
-    "WithinName",
     "count",
 ]
 
@@ -193,9 +193,13 @@ PolicyName = Annotated[
         help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default if --pool is given (see heros policies)."
     ),
 ]
-WithinName = Annotated[
-    float | None,
-    typer.Option(help="CPU time budget per instance in microseconds; k is adjusted to meet it."),
+BudgetName = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
+        "'500 J/h'; models sleep where the budget is short.",
+    ),
 ]
 AnswerName = Annotated[
     str | None,

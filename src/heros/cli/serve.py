@@ -99,7 +99,8 @@ def serve_command(
 
     options_of = {
         "pool": described.pool,
-        "policy": described.policy or described.epsilon or described.within,
+        "policy": described.policy or described.epsilon,
+        "budget": described.budget,
         "k": described.k,
         "answer": described.answer,
         "task": task,

@@ -20,6 +20,7 @@ from heros.report.leaders import leaders
 from heros.report.verdict import tiles, verdict
 from heros.run import records
 from heros.run.result import Price, Run
+from heros.run.summary import budget_row
 from heros.storage.disk import write_whole
 
 __all__ = ["write_page", "write_report"]
@@ -201,6 +202,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "k, seed": f"{settings['k']}, {settings['seed']}",
         "score, warm-up": f"{settings['score']}, {settings['warmup']}",
         "watch, answer": f"{settings['watch']}, {settings['answer']}",
+        **budget_row(run),
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),
