@@ -1,10 +1,10 @@
 """What a budget costs and whether it is held: `Heros(budget=...)` on the streams of the league.
 
-    python benchmarks/budget.py run       the runs that are missing in budget.csv; may be stopped and started again
+    python benchmarks/budget.py run       the runs missing in budget.csv; may be stopped and started again
     python benchmarks/budget.py table     asked, used and AUROC per stream, and the means
 
-The first 40,000 instances of each stream, seed 1. CPU time is that of the step, as in `Heros.cpu_seconds`. Budgets are run
-in turns with the default, stream by stream.
+The first 40,000 instances of each stream, seed 1. CPU time is that of the step, as in `Heros.cpu_seconds`.
+Budgets are run in turns with the default, stream by stream.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def one(stream: str, budget: str) -> dict[str, object]:
     return {
         "stream": stream,
         "budget": budget,
-        "used_us": f"{1e6 * run.cpu_seconds / run.n_instances:.3f}",
+        "used_us": f"{1e6 * sum(model.cpu_seconds.values()) / run.n_instances:.3f}",
         "auroc": f"{run.figures['auroc']:.5f}",
         "awake": f"{dial.get('awake', model.pool.n_models):.2f}",
         "floor": dial.get("floor") or "",

@@ -11,10 +11,11 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros
+from heros import Heros, streams
 from heros._base.registry import policy_of, pool_of, written_parts
 from heros.cli import app
 from heros.errors import DataError, HerosError
@@ -175,6 +176,36 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
     assert "must have 5,000 instances" in longer.stderr
     assert "±" in ok(*arguments, *policies, "--resume")
+
+
+@pytest.mark.parametrize("more", [[], ["--watch", "trained"], ["--budget", "1 ms"]], ids=" ".join)
+def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more):
+    arguments = ["compare", "agr_a", "--n", "700", "--out", str(tmp_path / "out"), *more]
+    rows = {row["policy"]: row for row in json.loads(ok(*arguments, "--json"))}
+    budgets = ["budget 1 ms"] if "--budget" in more else ["budget 40 us", "budget 10 us"]
+    assert list(rows) == ["default", *budgets, "no change", "majority"]
+    _, labels = streams.load("agr_a").draw(700)
+    assert rows["no change"]["accuracy"] == pytest.approx(np.mean(np.append(0, labels[:-1]) == labels))
+    assert rows["default"]["AUROC"] > rows["majority"]["AUROC"]
+    assert rows["default"]["saving"] == 0
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "no change" in report
+    assert f"budget {budgets[0].removeprefix('budget ')}" in report
+
+
+def test_compare_leaves_the_baselines_out_where_instances_have_weights(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text(
+        "a,w,y\n" + "".join(f"{i % 7},{1 + i % 3},{'no' if i % 2 else 'yes'}\n" for i in range(400))
+    )
+    rows = json.loads(ok("compare", str(path), "--target", "y", "--weights", "w", "--json"))
+    assert [row["policy"] for row in rows] == ["default", "budget 40 us", "budget 10 us"]
+
+
+def test_compare_refuses_a_budget_with_policies():
+    refused = runner.invoke(app, ["compare", "agr_a", "--n", "300", "--policy", "cand", "--budget", "9 us"])
+    assert refused.exit_code == 2
+    assert "must be given without --policy" in refused.stderr
 
 
 def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):

@@ -25,7 +25,7 @@ from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report.groups import Group
 from heros.run import records
-from heros.run.baselines import BASELINES, baseline
+from heros.run.baselines import BASELINES, Baseline
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
 from heros.run.result import Run
@@ -33,6 +33,7 @@ from heros.run.result import Run
 __all__ = ["compare_command"]
 
 BUDGETS = ("40 us", "10 us")
+STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget is about
 SHOWN = 2  # measures in the table; --json prints all of them
 HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "saving")
 
@@ -150,7 +151,7 @@ def _models(described: EnsembleOptions, weighted: bool) -> Mapping[str, Callable
     budgets = BUDGETS if described.budget is None else (described.budget,)
     entries = {"default": None, **{f"budget {text}": text for text in budgets}}
     found = {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
-    return found | {name: partial(baseline, name) for name in (() if weighted else BASELINES)}
+    return found | {name: partial(Baseline, label=name) for name in (() if weighted else BASELINES)}
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
@@ -180,7 +181,7 @@ def _rows(groups: list[Group]) -> list[dict[str, Any]]:
             "looking": None if group.price is None else group.price.looking,
             "training": None if group.price is None else group.price.training,
             "price": None if group.price is None else group.price.total,
-            "us": 1e6 * group.cpu_seconds / group.runs[0].n_instances,
+            "us": 1e6 * sum(map(group.cpu, STEP)) / group.runs[0].n_instances,
             "train s": group.cpu("train"),
             "CPU s": group.cpu_seconds,
             "energy J": group.joules,

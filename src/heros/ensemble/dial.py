@@ -29,7 +29,7 @@ GAP = 20.0  # a model is passed over for one that is exp(GAP · difference of sc
 TRUST = 200  # number of instances after which half of a difference of scores counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
 WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are distrusted
-TRIAL = 5  # every so manieth choice begins with a model whose score is not known
+TRIAL = 10  # every n-th choice begins with a model whose score is not known
 STAY = 0.5  # factor on the price of models that are awake already
 LEAST_SHARE = 0.1  # share of expected instances that are trained on
 TRAIN = PHASES.index("train")
@@ -66,7 +66,7 @@ class Dial:
     effort, more instances count as expected, and the models are not trained on most of those
     (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen anew: in the order of their
     price, where a model whose score L is below the best one counts as more expensive, as long as they fit
-    with .6 of their training. The others sleep: they are neither evaluated nor trained. Every fifth choice
+    with .6 of their training. The others sleep: they are neither evaluated nor trained. Every tenth choice
     begins with a model that has slept for long. If the best score falls, the scores of sleeping models are
     distrusted, so that these models are tried.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from heros.data.schema import Schema
 from heros.policies import Everything
 from heros.pools import Models
 from heros.run.experiments import Experiment
+from heros.run.result import Run
 
-__all__ = ["BASELINES", "Majority", "NoChange", "baseline"]
+__all__ = ["BASELINES", "Baseline", "Majority", "NoChange"]
 
 
 class NoChange:
@@ -87,15 +89,36 @@ class Majority:
 BASELINES = {"no change": NoChange, "majority": Majority}
 
 
-def baseline(name: str, stream: Any, **settings: Any) -> Experiment:
-    """Return the run of a baseline on a stream, by its name.
+@dataclass(eq=False)
+class Baseline(Experiment):
+    """The run of a baseline on a stream.
+
+    Parameters
+    ----------
+    label
+        "no change" or "majority".
 
     Examples
     --------
-    >>> from heros import streams
-    >>> run = baseline("majority", "agr_a", n=500).run()
-    >>> round(run.figures["accuracy"], 1) > 0.5
-    True
+    >>> job = Baseline("agr_a", label="majority", n=500)
+    >>> job.id, job.run().figures["accuracy"] > 0.5
+    ('agr_a/majority/seed1', True)
     """
-    pool = Models([(name, BASELINES[name]())], costs=[1])
-    return Experiment(stream, pool, Everything(), 1, answer="best", **settings)
+
+    _: KW_ONLY
+    label: str = "majority"
+
+    def __post_init__(self) -> None:
+        self.pool = Models([(self.label, BASELINES[self.label]())], costs=[1])
+        self.policy, self.k, self.answer = Everything(), 1, "best"
+
+    @property
+    def id(self) -> str:
+        """The place of its record below the directory of records."""
+        stream, *_ = super().id.split("/")
+        return f"{stream}/{self.label.replace(' ', '_')}/seed{self.seed}"
+
+    def run(self, progress: bool | str | None = False) -> Run:
+        """Run the baseline; tables and reports name it by its label."""
+        run = super().run(progress)
+        return replace(run, settings={**run.settings, "label": self.label})
