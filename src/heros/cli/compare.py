@@ -25,7 +25,6 @@ from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report.groups import Group
 from heros.run import records
-from heros.run.baselines import BASELINES, Baseline
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
 from heros.run.result import Run
@@ -35,6 +34,10 @@ __all__ = ["compare_command"]
 BUDGETS = ("40 us", "10 us")
 STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget is about
 SHOWN = 2  # measures in the table; --json prints all of them
+FORMS = {
+    "rank": ".1f", "Σγ share": ".1%", "price": ".1%", "train s": ".2f", "CPU s": ".2f", "us": ".1f",
+    "energy J": ",.1f", "saving": ".0%",
+}  # fmt: skip
 HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "saving")
 
 
@@ -85,8 +88,7 @@ def compare_command(
         exact = few_enough(first)
     opened = partial(opened, quiet=True)  # notices about columns have been printed
     how = {"window": window, "exact": exact, "meter": reader}
-    weighted = first.weights() is not None or bool(files.how.get("weights"))
-    entries = _policies(policy, described, first.schema.numeric) if policy else _models(described, weighted)
+    entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
     named = [
         (name, make(opened, seed=seed, **how))
         for name, make in entries.items()
@@ -114,7 +116,7 @@ def compare_command(
     if out is not None and fault is None:
         error = Results(out, None, None, replace=True).reported()
         fault = None if error is None else str(error)
-    rows = _rows(groups)
+    rows = _rows(groups) + ([] if policy else _simple_predictors(runs[0]))
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
     else:
@@ -143,15 +145,14 @@ def _policies(
     }
 
 
-def _models(described: EnsembleOptions, weighted: bool) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments of the default model, two budgets and the baselines, which have no weights."""
+def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
+    """Return the experiments of the default model, without a budget and with two."""
     pool = None if described.pool is None else pool_of(described.pool)
     policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
     settings = described.settings | {"pool": pool, "policy": policy}
     budgets = BUDGETS if described.budget is None else (described.budget,)
     entries = {"default": None, **{f"budget {text}": text for text in budgets}}
-    found = {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
-    return found | {name: partial(Baseline, label=name) for name in (() if weighted else BASELINES)}
+    return {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
 
 
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
@@ -192,13 +193,26 @@ def _rows(groups: list[Group]) -> list[dict[str, Any]]:
     ]
 
 
+def _simple_predictors(run: Run) -> list[dict[str, Any]]:
+    """Return rows with the figures of the simple predictors of a run, which have no cost."""
+    return [
+        {"policy": name, **{one.label: figures.get(one.name) for one in run.measures}}
+        for name, figures in run.baselines.items()
+    ]
+
+
+def _text(value: float | None, form: str) -> str:
+    """Return a value as text; a dash if it is not known."""
+    return "–" if value is None else format(value, form)
+
+
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
     first = runs[0]
     settings = first.settings
     energy = first.energy
     how = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
-    stated = all(row["CO2e g"] is not None for row in rows)
+    stated = energy.carbon is not None
     labels = [one.label for one in first.measures[:SHOWN]]
     table = Table(
         ["policy", *labels, *HEADINGS, *(["CO2e mg"] if stated else [])],
@@ -208,19 +222,13 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
         spare=("train s", "rank", "CO2e mg", "price", "CPU s", *labels[1:], "joules"),
     )
     for row in rows:
-        spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""
+        spread = row.get(f"{labels[0]} spread")
+        grams = row.get("CO2e g")
         table.add(
             row["policy"],
-            f"{row[labels[0]]:.4f}{spread}",
-            *(f"{row[label]:.4f}" for label in labels[1:]),
-            f"{row['rank']:.1f}",
-            f"{row['Σγ share']:.1%}",
-            "–" if row["price"] is None else f"{row['price']:.1%}",
-            f"{row['train s']:.2f}",
-            f"{row['CPU s']:.2f}",
-            f"{row['us']:.1f}",
-            f"{row['energy J']:,.1f}",
-            "–" if row["saving"] is None else f"{row['saving']:.0%}",
-            *([f"{1000 * row['CO2e g']:.3g}"] if stated else []),
+            _text(row[labels[0]], ".4f") + (f" ±{spread:.4f}" if seeds > 1 and spread is not None else ""),
+            *(_text(row[label], ".4f") for label in labels[1:]),
+            *(_text(row.get(name), form) for name, form in FORMS.items()),
+            *([_text(None if grams is None else 1000 * grams, ".3g")] if stated else []),
         )
     return table

@@ -9,7 +9,6 @@ from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.errors import ParameterError
 from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
-from heros.policies.base import expect_policy
 from heros.pools import Join, Pool, default, default_regression
 from heros.pools.presets import nested
 
@@ -59,7 +58,6 @@ class Given:
             pool = nested(usual.pool) if self.pool is None and isinstance(usual.pool, Join) else usual.pool
             usual = replace(usual, pool=pool, policy=Surprise(Everything(), EXPECTED), k=pool.n_models)
         policy = usual.policy if self.policy is None else self.policy
-        expect_policy(policy, "Heros")
         k = checked_k(usual.k if self.k is None else self.k, usual.pool)
         return Parts(
             usual.pool, policy, k, checked_answer(usual.answer if self.answer is None else self.answer)

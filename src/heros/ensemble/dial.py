@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.notices import notice
 from heros._base.phases import PHASES
 from heros.ensemble.budget import Budget
 from heros.ensemble.prices import Prices
@@ -222,7 +222,7 @@ class Dial:
         if self.floor == 0:
             name = self.names[int(self.awake.argmax())]
             text = f"The 'budget' parameter of Heros is {self.budget}, but the cheapest model alone ({name})"
-            warnings.warn(f"{text} takes {self.budget.shown(takes)}.", RuntimeWarning, stacklevel=8)
+            notice(f"{text} takes {self.budget.shown(takes)}.", RuntimeWarning)
         self.floor = takes
 
     def expected(self) -> _core.Surprise | None:

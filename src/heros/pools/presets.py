@@ -35,7 +35,7 @@ def default() -> Join:
 
     Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of 30 trees, a logistic regression, a naive Bayes with fading, a memory of labels and retrained
-    boosted trees. docs/choosing.md explains how and on which streams they were chosen.
+    boosted trees. docs/policies.md explains how and on which streams they were chosen.
 
     Examples
     --------
@@ -60,6 +60,7 @@ def default() -> Join:
         LabelMemory([{}]),
         Retrained([{"most_trees": MOST_TREES}]),
         costs=COSTS,
+        bounded=True,
     )
 
 
@@ -83,7 +84,7 @@ def nested(pool: Join) -> Join:
         else part
         for part in pool.pools
     ]
-    return Join(*parts, costs=pool.costs)
+    return Join(*parts, costs=pool.costs, bounded=pool.bounded)
 
 
 def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
@@ -92,11 +93,11 @@ def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
     return forest | {"trees": trees, "max_bytes": int(share * forest["max_bytes"])}
 
 
-REGRESSION_COSTS = (21, 7, 10, 2, 5, 55)  # CPU time of each pool in %, with ten numeric features
+REGRESSION_COSTS = (18, 6, 9, 2, 4, 47, 1, 13)  # CPU time of each pool in %, with ten numeric features
 
 
 def default_regression() -> Join:
-    """Return the default pool of `Heros(task="regression")`: fourteen models of five kinds.
+    """Return the default pool of `Heros(task="regression")`: sixteen models of seven kinds.
 
     docs/regression.md has the measured effect of each model, by stream.
 
@@ -104,7 +105,7 @@ def default_regression() -> Join:
     --------
     >>> pool = default_regression()
     >>> pool.n_models, [type(part).__name__ for part in pool.pools]
-    (14, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted'])
+    (16, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted', 'LabelMemory', 'Retrained'])
     """
     adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
     sgd = {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 64}
@@ -121,5 +122,8 @@ def default_regression() -> Join:
         Linear([{"learning_rate": 0.01}, {"optimizer": "sgd", "learning_rate": 0.01}, {"optimizer": "pa"}]),
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
+        LabelMemory([{}]),
+        Retrained([{"most_trees": MOST_TREES}]),
         costs=REGRESSION_COSTS,
+        bounded=True,
     )
