@@ -39,8 +39,8 @@ class Budget:
 
     Examples
     --------
-    >>> Budget.of("20 us").seconds, Budget.of("0.4 mJ", watts=10).seconds, Budget.of("500 J/h").kind
-    (2e-05, 4e-05, 'power')
+    >>> Budget.of("2 ms").seconds, Budget.of("0.4 mJ", watts=10).seconds, Budget.of("500 J/h").kind
+    (0.002, 4e-05, 'power')
     """
 
     text: str

@@ -21,7 +21,7 @@ from heros.policies import Surprise
 __all__ = ["Clock", "Dial", "Effort"]
 
 STRETCH = 200  # number of instances between two measurements, independent of the sizes of blocks
-FIRST = (20, 60)  # the first measurements
+FIRST = (10, 30)  # the first measurements; before the first one, memory is not yet in the cache
 PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 1000  # number of instances over which overspending is paid back, and savings are spent
 LEAST = 0.6  # the awake models must fit into the budget with this share of their training
@@ -67,8 +67,8 @@ class Dial:
     (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen anew: in the order of their
     price, where a model whose score L is below the best one counts as more expensive, as long as they fit
     with .6 of their training. The others sleep: they are neither evaluated nor trained. Every tenth choice
-    begins with a model that has slept for long. If the best score falls, the scores of sleeping models are
-    distrusted, so that these models are tried.
+    begins with a model that has slept for long, and so does a choice after a fall of the best score, which
+    also makes the scores of sleeping models unknown.
 
     Parameters
     ----------
@@ -109,11 +109,11 @@ class Dial:
         self.instances, self.evaluated = 0, 0  # of all stretches; instances × awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if that exceeds the budget
+        self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
         self.balance = 0.0  # CPU seconds that were saved, or if negative overspent
         self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
         self._trained = np.zeros(self.models)
         self._ticks = np.zeros((2, 0))
-        self._full_share = 1.0  # share of instances trained on at full effort
         self._best = 0.0  # highest score of an awake model
         self._choices = 0
 
@@ -154,7 +154,7 @@ class Dial:
             self._note_floor(float(cost.sum()), allowance)
             self._set_effort(float(cost.sum()), allowance)
             hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
-            if at < PERIOD or at % PERIOD == 0 or hasty:
+            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (hasty and at > FIRST[0]):
                 self._choose(step.scores, allowance)
         self._start = (at, *spent.tolist(), now)
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
@@ -183,13 +183,15 @@ class Dial:
         self.evaluated += n * int(self.awake.sum())
         self.balance = min(self.balance + n * (allowance - spent), PAY_BACK * allowance)
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
-        known = 0.5 * (self._full_share + share)
-        self._full_share = known if self.effort == 1 else max(self._full_share, share)
-        full = cost * [1, min(self._full_share / share, 1 / LEAST_SHARE)]
+        full = cost * [
+            1,
+            min(1 / max(self.effort, LEAST), 1 / share),
+        ]  # the training at full effort is a guess
         ticks = self.clock.parts(step)
         passed = ticks - self._ticks if ticks.shape == self._ticks.shape else ticks
         rate = 1.0 if self.instances < PERIOD else 0.3
-        self.prices.note(self.awake, full, passed, costs, rate)
+        if self.instances > FIRST[0]:
+            self.prices.note(self.awake, full, passed, costs, rate)
         self.trust = np.where(self.awake, self.trust + n, self.trust * 0.5 ** (n / FORGET))
 
     def _set_effort(self, cost: float, allowance: float) -> None:
@@ -206,9 +208,10 @@ class Dial:
         self._best = best if fell else max(best, self._best)
         sure = self.trust / (self.trust + TRUST)
         factors = np.where(self.awake, STAY, 1.0) * np.exp(GAP * sure * (best - scores))
-        limit = min(max(self._target(allowance), 0.5 * allowance), 1.25 * allowance)
+        self.caution = min(max(self.caution * (0.9 if self.effort < 0.4 else 1.05), 0.3), 1.0)
+        limit = self.caution * min(max(self._target(allowance), 0.5 * allowance), 1.25 * allowance)
         self._choices += 1
-        if self._choices % TRIAL == 0:
+        if fell or self._choices % TRIAL == 0:
             unknown = ~self.awake & (sure < 0.5) & (self.prices.alone(LEAST) <= limit)
             if unknown.any():
                 factors[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = 0
@@ -261,8 +264,8 @@ class Dial:
 
 
 NUMBERS = (
-    "effort", "instances", "evaluated", "seconds", "asked_seconds", "floor", "balance", "_full_share",
-    "_best", "_choices",
+    "effort", "instances", "evaluated", "seconds", "asked_seconds", "floor", "caution", "balance", "_best",
+    "_choices",
 )  # fmt: skip
 ARRAYS = ("awake", "trust", "_trained")  # one number per model
 
