@@ -33,9 +33,8 @@ EVERY_POLICY = [
     policies.Budget(0.3),
     policies.Everything(),
     policies.MLCB(0.2, 0.999),
-    policies.Within(policies.Zeta(0.05), microseconds=1e9),
     policies.Surprise(policies.Cand(), 0.7, 0.2),
-    policies.Within(policies.Surprise(policies.Zeta(0.05)), microseconds=1e9),
+    policies.Surprise(policies.Zeta(0.05)),
 ]
 EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(type, EVERY_POLICY)]
 
@@ -57,7 +56,6 @@ class InPython:
 
 def in_python(policy):
     """The policy written in Python; whether an instance is trained on at all is not the policy's to say."""
-    policy = policy.policy if isinstance(policy, policies.Within) else policy
     if isinstance(policy, policies.Surprise):
         return replace(policy, policy=InPython(policy.policy))
     return InPython(policy)

@@ -14,7 +14,7 @@ def test_all_names():
     ]  # fmt: skip
     assert policies.__all__ == [
         "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything", "Expensive", "Explore",
-        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Surprise", "Within", "Zeta", "compiled",
+        "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Surprise", "Zeta", "compiled",
     ]  # fmt: skip
     assert pools.__all__ == [
         "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin", "BoundLabelMemory", "BoundLinear", "BoundModels", "BoundNaiveBayes",

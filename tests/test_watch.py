@@ -53,9 +53,8 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
     costs = np.arange(1.0, 5) / 10
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
     pool = pools.Models(FOUR, costs=costs)
-    chooser = getattr(policy, "policy", policy) if isinstance(policy, policies.Within) else policy
-    surprise = chooser if isinstance(chooser, policies.Surprise) else None
-    chooser = chooser.policy if surprise else chooser
+    surprise = policy if isinstance(policy, policies.Surprise) else None
+    chooser = policy.policy if surprise else policy
     made = partial(
         Heros, pool, policy, k, score=scores.Fading(0.98), answer=answer, warmup=20, seed=3,
         schema=drifting(1).schema,

@@ -51,6 +51,8 @@ class BoundStep {
     step->set_surprise(surprise, random());
   }
 
+  void set_surprise(std::optional<Surprise> surprise) { step_->set_surprise(surprise, random()); }
+
   nb::dict state() {
     const auto step = readable();
     StateWriter writer;
@@ -302,6 +304,20 @@ void bind_step(nb::module_& m) {
              expect(k >= 1 && k <= step->models(), "k must be in [1, M]");
              step->set_k(k);
            })
+      .def("set_effort",
+           [](BoundStep& self, const In1<std::uint8_t>& awake, std::optional<Surprise> surprise, bool restored) {
+             const auto step = self.writable();
+             std::vector<std::uint8_t> mask = to_vector(awake);
+             expect(mask.size() == static_cast<std::size_t>(step->models()) &&
+                        all_of(mask, [](std::uint8_t flag) { return flag <= 1; }) &&
+                        std::find(mask.begin(), mask.end(), 1) != mask.end(),
+                    "a byte per model, and one of them awake");
+             if (restored) step->restore_awake(std::move(mask));
+             else step->set_awake(std::move(mask));
+             self.set_surprise(surprise);
+           },
+           nb::arg("awake"), nb::arg("surprise") = nb::none(), nb::arg("restored") = false)
+      .def_prop_ro("part_ticks", [](BoundStep& self) { return to_array(self.readable()->pool().ticks()); })
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
              const auto step = self.writable();

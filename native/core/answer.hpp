@@ -39,10 +39,26 @@ struct Answer {
     const int models = pool.models();
     stack.begin(models, numeric);
     if (kind != Kind::stacked || sure >= 1 || numeric || !all_look) return;
-    for (int i = 0; i < models; ++i) asked_first_.push_back(!pool.asked_last(i)), asked_last_.push_back(pool.asked_last(i));
-    const auto last = std::count(asked_last_.begin(), asked_last_.end(), 1);
-    if (last == 0 || last == models) asked_first_.clear(), asked_last_.clear();
+    for (int i = 0; i < models; ++i) slow_.push_back(pool.asked_last(i));
+    const auto last = std::count(slow_.begin(), slow_.end(), 1);
+    if (last == 0 || last == models) slow_.clear();
     first.begin(models, false);
+    take_turns(std::vector<std::uint8_t>(models, 1));
+  }
+  // Those that fall asleep leave what their words count to the mixture.
+  void set_awake(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& awake, bool numeric) {
+    if (kind != Kind::stacked) return;
+    stack.set_awake(before, awake, numeric);
+    if (!slow_.empty()) first.set_awake(before, awake, numeric);
+    take_turns(awake);
+  }
+  // Who is asked first, and who last, of those that are awake.
+  void take_turns(const std::vector<std::uint8_t>& awake) {
+    asked_first_.clear(), asked_last_.clear();
+    for (std::size_t i = 0; i < slow_.size(); ++i)
+      asked_first_.push_back(awake[i] && !slow_[i]), asked_last_.push_back(awake[i] && slow_[i]);
+    const auto some = [](const auto& mask) { return std::find(mask.begin(), mask.end(), 1) != mask.end(); };
+    if (!some(asked_first_) || !some(asked_last_)) asked_first_.clear(), asked_last_.clear();
   }
   bool in_turns() const { return !asked_first_.empty(); }
   // Who looks at first, and then, as masks; all, if there are no turns.
@@ -108,12 +124,12 @@ struct Answer {
     if (kind != Kind::stacked) return;
     stack.fields(a);
     Prefixed<Archive> own{a, "first_"};
-    if (in_turns()) first.fields(own);
+    if (!slow_.empty()) first.fields(own);
   }
   void check(int models) const {
     if (kind != Kind::stacked) return;
     stack.check(models);
-    if (in_turns()) first.check(models);
+    if (!slow_.empty()) first.check(models);
   }
 
  private:
@@ -182,7 +198,8 @@ struct Answer {
 
   std::vector<double> said_, words_;  // of one model; of all
   std::vector<std::uint8_t> heard_;   // whether a model could be asked
-  std::vector<std::uint8_t> asked_first_, asked_last_;
+  std::vector<std::uint8_t> slow_;    // those asked last, if there are turns at all
+  std::vector<std::uint8_t> asked_first_, asked_last_;  // of those awake; nothing if they are asked together
 };
 
 }  // namespace heros

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "core/platform.hpp"
 
@@ -33,6 +34,7 @@ class PhaseClock {
     last_ = t;
   }
 
+  std::int64_t total() const { return std::accumulate(ticks_.begin(), ticks_.end(), std::int64_t{0}); }
   std::int64_t ticks(Phase phase) const { return ticks_[static_cast<int>(phase)]; }
   const std::array<std::int64_t, kPhases>& all() const { return ticks_; }
 

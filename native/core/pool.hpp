@@ -65,6 +65,12 @@ class Pool {
   // Whether evaluating model i takes long, so that it is asked only where the others are not sure (`Stack`).
   virtual bool asked_last(int) const { return false; }
 
+  // Which models are awake, a byte per model: the others neither look nor are trained until they are woken, so nothing
+  // need be prepared for them.
+  virtual void set_awake(const std::uint8_t* /*awake*/) {}
+  // What each part of a joined pool took since somebody said who is awake: of everything but training, then of training.
+  virtual std::vector<std::int64_t> ticks() const { return {}; }
+
   // Whether the ensemble had expected the target of the instance that is trained on next (`Surprise`).
   virtual void set_expected(bool /*expected*/) {}
 

@@ -37,6 +37,16 @@ class Stack {
 
   const std::vector<double>& weights() const { return weights_; }
 
+  // Those that fall asleep leave their weight to the mixture, and begin at 0 when they wake. Of a number, words are
+  // differences from the mixture, which has no weight.
+  void set_awake(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& awake, bool numeric) {
+    for (std::size_t i = 0; i < awake.size(); ++i) {
+      if (!before[i] || awake[i]) continue;
+      if (!numeric) weights_[0] += weights_[i + 1];
+      weights_[i + 1] = 0;
+    }
+  }
+
   static void clear(StackedOdds& said, int models, int outputs) {
     said.odds.assign(std::size_t(models + 1) * outputs, 0.0);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -37,7 +38,8 @@ class Step {
        std::int64_t warmup)
       : pool_(std::move(pool)), models_(pool_->models()), task_(std::move(task)), scores_(std::move(scores)),
         answer_(answer), watch_(watch), burst_(watch.all() ? 0 : burst), warmup_(warmup), ledger_(std::move(costs)),
-        changes_(models_), outcomes_(models_), watched_(models_), lookers_(models_), everyone_(models_) {
+        changes_(models_), outcomes_(models_), watched_(models_), awake_(models_, 1), lookers_(models_),
+        awakers_(models_) {
     answer_.begin(*pool_, task_->numeric(), watch_.all());
     set_chooser(std::move(chooser));
   }
@@ -74,6 +76,13 @@ class Step {
   // Whether the models were spared the last instance, as it did not surprise.
   bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
+  // Which models are awake from now on, a byte per model: the others neither look, nor answer, nor are trained, and their
+  // scores stay.
+  const std::vector<std::uint8_t>& awake() const { return awake_; }
+  void set_awake(std::vector<std::uint8_t> awake) {
+    answer_.set_awake(awake_, awake, task_->numeric());
+    restore_awake(std::move(awake));
+  }
   // Replaces wild values from now on. numeric: which features hold numbers; all of them again where the schema has grown.
   void set_bounded(const std::vector<std::uint8_t>& numeric) {
     inputs_.set_columns(numeric);
@@ -89,6 +98,14 @@ class Step {
   // What everyone's word counts, where answers are stacked.
   const Answer& answer() const { return answer_; }
   void set_answer(Answer answer) { answer_ = std::move(answer); }
+  // What they say counts what it did when somebody wrote down who is awake.
+  void restore_awake(std::vector<std::uint8_t> awake) {
+    awake_ = std::move(awake);
+    some_sleep_ = std::find(awake_.begin(), awake_.end(), 0) != awake_.end();
+    awakers_.take(some_sleep_ ? awake_.data() : nullptr);
+    answer_.take_turns(awake_);
+    pool_->set_awake(awake_.data());
+  }
   void set_ledger(Ledger ledger) {
     ledger_ = std::move(ledger);
     chooser_->set_costs(ledger_.costs);
@@ -144,6 +161,7 @@ class Step {
     pool_->set_delay(delay);
     if (inputs_.on()) x = inputs_.bounded(x, bounded_x_);
     const auto ask = [&](int i, double* said) {
+      if (!awake_[i]) return false;
       pool_->answer(i, x, said);
       return pool_->sound(i);
     };
@@ -158,8 +176,11 @@ class Step {
     ~AsUsual() { pool.set_delay(0), pool.set_expected(false); }
   };
 
+  // Who looks at an instance before anyone else, where all do that are awake.
+  const std::uint8_t* first_lookers() const { return answer_.in_turns() ? answer_.asked_first() : awakers_.mask(); }
+
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
-    lookers_.take(answer_.asked_first());
+    lookers_.take(first_lookers());
     if (!watch_.all()) choose_and_watch(chosen, clock);
     pool_->look(x, lookers_.mask(), clock);
   }
@@ -168,7 +189,7 @@ class Step {
   void train_and_go_on(const double* x, double target, std::uint8_t* chosen, std::int64_t left, PhaseClock& clock) {
     if (left == 0) return pool_->train(x, target, chosen, clock);
     if (watch_.all()) {
-      lookers_.take(answer_.asked_first());
+      lookers_.take(first_lookers());
     } else {
       try {
         choose_and_watch(chosen + models(), clock);
@@ -190,7 +211,7 @@ class Step {
     const auto go_on = [&] {
       clock.lap(Phase::evaluate);
       pool_->look(x, answer_.asked_last(), clock);
-      lookers_.take(nullptr);
+      lookers_.take(awakers_.mask());
     };
     const int answered = answer_.say(*task_, scores_->values(), outputs(), ask, go_on, odds_, out);
     task_->complete(out);
@@ -203,9 +224,9 @@ class Step {
     task_->learn(said, target, outputs());
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
-    if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_->values(), -1)]);
+    if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_of_awake(), -1)]);
     if (watch_.all() && !lookers_.all())  // those that were not asked would have said the same
-      for (int i = 0; i < models(); ++i)
+      for (const int i : awakers_)
         if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
     for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
     ledger_.note_looks(lookers_);
@@ -220,11 +241,22 @@ class Step {
   }
 
   // Whose scores an instance counts for.
-  const Lookers& scored() const { return watch_.all() ? everyone_ : lookers_; }
+  const Lookers& scored() const { return watch_.all() ? awakers_ : lookers_; }
+  const std::vector<double>& scores_of_awake() {
+    if (!some_sleep_) return scores_->values();
+    ranked_ = scores_->values();
+    for (int i = 0; i < models(); ++i)
+      if (!awake_[i]) ranked_[i] = -std::numeric_limits<double>::infinity();
+    return ranked_;
+  }
+  void leave_out_sleepers(std::uint8_t* mask) const {
+    for (int i = 0; some_sleep_ && i < models(); ++i) mask[i] &= awake_[i];
+  }
 
   void choose(std::uint8_t* chosen) {
     if (ledger_.instances < warmup_) std::fill_n(chosen, models(), std::uint8_t{1});
     else chooser_->choose(scores_->values().data(), chosen);
+    leave_out_sleepers(chosen);
   }
 
   // Whether the instance is one that the models are not trained on, as its target was to be expected. Warm-up trains all.
@@ -266,9 +298,10 @@ class Step {
     choose(chosen);
     chosen_from_ = scores;
     std::copy_n(chosen, models(), watched_.data());
-    answer_.mark(scores, watched_.data());
+    answer_.mark(scores_of_awake(), watched_.data());
     watch_.mark(ledger_.instances, models(), watched_.data());
     burst_.mark(models(), watched_.data());
+    leave_out_sleepers(watched_.data());
     lookers_.take(watched_.data());
     clock.lap(Phase::choose);
   }
@@ -288,12 +321,13 @@ class Step {
   bool expected_ = false;
   Ledger ledger_;
   Changes changes_;
+  std::vector<double> outcomes_, chosen_from_, ranked_;
+  std::vector<std::uint8_t> watched_, awake_;
+  bool some_sleep_ = false;
   Ranges inputs_, targets_;
   std::vector<double> bounded_x_, bounded_targets_;
-  std::vector<double> outcomes_, chosen_from_;
-  std::vector<std::uint8_t> watched_;
   Lookers lookers_;  // at the instance at hand
-  const Lookers everyone_;
+  Lookers awakers_;  // those that are awake
 };
 
 }  // namespace heros

@@ -28,8 +28,20 @@ class JoinedPool final : public Pool {
   std::vector<std::shared_ptr<Pool>> parts() const override { return parts_; }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p]->look(x, lookers_of(p, watched), clock);
+    each(clock, [&](std::size_t p, bool) { parts_[p]->look(x, lookers_of(p, watched), clock); }, false);
   }
+
+  // A part without a model that is awake is not called at all.
+  void set_awake(const std::uint8_t* awake) override {
+    asleep_.assign(parts_.size(), 0);
+    ticks_.resize(2 * parts_.size());
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const std::uint8_t* own = awake + first_[p];
+      asleep_[p] = std::none_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; });
+      parts_[p]->set_awake(own);
+    }
+  }
+  std::vector<std::int64_t> ticks() const override { return ticks_; }
 
   double outcome(int i, double target) const override { return place_[i].pool->outcome(place_[i].model, target); }
   bool sound(int i) const override { return place_[i].pool->sound(place_[i].model); }
@@ -57,12 +69,12 @@ class JoinedPool final : public Pool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    each([&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });
+    each(clock, [&](std::size_t p, bool) { parts_[p]->train(x, target, of(p, chosen), clock); });
   }
 
   void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
                       const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
-    each([&](std::size_t p, bool thrown) {
+    each(clock, [&](std::size_t p, bool thrown) {
       if (thrown) parts_[p]->train(x, target, of(p, chosen), clock);
       else parts_[p]->train_and_look(x, target, of(p, chosen), next, lookers_of(p, watched), left, clock);
     });
@@ -86,22 +98,34 @@ class JoinedPool final : public Pool {
     return own;
   }
 
-  // A model written in Python may throw: the other parts learn from the instance all the same, so that all of them
-  // know the same instances; then the exception goes on.
+  // A model written in Python may throw: where they learn, the other parts learn from the instance all the same, so that
+  // all of them know the same instances; then the exception goes on.
   template <class Work>
-  void each(Work work) {
+  void each(const PhaseClock& clock, Work work, bool all_of_them = true) {
     std::exception_ptr thrown;
-    for (std::size_t p = 0; p < parts_.size(); ++p) try {
+    std::int64_t all = ticks_.empty() ? 0 : clock.total(), training = clock.ticks(Phase::train);
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      if (!asleep_.empty() && asleep_[p]) continue;
+      try {
         work(p, thrown != nullptr);
       } catch (...) {
+        if (!all_of_them) throw;
         if (thrown == nullptr) thrown = std::current_exception();
       }
+      if (ticks_.empty()) continue;
+      const std::int64_t all_now = clock.total(), training_now = clock.ticks(Phase::train);
+      ticks_[p] += all_now - all - (training_now - training);
+      ticks_[parts_.size() + p] += training_now - training;
+      all = all_now, training = training_now;
+    }
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
   std::vector<std::shared_ptr<Pool>> parts_;
   std::vector<int> first_;     // the first model of each part
   std::vector<Place> place_;  // of each model
+  std::vector<std::uint8_t> asleep_;  // the parts of which nobody is awake, once somebody said so
+  std::vector<std::int64_t> ticks_;   // since then: of everything but training for each part, then of training
 };
 
 }  // namespace heros

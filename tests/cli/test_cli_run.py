@@ -11,10 +11,11 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros
+from heros import Heros, streams
 from heros._base.registry import policy_of, pool_of, written_parts
 from heros.cli import app
 from heros.errors import DataError, HerosError
@@ -175,6 +176,27 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
     assert "must have 5,000 instances" in longer.stderr
     assert "±" in ok(*arguments, *policies, "--resume")
+
+
+@pytest.mark.parametrize("more", [[], ["--watch", "trained"], ["--budget", "1 ms"]], ids=" ".join)
+def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more):
+    arguments = ["compare", "agr_a", "--n", "700", "--out", str(tmp_path / "out"), *more]
+    rows = {row["policy"]: row for row in json.loads(ok(*arguments, "--json"))}
+    budgets = ["budget 1 ms"] if "--budget" in more else ["budget 40 us", "budget 10 us"]
+    assert list(rows) == ["default", *budgets, "majority class", "previous label"]
+    _, labels = streams.load("agr_a").draw(700)
+    assert rows["previous label"]["accuracy"] == pytest.approx(np.mean(labels[1:] == labels[:-1]))
+    assert rows["default"]["AUROC"] > rows["majority class"]["AUROC"] == 0.5
+    assert rows["default"]["saving"] == 0
+    assert budgets[0] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    printed = ok(*arguments, "--resume")
+    assert re.search(r"previous label +0\.\d{4} .*–", printed)
+
+
+def test_compare_refuses_a_budget_with_policies():
+    refused = runner.invoke(app, ["compare", "agr_a", "--n", "300", "--policy", "cand", "--budget", "9 us"])
+    assert refused.exit_code == 2
+    assert "must be given without --policy" in refused.stderr
 
 
 def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):

@@ -801,9 +801,9 @@ def restore_ensemble(data: bytes) -> None:
 
 @cache
 def _paced() -> Heros:
-    """A model with all that a policy may keep: an account, a pace, and a burst of looks."""
-    policy = policies.Within(policies.Explore(policies.MLCB(0.3, 0.99), 0.1), microseconds=1e6)
-    settings: dict[str, Any] = {"watch": "trained", "burst": 50, "seed": 1, "schema": SCHEMA}
+    """A model with all that a policy may keep: an account, a budget, and a burst of looks."""
+    policy = policies.Explore(policies.MLCB(0.3, 0.99), 0.1)
+    settings: dict[str, Any] = {"watch": "trained", "burst": 50, "budget": "1 s", "seed": 1, "schema": SCHEMA}
     model = Heros(POOLS["mlp"], policy, k=1, **settings)
     rng = np.random.default_rng(1)
     X = np.column_stack(

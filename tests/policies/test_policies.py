@@ -22,7 +22,6 @@ EXAMPLES = {
     "Explore": [Explore(Zeta(0.05), 0.2), Explore(policies.Cheapest(), 0.0)],
     "Reward": [Reward(), Reward(0.3)],
     "Surprise": [policies.Surprise(Zeta(0.05))],
-    "Within": [policies.Within(Zeta(0.05), microseconds=50.0)],
     "Zeta": [Zeta(0.0), Zeta(0.05), Zeta(0.5), Zeta(1.0)],
 }
 CLASSES = [
@@ -50,7 +49,6 @@ TWINS = {
     "Zeta(0.5)": lambda s, c, k: reference.zeta(s, c, k, 0.5),
     "Zeta(1)": lambda s, c, k: reference.zeta(s, c, k, 1.0),
     "Explore(Cheapest(), 0)": reference.cheapest,
-    "Within(Zeta(0.05), microseconds=50)": lambda s, c, k: reference.zeta(s, c, k, 0.05),
     "Surprise(Zeta(0.05), 0.95, 0.1, 0.25)": lambda s, c, k: reference.zeta(s, c, k, 0.05),
     "MLCB(1, 1, 0.5, 0.05)": reference.MLCB().choose,  # before it has seen anything: tests/policies/test_mlcb.py
 }

@@ -11,7 +11,7 @@ import reference
 from heros import Heros, Schema, Stack, policies, pools
 from heros.ensemble.late import LateLabels
 from heros.errors import ParameterError
-from heros.policies import Cand, Everything, Explore, Surprise, Within, Zeta
+from heros.policies import Cand, Everything, Explore, Surprise, Zeta
 from member_cases import Majority, Nearest
 from reference_labels import FollowingClasses
 from reference_neighbours import Neighbours
@@ -227,7 +227,7 @@ def test_with_a_pace_an_own_policy_weights_and_late_labels():
     block = model.test_then_train(X, y)
     assert np.array_equal(np.array(own.told), block.chosen)
     assert not block.chosen[-100:].all(axis=1).any()
-    paced = small(Within(Surprise(Cand(), 0.8), microseconds=1e6))
+    paced = small(Surprise(Cand(), 0.8), budget="1 s")
     assert paced.test_then_train(X, y).chosen.any(axis=1).mean() < 0.9
     weighed = small(Surprise(Everything(), 0.8)).test_then_train(X, y, sample_weight=np.full(600, 2.0))
     assert weighed.chosen.any(axis=1).mean() < 0.8
@@ -285,7 +285,6 @@ def test_a_policy_that_is_changed_on_the_way():
         (lambda: Surprise(0.5), "The 'policy' parameter of Surprise must be a policy (an object with a 'choose' method). Got 0.5 instead."),
         (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without another Surprise. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
         (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy without a Surprise, which must be outside. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25) instead."),
-        (lambda: Surprise(Within(Cand(), 1.0)), "The 'policy' parameter of Surprise must be a policy without a Within, which must be outside. Got Within(policy=Cand(), microseconds=1.0, joules=None, meter='rapl', replay=()) instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

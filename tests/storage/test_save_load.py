@@ -39,7 +39,7 @@ def assert_same(a, b, but=None):
 
 
 EVERY_POLICY = [
-    policies.MLCB(0.2, 0.999), policies.Within(policies.Cand(), microseconds=1e9, replay=[2, 5]), policies.Surprise(policies.Cand(), 0.7), policies.Budget(0.5), policies.Cand(), policies.CandAsPublished(), policies.Cheapest(), policies.Everything(),
+    policies.MLCB(0.2, 0.999), policies.Surprise(policies.Cand(), 0.7), policies.Budget(0.5), policies.Cand(), policies.CandAsPublished(), policies.Cheapest(), policies.Everything(),
     policies.Expensive(), policies.PerformBest(), policies.PerformWorst(), policies.Random(), policies.Reward(0.5),
     policies.Zeta(0.05), policies.Explore(policies.Explore(policies.Zeta(np.float64(0.1)), 0.5), 0.1),
 ]  # fmt: skip

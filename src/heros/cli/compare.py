@@ -1,9 +1,9 @@
-"""`heros compare`: several policies on one stream, side by side."""
+"""`heros compare`: several models on one stream, side by side."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,9 +31,14 @@ from heros.run.result import Run
 
 __all__ = ["compare_command"]
 
-DEFAULT = ("zeta:0.05@0.2", "cheapest", "random", "everything")
+BUDGETS = ("40 us", "10 us")
+STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget is about
 SHOWN = 2  # measures in the table; --json prints all of them
-HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "joules", "saving")
+FORMS = {
+    "rank": ".1f", "Σγ share": ".1%", "price": ".1%", "train s": ".2f", "CPU s": ".2f", "us": ".1f",
+    "energy J": ",.1f", "saving": ".0%",
+}  # fmt: skip
+HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "saving")
 
 
 @app.command("compare")
@@ -45,7 +50,10 @@ def compare_command(
     described: EnsembleOptions,
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: four common policies."),
+        typer.Option(
+            help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model, with budgets of "
+            f"{' and '.join(BUDGETS)} (or --budget) and without, no change and majority."
+        ),
     ] = None,
     seeds: Annotated[
         int, typer.Option(min=1, help="Number of runs of each policy, with seeds 1, 2, ...")
@@ -63,7 +71,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run several policies on a stream and print their ranks and savings against training every model."""
+    """Run the default, budgets and baselines, or several policies, on a stream; print ranks and savings."""
     if stream == "-":
         raise ParameterError.of(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
@@ -79,17 +87,15 @@ def compare_command(
         first = opened()
         exact = few_enough(first)
         window = window_for(stream, first) if window is None else window
-    numbers = first.schema.numeric and described.pool is None
-    models = default_regression() if numbers else pool_of(described.pool or "mlp")
     opened = partial(opened, quiet=True)  # notices about columns have been printed
-    chosen = [policy_of(text, described.epsilon) for text in policy or DEFAULT]
-    todo = [
-        Experiment(
-            opened, models, one, seed=seed, window=window, exact=exact, meter=reader, **described.settings
-        )
-        for one in {policy_id(one): one for one in chosen}.values()
+    how = {"window": window, "exact": exact, "meter": reader}
+    entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
+    named = [
+        (name, make(opened, seed=seed, **how))
+        for name, make in entries.items()
         for seed in range(1, seeds + 1)
     ]
+    todo = [job for _, job in named]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
     with told():
@@ -103,11 +109,15 @@ def compare_command(
             keep=True,
         )
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
+    groups = [
+        Group(0, name, tuple(run for run, (own, _) in zip(runs, named, strict=True) if own == name))
+        for name in entries
+    ]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
         error = Results(out, None, None, replace=True).reported()
         fault = None if error is None else str(error)
-    rows = _rows(runs)
+    rows = _rows(groups) + ([] if policy else _simple_predictors(runs[0]))
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
     else:
@@ -123,31 +133,57 @@ def compare_command(
         raise typer.Exit(1)
 
 
+def _policies(
+    policy: list[str], described: EnsembleOptions, numeric: bool
+) -> Mapping[str, Callable[..., Experiment]]:
+    """Return the experiments of several policies with one pool."""
+    if described.budget is not None:
+        raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
+    pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")
+    chosen = [policy_of(text, described.epsilon) for text in policy]
+    return {
+        policy_id(one): partial(Experiment, pool=pool, policy=one, **described.settings) for one in chosen
+    }
+
+
+def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
+    """Return the experiments of the default model, without a budget and with two."""
+    pool = None if described.pool is None else pool_of(described.pool)
+    policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
+    settings = described.settings | {"pool": pool, "policy": policy}
+    budgets = BUDGETS if described.budget is None else (described.budget,)
+    entries = {"default": None, **{f"budget {text}": text for text in budgets}}
+    return {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
+
+
 def _expect_none(todo: Sequence[Job], out: Path) -> None:
     for job in todo:
         if records.exists(place := out / job.id):
             raise HerosError(f"The record {place} already exists; pass --force or --resume.")
 
 
-def _rows(runs: list[Run]) -> list[dict[str, Any]]:
-    """Return each policy's mean measures, mean rank by the first measure, and saving against `everything`."""
-    names = dict.fromkeys(run.settings["policy"] for run in runs)
-    groups = [Group(0, one, tuple(run for run in runs if run.settings["policy"] == one)) for one in names]
-    full = next((group.joules for group in groups if group.label == "everything"), None)
-    first = runs[0].measures[0]
+def _rows(groups: list[Group]) -> list[dict[str, Any]]:
+    """Return the mean measures of each group, its mean rank by the first measure, and its saving.
+
+    The saving of energy is against training every model or, if no group does that, the default model.
+    """
+    full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
+    measures = groups[0].runs[0].measures
+    first = measures[0]
     table = np.array([[run.figures[first.name] for run in group.runs] for group in groups])
     better = table[:, None] < table[None] if first.better == "higher" else table[:, None] > table[None]
     ranks = 1 + better.sum(axis=1) + ((table[:, None] == table[None]).sum(axis=1) - 1) / 2
     return [
         {
             "policy": group.label,
-            **{one.label: group.figure(one) for one in runs[0].measures},
+            **{one.label: group.figure(one) for one in measures},
             f"{first.label} spread": group.spread(first) if len(group.runs) > 1 else 0.0,
             "rank": float(rank),
             "Σγ share": group.gamma_share,
             "looking": None if group.price is None else group.price.looking,
             "training": None if group.price is None else group.price.training,
             "price": None if group.price is None else group.price.total,
+            "us": 1e6 * sum(map(group.cpu, STEP)) / group.runs[0].n_instances,
             "train s": group.cpu("train"),
             "CPU s": group.cpu_seconds,
             "energy J": group.joules,
@@ -158,34 +194,42 @@ def _rows(runs: list[Run]) -> list[dict[str, Any]]:
     ]
 
 
+def _simple_predictors(run: Run) -> list[dict[str, Any]]:
+    """Return rows with the figures of the simple predictors of a run, which have no cost."""
+    return [
+        {"policy": name, **{one.label: figures.get(one.name) for one in run.measures}}
+        for name, figures in run.baselines.items()
+    ]
+
+
+def _text(value: float | None, form: str) -> str:
+    """Return a value as text; a dash if it is not known."""
+    return "–" if value is None else format(value, form)
+
+
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
     first = runs[0]
     settings = first.settings
     energy = first.energy
     how = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
-    stated = all(row["CO2e g"] is not None for row in rows)
+    stated = energy.carbon is not None
     labels = [one.label for one in first.measures[:SHOWN]]
     table = Table(
         ["policy", *labels, *HEADINGS, *(["CO2e mg"] if stated else [])],
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {how}{carbon}",
-        spare=("train s", "rank", "CO2e mg", "price", *labels[1:], "joules"),
+        spare=("train s", "rank", "CO2e mg", "price", "CPU s", *labels[1:], "joules"),
     )
     for row in rows:
-        spread = f" ±{row[f'{labels[0]} spread']:.4f}" if seeds > 1 else ""
+        spread = row.get(f"{labels[0]} spread")
+        grams = row.get("CO2e g")
         table.add(
             row["policy"],
-            f"{row[labels[0]]:.4f}{spread}",
-            *(f"{row[label]:.4f}" for label in labels[1:]),
-            f"{row['rank']:.1f}",
-            f"{row['Σγ share']:.1%}",
-            "–" if row["price"] is None else f"{row['price']:.1%}",
-            f"{row['train s']:.2f}",
-            f"{row['CPU s']:.2f}",
-            f"{row['energy J']:,.1f}",
-            "–" if row["saving"] is None else f"{row['saving']:.0%}",
-            *([f"{1000 * row['CO2e g']:.3g}"] if stated else []),
+            _text(row[labels[0]], ".4f") + (f" ±{spread:.4f}" if seeds > 1 and spread is not None else ""),
+            *(_text(row[label], ".4f") for label in labels[1:]),
+            *(_text(row.get(name), form) for name, form in FORMS.items()),
+            *([_text(None if grams is None else 1000 * grams, ".3g")] if stated else []),
         )
     return table

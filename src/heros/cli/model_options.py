@@ -12,7 +12,7 @@ from heros.cli.file_options import with_options
 from heros.cli.parsing import class_weight_of, watch_of
 from heros.ensemble import Heros
 from heros.ensemble.task import Task
-from heros.policies import Policy, Within
+from heros.policies import Policy
 
 __all__ = ["EnsembleOptions", "ModelOptions", "describes_model", "describes_models"]
 
@@ -30,6 +30,7 @@ class EnsembleOptions:
     watch: options.WatchName = "all"
     burst: options.Burst = 0
     answer: options.AnswerName = None
+    budget: options.BudgetName = None
     explainable: options.Explainable = False
 
     @property
@@ -39,6 +40,7 @@ class EnsembleOptions:
             "k": self.k,
             "watch": watch_of(self.watch),
             "burst": self.burst,
+            "budget": self.budget,
             "answer": None if self.answer is None else answer_of(self.answer),
             "explainable": self.explainable,
         }
@@ -52,13 +54,12 @@ class ModelOptions(EnsembleOptions):
     --------
     >>> ModelOptions().model().pool.n_models
     13
-    >>> said = ModelOptions("mlp", k=10, watch="trained", answer="top:5", policy="cand", within=50)
-    >>> print(said.model().policy.policy, said.model().policy.microseconds, said.model().answer)
-    Cand() 50 Top(5, 60)
+    >>> said = ModelOptions("mlp", k=10, watch="trained", answer="top:5", policy="cand", budget="50 us")
+    >>> print(said.model().policy, said.model().budget, said.model().answer)
+    Cand() 50 us Top(5, 60)
     """
 
     policy: options.PolicyName = None
-    within: options.WithinName = None
     class_weight: options.ClassWeights = None
     seed: options.Seed = 1
 
@@ -70,16 +71,14 @@ class ModelOptions(EnsembleOptions):
 
     def _policy(self) -> Policy | None:
         """Return the chosen policy, or None for the default policy of the pool."""
-        chosen = None
+        chosen: Policy | None = None
         if self.policy is not None:
             chosen = policy_of(self.policy, self.epsilon)
-        elif self.pool is not None:
+        elif self.pool is not None and (self.budget is None or self.epsilon is not None):
             chosen = policy_of(PAPER_POLICY, PAPER_EPSILON if self.epsilon is None else self.epsilon)
         elif self.epsilon is not None:
             chosen = policy_of(DEFAULT_POLICY, self.epsilon)
-        if self.within is None:
-            return chosen
-        return Within(policy_of(DEFAULT_POLICY) if chosen is None else chosen, microseconds=self.within)
+        return chosen
 
 
 def describes_model(command: Callable[..., None]) -> Callable[..., None]:

@@ -13,6 +13,7 @@ from heros.meters import Meter
 __all__ = [
     "AnswerName",
     "AsJson",
+    "BudgetName",
     "Burst",
     "CheckpointDirectory",
     "ClassWeights",
@@ -55,7 +56,6 @@ __all__ = [
     "Watts",
     "WeightsColumn",
     "Window",
-    "WithinName",
     "count",
 ]
 
@@ -208,10 +208,13 @@ PolicyName = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-WithinName = Annotated[
-    float | None,
+BudgetName = Annotated[
+    str | None,
     typer.Option(
-        help="CPU time budget per instance in microseconds; k is adjusted to meet it.", rich_help_panel=MODEL
+        "--budget",
+        help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
+        "'500 J/h'; models sleep where the budget is short.",
+        rich_help_panel=MODEL,
     ),
 ]
 AnswerName = Annotated[

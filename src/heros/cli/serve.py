@@ -142,7 +142,8 @@ def serve_command(
     asked = _task(task, level)
     options_of = {
         "pool": described.pool,
-        "policy": described.policy or described.epsilon or described.within,
+        "policy": described.policy or described.epsilon,
+        "budget": described.budget,
         "k": described.k,
         "answer": described.answer,
         "task": asked,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from heros._base.parameters import whole
 from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.errors import ParameterError
-from heros.policies import Cand, Explore, Policy, Surprise, Zeta
-from heros.pools import Pool, default, default_regression
+from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
+from heros.pools import Join, Pool, default, default_regression
+from heros.pools.presets import nested
 
 __all__ = ["Given", "Parts", "checked_k"]
 
@@ -39,8 +40,10 @@ class Given:
     k: int | None
     answer: Answer | None
 
-    def completed(self, task: Task, watch: Watch) -> Parts:
+    def completed(self, task: Task, watch: Watch, budget: bool = False) -> Parts:
         """Return all parts, checked; defaults of the task or the pool replace those not given.
+
+        With a budget, all awake models are trained by default: the budget takes the place of k.
 
         Examples
         --------
@@ -51,6 +54,9 @@ class Given:
         (Explore(policy=Zeta(zeta=0.05), epsilon=0.2), 30, 'average')
         """
         usual = _usual_for_task(task, watch) if self.pool is None else _usual_for_pool(self.pool)
+        if budget:
+            pool = nested(usual.pool) if self.pool is None and isinstance(usual.pool, Join) else usual.pool
+            usual = replace(usual, pool=pool, policy=Surprise(Everything(), EXPECTED), k=pool.n_models)
         policy = usual.policy if self.policy is None else self.policy
         k = checked_k(usual.k if self.k is None else self.k, usual.pool)
         return Parts(

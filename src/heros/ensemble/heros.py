@@ -16,6 +16,7 @@ from heros._base import core as _core
 from heros._base.lock import Alone
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
+from heros._base.tables import settings_text, told_apart
 from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
@@ -24,12 +25,13 @@ from heros.data.weights import ClassWeight, Weights, checked_class_weight, check
 from heros.drift.changes import Change, changes_of
 from heros.ensemble import packing
 from heros.ensemble.block import Block
+from heros.ensemble.budget import checked_budget
 from heros.ensemble.defaults import Given, checked_k
+from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.importance import Importance, RunningImportance
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
 from heros.ensemble.learner import Learner, Learnt, enough_memory
-from heros.ensemble.pacing import fresh_pace
 from heros.ensemble.task import Classification, Regression, Task, task_of
 from heros.ensemble.watch import (
     Answer,
@@ -44,7 +46,6 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Policy
 from heros.policies.base import as_policy
 from heros.policies.calls import bound_policy, layers_of
-from heros.policies.pace import Pace
 from heros.pools import BoundPool, Pool
 from heros.pools.base import shares
 from heros.scores import Adwin, Score
@@ -80,8 +81,7 @@ class Heros:
         ``model.policy = policies.Cheapest()``.
     k
         The maximum number of models to train per step: 60 % of the pool if it is given, else 10 of the 13
-        (for regression all 14). You can change it at any time. With `policies.Within` around the policy, k
-        is the upper limit; the budget of time or energy may lower it.
+        (for regression all 14). You can change it at any time.
     task
         "classification", "regression", or a task of `heros.ensemble.task`. The default follows from the
         target of the schema.
@@ -110,6 +110,15 @@ class Heros:
         turns this off: on streams with drift, `burst` changed AUROC by less than .0003 in either direction.
     warmup
         The number of instances at the start on which all models are trained.
+    budget
+        The most that an instance may cost, as CPU time ("20 us") or energy ("0.4 mJ"), or the power of the
+        model ("5 W", "500 J/h"); None means no limit. Every 200 instances the cost of evaluation and training
+        is measured. Where the budget is short, the models are trained less on instances that they expected,
+        and models sleep: they are neither evaluated nor trained until there is room or the others get worse.
+        If the cheapest model alone exceeds the budget, there is a warning with its cost. By default all awake
+        models are then trained (``Surprise(Everything(), 0.98)``). Results depend on the speed of the
+        machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a core, as in
+        `heros.meters.Cpu`.
     class_weight
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
@@ -164,6 +173,7 @@ class Heros:
         watch: Watch = "all",
         burst: int = 0,
         warmup: int = 100,
+        budget: str | None = None,
         class_weight: ClassWeight = None,
         explainable: bool = False,
         seed: int | None = None,
@@ -171,6 +181,7 @@ class Heros:
     ) -> None:
         chosen = None if policy is None else as_policy(policy, "Heros")
         self._given = Given(None if task is None else task_of(task), pool, chosen, k, answer)
+        self._budget = checked_budget(budget)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
@@ -193,10 +204,17 @@ class Heros:
         if self.class_weight is not None and task.numeric:
             rule = "None, since the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
-        parts = self._given.completed(task, self.watch)
+        parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
-        self._pace = fresh_pace(parts.policy, parts.pool.n_models)
         self.task, self._parts = task, parts
+        self._dial = self._fresh_dial()
+
+    def _fresh_dial(self) -> Dial | None:
+        if self._budget is None:
+            return None
+        sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
+        names = [settings_text(one) for one in told_apart(self.pool.configurations)[0]]
+        return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
 
     def suit(self, schema: Schema) -> None:
         """Adopt the task of the schema's target, or raise an error if another task was given.
@@ -254,8 +272,9 @@ class Heros:
         policy = as_policy(policy, "Heros")
         expect_watched(self.watch, policy)
         with self._alone:
-            self._pace = fresh_pace(policy, self.pool.n_models)
             self._say(policy=policy)
+            if self._dial is not None:
+                self._dial.surprise = layers_of(policy).surprise
 
     @property
     def k(self) -> int:
@@ -286,14 +305,19 @@ class Heros:
             self._bind_policy()
 
     @property
-    def pace(self) -> Pace | None:
-        """The values of k that `policies.Within` chose and the cost of instances; None without `Within`."""
-        return self._pace
+    def budget(self) -> str | None:
+        """The budget as given, or None."""
+        return None if self._budget is None else self._budget.text
 
     @property
-    def _k_now(self) -> int:
-        """The maximum number of models to train at the current step."""
-        return self.k if self._pace is None or self._pace.k is None else self._pace.k
+    def dial(self) -> Dial | None:
+        """The awake models and the cost of instances, for a model with a budget; None without a budget."""
+        return self._dial
+
+    @property
+    def asleep(self) -> NDArray[np.bool_]:
+        """A mask of the models that are neither evaluated nor trained at present, to keep the budget."""
+        return np.zeros(self.pool.n_models, dtype=bool) if self._dial is None else ~self._dial.awake
 
     # -- the schema -----------------------------------------------------------------------------------
 
@@ -352,7 +376,7 @@ class Heros:
             task=self.task.native(),
             scores=kept,
             policy=chooser,
-            k=self._k_now,
+            k=self.k,
             bits=self.rng.bit_generator,
             costs=bound.costs,
             answer=native_answer(self.answer),
@@ -364,7 +388,9 @@ class Heros:
         if self.class_weight is not None:
             self._expect_weighing(step)
         importance = RunningImportance(schema) if self.explainable else None
-        return Learner(schema, bound, kept, chooser, step, importance)
+        learner = Learner(schema, bound, kept, chooser, step, importance)
+        learner.dial = self._dial
+        return learner
 
     def _bind_policy(self) -> None:
         """Pass the current policy to the learner."""
@@ -372,7 +398,7 @@ class Heros:
             layers = layers_of(self.policy)
             chooser = bound_policy(layers.policy, self.rng)
             watch, surprise = native_watch(self.watch), layers.native_surprise
-            self._learner.choose_by(chooser, self._k_now, self.rng, watch, surprise)
+            self._learner.choose_by(chooser, self.k, self.rng, watch, surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -657,7 +683,7 @@ class Heros:
             self._expect_weighing(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, self._pace, self.k, checked_delays(delay, len(X)))
+            return learner.run(X, targets, weights, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
         """Refuse weights if the pool has Python models, which cannot use them."""
@@ -827,7 +853,7 @@ class Heros:
 
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""
-        return Leaderboard.of(self.pool, self._at_work.step)
+        return Leaderboard.of(self.pool, self._at_work.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
         """Return why the models of the last step were trained: warm-up, exploration or the policy."""
@@ -839,7 +865,8 @@ class Heros:
             )
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy
-        return Explanation.of(self.pool, policy, self._k_now, self.warmup, learner.step, learner.last)
+        step, last = learner.step, learner.last
+        return Explanation.of(self.pool, policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
         """Return the scores, cost and training effort of each setting of the pool so far."""
@@ -912,15 +939,15 @@ class Heros:
         groups = self._arrays_of(self._learner)
         if isinstance(self._learner.scores, ScoreCalls):
             groups["score"] = self._learner.scores.state()
-        if self._pace is not None:
-            groups["pace"] = self._pace.state()
+        if self._dial is not None:
+            groups["dial"] = self._dial.state()
         return groups | ({"weights": counted} if (counted := self._weights.state()) else {})
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Create the models for this schema and restore what `state` returned."""
         with self._alone:
-            if self._pace is not None:
-                self._pace.restore(state.get("pace", {}))
+            if self._dial is not None:
+                self._dial.restore(state.get("dial", {}))
             self._weights.restore(state.get("weights", {}))
             self._learner = self._revived(schema, state)
 
@@ -955,11 +982,13 @@ class Heros:
         with self._alone:
             mine.take(learnt)
             mine.last = its.last
+            self._dial = copy.deepcopy(other._dial)
+            mine.resume(self._dial)
 
     @property
     def _is_all_compiled(self) -> bool:
         """Whether the compiled core holds everything learnt, with no state in Python objects."""
-        return self.pool.plain and self._pace is None and self._at_work.is_compiled
+        return self.pool.plain and self._at_work.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
@@ -984,6 +1013,7 @@ class Heros:
         learner.step.restore(learnt["ensemble"])
         if learner.importance is not None:
             learner.importance.restore(learnt.get("importance", {}))
+        learner.resume(self._dial)
         return learner
 
     def __getstate__(self) -> dict[str, Any]:

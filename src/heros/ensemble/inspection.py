@@ -52,6 +52,7 @@ class Standing:
     trained: int  # number of training steps
     invested: float  # the training cost r: sum of γ over these steps
     diverged: bool
+    asleep: bool = False  # neither evaluated nor trained at present, to keep a budget
 
 
 class Leaderboard(Sequence[Standing]):
@@ -76,8 +77,8 @@ class Leaderboard(Sequence[Standing]):
         self._standings = tuple(standings)
 
     @classmethod
-    def of(cls, pool: Pool, learnt: _core.Step) -> Leaderboard:
-        """Return the leaderboard of a pool from its learnt state."""
+    def of(cls, pool: Pool, learnt: _core.Step, asleep: NDArray[np.bool_]) -> Leaderboard:
+        """Return the leaderboard of a pool from its learnt state and a mask of the models asleep."""
         scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
         trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
         return cls(
@@ -91,6 +92,7 @@ class Leaderboard(Sequence[Standing]):
                     int(trained[i]),
                     float(invested[i]),
                     bool(diverged[i]),
+                    bool(asleep[i]),
                 )
                 for rank, i in enumerate(np.argsort(-scores, kind="stable"), 1)
             ]
@@ -127,6 +129,7 @@ class Leaderboard(Sequence[Standing]):
             "trained": [row.trained for row in self],
             "invested": [row.invested for row in self],
             "diverged": [row.diverged for row in self],
+            **({"asleep": [row.asleep for row in self]} if any(row.asleep for row in self) else {}),
         }
 
     @property
@@ -147,7 +150,7 @@ class Leaderboard(Sequence[Standing]):
                 *(one.get(name, "") for name in settings),
                 f"{row.score:.4f}",
                 row.cost,
-                f"{row.trained:,}{' (diverged)' if row.diverged else ''}",
+                f"{row.trained:,}{' (diverged)' if row.diverged else ''}{' (asleep)' if row.asleep else ''}",
             ]
             for row, one in zip(self, shown, strict=True)
         ]
@@ -195,17 +198,25 @@ class Explanation(Sequence[Choice]):
 
     @classmethod
     def of(
-        cls, pool: Pool, policy: Policy, k: int, warmup: int, learnt: _core.Step, last: LastStep
+        cls,
+        pool: Pool,
+        policy: Policy,
+        k: int,
+        warmup: int,
+        learnt: _core.Step,
+        last: LastStep,
+        asleep: NDArray[np.bool_],
     ) -> Explanation:
-        """Return the explanation of the last step, from its record."""
+        """Return the explanation of the last step, from its record and a mask of the models asleep."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
         reasons: Reasons
         if at <= warmup:
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
-            reasons = dict.fromkeys(range(models), f"warm-up, instance {at:,} of {warmup:,}")
+            trained = map(int, np.flatnonzero(last.chosen))
+            reasons = dict.fromkeys(trained, f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
-            trained = f"{int(last.chosen.sum())} of {models} models are trained"
-            rule = f"{policy} had expected instance {at:,}: {trained}"
+            n = int(last.chosen.sum())
+            rule = f"{policy} had expected instance {at:,}: {n} of {models} models are trained"
             reasons = {int(i): "trained whenever it is chosen" for i in np.flatnonzero(last.chosen)}
         elif (epsilon := _exploration(_inside(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
@@ -217,6 +228,8 @@ class Explanation(Sequence[Choice]):
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
             chosen_by = scores if last.bounds is None else last.bounds
             reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
+        if asleep.any():
+            rule += f"; {int(asleep.sum())} models sleep to keep the budget"
         configurations = pool.configurations
         return cls(
             rule,

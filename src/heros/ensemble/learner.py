@@ -13,12 +13,11 @@ from heros._base import core as _core
 from heros.data.check import Validator
 from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
+from heros.ensemble.dial import Dial
 from heros.ensemble.importance import RunningImportance
 from heros.ensemble.inspection import LastStep
-from heros.ensemble.pacing import metered, set_pace
 from heros.errors import HerosError
 from heros.policies.calls import PolicyCalls
-from heros.policies.pace import STRETCH, Pace
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls
 
@@ -68,6 +67,7 @@ class Learner:
         self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
         self._bound_numbers(schema)
         self.last: LastStep | None = None  # the choice of the last step
+        self.dial: Dial | None = None  # of a model with a budget
         self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
 
     @property
@@ -113,23 +113,18 @@ class Learner:
         X: NDArray[np.float64],
         targets: NDArray[np.float64],
         weights: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
-        pace: Pace | None,
-        most: int,
         delays: NDArray[np.int64] | None = None,
     ) -> Block:
-        """Test, then train on each instance: at most `most` models, or fewer if the pace sets a lower k."""
+        """Test, then train on each instance."""
         blocks = []
-        for part in self._stretches(len(X), pace, most):
+        for part in self._stretches(len(X)):
             self.last = None
             counts, times = (None, None) if weights is None else (weights[0][part], weights[1][part])
             late = None if delays is None else delays[part]
-            with metered(pace):
-                if self.importance is None or part.start == part.stop:
-                    blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
-                else:
-                    blocks.append(
-                        self._measured(self.importance, X[part], targets[part], counts, times, late)
-                    )
+            if self.importance is None or part.start == part.stop:
+                blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
+            else:
+                blocks.append(self._measured(self.importance, X[part], targets[part], counts, times, late))
         block = joined(blocks)
         if len(X) > 0:
             self.last = self._last_of(block)
@@ -157,29 +152,41 @@ class Learner:
         importance.keep(X, at)
         return block
 
-    def _stretches(self, n: int, pace: Pace | None, most: int) -> Iterator[slice]:
-        """Yield slices of the block, cut where costs are measured or k is chosen.
+    def _stretches(self, n: int) -> Iterator[slice]:
+        """Yield slices of the block, cut where costs or importance are measured or the budget is checked.
 
         The cuts depend on the number of instances alone, not on how the caller splits the stream.
         """
-        start, lengths = 0, []
-        if self.bound.costs_change:
-            lengths.append(REMEASURE)
-        if pace is not None:
-            lengths.append(STRETCH)
-        if self.importance is not None:
-            lengths.append(self.importance.spacing)
-        while lengths and start < n:
+        start, dial, changing, importance = 0, self.dial, self.bound.costs_change, self.importance
+        while (changing or dial is not None or importance is not None) and start < n:
             at = self.step.instances
-            if self.bound.costs_change and at % REMEASURE == 0:
-                self.step.set_costs(self.bound.measure())
-            if pace is not None and at % STRETCH == 0:
-                set_pace(pace, self.step, most)
-            stop = min([n, *(start + length - at % length for length in lengths)])
+            cuts = []
+            if changing:
+                cuts.append(at - at % REMEASURE + REMEASURE)
+                if at % REMEASURE == 0:
+                    self.step.set_costs(self.bound.measure())
+            if dial is not None:
+                cuts.append(dial.cut(at))
+                if dial.is_due(at):
+                    self.follow(dial)
+            if importance is not None:
+                cuts.append(at - at % importance.spacing + importance.spacing)
+            stop = min(n, start + min(cuts) - at)
             yield slice(start, stop)
             start = stop
         if start < n or n == 0:
             yield slice(start, n)
+
+    def follow(self, dial: Dial) -> None:
+        """Have the dial choose the effort of the next instances."""
+        effort = dial.begin(self.step, self.bound.costs)
+        self.step.set_effort(effort.awake.view(np.uint8), effort.surprise)
+
+    def resume(self, dial: Dial | None) -> None:
+        """Go on with a dial whose models are asleep or awake already."""
+        self.dial = dial
+        if dial is not None:
+            self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)
 
     def _last_of(self, block: Block) -> LastStep:
         draws = self.chooser.draws if isinstance(self.chooser, PolicyCalls) else None

@@ -22,12 +22,12 @@ from heros.storage.generators import generator, generator_state
 __all__ = ["PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
-SETTINGS = ("k", "answer", "watch", "burst", "warmup", "explainable", "seed")
+SETTINGS = ("k", "answer", "watch", "burst", "warmup", "budget", "explainable", "seed")
 
 UNFIT = (KeyError, TypeError, ValueError, OverflowError, MemoryError)
 """The exceptions that invalid contents of a file can raise."""
 
-GROUPS = ("pool", "ensemble", "score", "pace", "weights", "importance")
+GROUPS = ("pool", "ensemble", "score", "dial", "weights", "importance")
 
 
 class Packable(Protocol):

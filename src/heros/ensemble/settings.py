@@ -32,6 +32,7 @@ class ModelSettings:
     watch: Watch = "all"
     burst: int = 0
     warmup: int = 100
+    budget: str | None = None
     explainable: bool = False
 
 

@@ -60,7 +60,7 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # the libr
     ----------
     schema
         CapyMOA's description of the instances.
-    pool, policy, k, score, answer, watch, burst, warmup, explainable, class_weight
+    pool, policy, k, score, answer, watch, burst, warmup, budget, explainable, class_weight
         As for `heros.Heros`.
     random_seed
         The seed of the initial weights and the policy.
@@ -101,7 +101,7 @@ class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     ----------
     schema
         CapyMOA's description of the instances.
-    pool, policy, k, score, answer, watch, burst, warmup, explainable
+    pool, policy, k, score, answer, watch, burst, warmup, budget, explainable
         As for `heros.Heros`.
     random_seed
         The seed of the initial weights and the policy.

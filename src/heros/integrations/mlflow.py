@@ -26,7 +26,7 @@ __all__ = ["Callback", "load_model", "log_model", "log_run", "save_model"]
 
 FLAVOR = "heros"
 FILE = "model.heros"
-SETTINGS = ("pool", "policy", "score", "k", "answer", "watch", "burst", "warmup", "seed")
+SETTINGS = ("pool", "policy", "score", "k", "answer", "watch", "burst", "warmup", "budget", "seed")
 LONGEST = 500
 """The maximum length of a parameter's value that every MLflow store accepts."""
 

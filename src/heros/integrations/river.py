@@ -200,7 +200,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    pool, policy, k, score, answer, watch, burst, warmup, explainable, class_weight
+    pool, policy, k, score, answer, watch, burst, warmup, budget, explainable, class_weight
         As for `heros.Heros`.
     features
         The features known at the start: a name for a numeric feature, (name, value, ...) for a nominal

@@ -207,7 +207,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     Parameters
     ----------
-    pool, policy, k, answer, watch, burst, warmup, explainable
+    pool, policy, k, answer, watch, burst, warmup, budget, explainable
         As for `heros.Heros`.
     running_score
         The `score` of `heros.Heros`, a name that scikit-learn uses for a method.

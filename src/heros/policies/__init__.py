@@ -8,7 +8,6 @@ from heros.policies.mlcb import MLCB
 from heros.policies.ranked import Cheapest, Everything, Expensive, PerformBest, PerformWorst, Random
 from heros.policies.reward import Reward
 from heros.policies.surprise import Surprise
-from heros.policies.within import Within
 from heros.policies.zeta import Zeta
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "Random",
     "Reward",
     "Surprise",
-    "Within",
     "Zeta",
     "compiled",
 ]

@@ -13,7 +13,6 @@ from heros.errors import ParameterError
 from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
 from heros.policies.surprise import Surprise
-from heros.policies.within import Within
 
 __all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
 
@@ -25,8 +24,6 @@ class Layers(NamedTuple):
     """The policy that chooses, possibly an `Explore`."""
     surprise: Surprise | None
     """The choice of instances to train on; None for all."""
-    within: Within | None
-    """The budget that sets k; None without a budget."""
 
     @property
     def native_surprise(self) -> _core.Surprise | None:
@@ -35,18 +32,16 @@ class Layers(NamedTuple):
 
 
 def layers_of(policy: Policy) -> Layers:
-    """Split a policy ``Within(Surprise(Explore(...)))`` into its layers; each layer is optional.
+    """Split a policy ``Surprise(Explore(...))`` into its layers; each layer is optional.
 
     Examples
     --------
-    >>> from heros.policies import Cand, Within
-    >>> layers_of(Within(Cand(), microseconds=40)).policy
+    >>> from heros.policies import Cand
+    >>> layers_of(Surprise(Cand())).policy
     Cand()
     """
-    within = policy if isinstance(policy, Within) else None
-    inner = policy if within is None else within.policy
-    surprise = inner if isinstance(inner, Surprise) else None
-    return Layers(inner if surprise is None else surprise.policy, surprise, within)
+    surprise = policy if isinstance(policy, Surprise) else None
+    return Layers(policy if surprise is None else surprise.policy, surprise)
 
 
 class PolicyCalls:

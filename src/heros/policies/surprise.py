@@ -24,7 +24,7 @@ class Surprise(Around):
     models. After a change few instances are expected, so the models are trained on nearly every instance.
 
     With late labels, the prediction at the arrival of the label decides. Warm-up trains all models.
-    `Surprise` wraps a policy, and `Within` wraps both: ``Within(Surprise(Cand()), microseconds=40)``.
+    With a `budget`, `sure` falls where the budget is short (`heros.ensemble.dial.Dial`).
 
     Parameters
     ----------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from heros.pools.base import Pool
 from heros.pools.boosted import Boosted
 from heros.pools.forest import Forest
 from heros.pools.hoeffding import HoeffdingGrid
@@ -14,7 +17,7 @@ from heros.pools.neighbours import Neighbours
 from heros.pools.regression_trees import RegressionTrees
 from heros.pools.retrained import Retrained
 
-__all__ = ["Paper", "PaperTrees", "default", "default_regression"]
+__all__ = ["Paper", "PaperTrees", "default", "default_regression", "nested"]
 
 Paper = MLPGrid
 """The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
@@ -59,6 +62,35 @@ def default() -> Join:
         costs=COSTS,
         bounded=True,
     )
+
+
+def nested(pool: Join) -> Join:
+    """Return the pool with each forest divided into three of 1/6, 1/3 and 1/2 of its trees and memory.
+
+    A budget can then wake a part of a forest. `Heros(budget=...)` uses it.
+
+    Examples
+    --------
+    >>> pool = nested(default())
+    >>> pool.n_models, [one["trees"] for one in pool.configurations if one["family"] == "Forest"]
+    (15, [5, 10, 15])
+    """
+    shares = (1 / 6, 1 / 3, 1 / 2)
+    parts: list[Pool] = [
+        Forest(
+            [_share(dict(one), share) for one in part.configurations for share in shares], costs=part.costs
+        )
+        if isinstance(part, Forest)
+        else part
+        for part in pool.pools
+    ]
+    return Join(*parts, costs=pool.costs, bounded=pool.bounded)
+
+
+def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
+    """Return the settings of a forest with a share of the trees and of the memory."""
+    trees = max(1, round(share * forest["trees"]))
+    return forest | {"trees": trees, "max_bytes": int(share * forest["max_bytes"])}
 
 
 REGRESSION_COSTS = (18, 6, 9, 2, 4, 47, 1, 13)  # CPU time of each pool in %, with ten numeric features

@@ -87,7 +87,7 @@ class Group:
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
-    """Group runs by label, pool, policy, k, watch and answer, best first.
+    """Group runs by label, pool, policy, k, watch, answer and budget, best first.
 
     A run's name is the ``label`` in its settings; without a label, the settings that differ between runs.
     """
@@ -101,14 +101,16 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
         parts += [f"k = {key[2]}"] if vary[2] else []
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [f"prediction by {answer_words(key[4])}"] if vary[4] else []
-        groups.append(Group(i % COLOURS, key[5] or ", ".join(parts), mine))
+        parts += [f"budget {key[5]}"] if key[5] else []
+        groups.append(Group(i % COLOURS, key[6] or ", ".join(parts), mine))
     return _best_first(groups)
 
 
-def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str]:
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str]:
     watch = str(settings.get("watch", "all"))
     label = str(settings.get("label", ""))
-    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], label
+    budget = str(settings.get("budget") or "")
+    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], budget, label
 
 
 def _best_first(groups: list[Group]) -> list[Group]:

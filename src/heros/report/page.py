@@ -22,6 +22,7 @@ from heros.report.verdict import tiles, verdict
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run import records
 from heros.run.result import Price, Run
+from heros.run.summary import budget_row
 from heros.storage.disk import write_whole
 
 __all__ = ["write_page", "write_report"]
@@ -207,6 +208,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "evaluated": f"{settings['watch']} models on an instance",
         "running score": str(settings["score"]),
         "seed": str(settings["seed"]),
+        **budget_row(run),
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),

@@ -69,7 +69,7 @@ class Experiment(ModelSettings, _Subject):
     stream
         A name for `heros.streams.load`, or a function that opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
-    pool, policy, k, answer, watch, burst, warmup, explainable, seed
+    pool, policy, k, answer, watch, burst, warmup, budget, explainable, seed
         The model, as for `heros.Heros`.
     n
         Use only the first n instances.

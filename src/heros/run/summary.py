@@ -16,7 +16,7 @@ from heros.run.predictions import Predictions
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-__all__ = ["Imbalance", "bill", "champion", "energy_text", "imbalance_of", "lines"]
+__all__ = ["Imbalance", "bill", "budget_row", "champion", "energy_text", "imbalance_of", "lines"]
 
 SHOWN = 5  # measures in a line
 EVEN = 0.4  # classes are imbalanced if the rarest class has less than this part of an equal share
@@ -35,6 +35,7 @@ def lines(run: Run) -> list[str]:
         *([] if uneven is None else [str(uneven)]),
         f"training: {run.gamma_share:.1%} of the cost of training every model; {spent}",
         f"best model at the end: {_name_of_champion(run)}",
+        *(f"budget: {text}" for text in budget_row(run).values()),
         *run.bad_rows.text().splitlines(),
     ]
 
@@ -65,6 +66,7 @@ def bill(run: Run, title: str | None = None) -> Table:
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
         "training": f"{run.gamma_share:.1%} of the cost of training every model (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
+        **budget_row(run),
         "best model": _name_of_champion(run),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
@@ -72,6 +74,16 @@ def bill(run: Run, title: str | None = None) -> Table:
         "CO2e": _carbon(run.energy),
     }
     return Table(rows=rows.items(), align="lw", title=run.stream if title is None else title)
+
+
+def budget_row(run: Run) -> dict[str, str]:
+    """Return the row on what the budget allowed and what was used."""
+    dial = run.settings.get("dial")
+    if dial is None:
+        return {}
+    awake = f"{dial['awake']:.1f} of {len(run.settings['models'])} models awake in the mean"
+    floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
+    return {"budget": f"{dial['asked']} asked, {dial['used']} used per instance, {awake}{floor}"}
 
 
 def _price(run: Run) -> dict[str, str]:

@@ -73,6 +73,7 @@ class Picture:
             "pool": pool_words(pool_id(learner.pool)),
             "policy": policy_words(str(model.policy)),
             "k": model.k,
+            "budget": None if model.dial is None else model.dial.told(),
             "task": type(learner.task).__name__.lower(),
             "models": names_of(learner.pool.configurations),
             "features": 0 if learner.schema is None else learner.schema.n_features,
@@ -213,6 +214,7 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
             "trained": one.trained,
             "invested": one.invested,
             "diverged": one.diverged,
+            "asleep": one.asleep,
             "now": one.model in chosen,
         }
         for one in model.leaderboard()

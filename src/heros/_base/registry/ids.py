@@ -28,6 +28,11 @@ class Made(Protocol):
     class_weight: Any
 
     @property
+    def budget(self) -> str | None:
+        """The budget as given, or None."""
+        ...
+
+    @property
     def pool(self) -> Any:
         """The pool of models."""
         ...
@@ -43,8 +48,8 @@ class Made(Protocol):
         ...
 
     @property
-    def pace(self) -> Any:
-        """The budget of the policy, or None."""
+    def dial(self) -> Any:
+        """What the budget led to, or None without a budget."""
         ...
 
 
@@ -80,15 +85,8 @@ def settings_of(model: Made) -> dict[str, Any]:
         "models": [dict(configuration) for configuration in model.pool.configurations],
         "costs": model.costs.tolist(),
         **({} if model.class_weight is None else {"class_weight": model.class_weight}),
-        **_pace(model.pace),
+        **({} if model.dial is None else {"budget": model.budget, "dial": model.dial.told()}),
     }
-
-
-def _pace(pace: Any) -> dict[str, Any]:
-    """Return each k that the budget led to, and its cost; the same values of k reproduce the model."""
-    if pace is None:
-        return {}
-    return {"pace": {"unit": pace.within.unit, "ks": pace.ks.tolist(), "costs": pace.costs.tolist()}}
 
 
 def pool_id(pool: _Models) -> str:
@@ -107,8 +105,6 @@ def policy_id(policy: object) -> str:
     >>> from heros import policies
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
-    >>> policy_id(policies.Within(policies.Cand(), microseconds=40))
-    'cand_within_40'
     """
     values, kind = _values(policy), type(policy)
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
@@ -118,7 +114,9 @@ def policy_id(policy: object) -> str:
     return "_".join([*inside[:1], *([name] if name else []), *numbers])
 
 
-def variant_id(watch: object, answer: object, burst: int = 0, warmup: int = 100) -> str:
+def variant_id(
+    watch: object, answer: object, burst: int = 0, warmup: int = 100, budget: str | None = None
+) -> str:
     """Return a short name of the `watch` and `answer` settings; empty for the settings of the paper.
 
     Examples
@@ -126,12 +124,13 @@ def variant_id(watch: object, answer: object, burst: int = 0, warmup: int = 100)
     >>> from heros import Top
     >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
     ('', '-watch_trained', '-watch_8-top_5_60')
-    >>> variant_id("trained", "best", burst=300)
-    '-watch_trained-burst_300'
+    >>> variant_id("trained", "best", burst=300), variant_id("all", "best", budget="500 J/h")
+    ('-watch_trained-burst_300', '-budget_500_j_per_h')
     """
     who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
     who_looks += f"-burst_{burst}" if burst else ""
     who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
+    who_looks += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 

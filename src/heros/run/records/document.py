@@ -361,7 +361,7 @@ def _broken(label: str, got: str) -> DataError:
 def run_id(run: Run) -> str:
     """Return stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
-    `watch`, `burst`, `warmup` and `answer` are appended to k where they differ from the paper:
+    `watch`, `burst`, `warmup`, `budget` and `answer` are appended to k where they differ from the paper:
     ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
     """
     return id_from(run.stream, run.settings)
@@ -375,13 +375,16 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
     'agr_a/mlp50/cand/k30/seed1'
     """
-    usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100}
+    usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100, "budget": None}
     variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
     if len(name.encode()) > LONGEST:  # too long for a directory name
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
+
+
+ID_SETTINGS = ("watch", "answer", "burst", "warmup", "budget", "k", "seed")
 
 
 def id_of(model: Heros, stream: Source) -> str:
@@ -394,5 +397,5 @@ def id_of(model: Heros, stream: Source) -> str:
     >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
     """
-    settings = {name: getattr(model, name) for name in ("watch", "answer", "burst", "warmup", "k", "seed")}
+    settings = {name: getattr(model, name) for name in ID_SETTINGS}
     return id_from(stream.name, settings | {"pool": pool_id(model.pool), "policy": policy_id(model.policy)})

@@ -1,0 +1,278 @@
+"""Keep a model inside its budget: measure the cost of instances, and put models to sleep or wake them."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros._base import core as _core
+from heros._base.notices import notice
+from heros._base.phases import PHASES
+from heros.ensemble.budget import Budget
+from heros.ensemble.prices import Prices
+from heros.errors import DataError
+from heros.policies import Surprise
+
+__all__ = ["Clock", "Dial", "Effort"]
+
+STRETCH = 200  # number of instances between two measurements, independent of the sizes of blocks
+FIRST = (10, 30)  # the first measurements; before the first one, memory is not yet in the cache
+PERIOD = 1000  # number of instances between two choices of the awake models
+PAY_BACK = 1000  # number of instances over which overspending is paid back, and savings are spent
+LEAST = 0.6  # the awake models must fit into the budget with this share of their training
+GAP = 20.0  # a model is passed over for one that is exp(GAP · difference of scores) times as expensive
+TRUST = 200  # number of instances after which half of a difference of scores counts
+FORGET = 10_000  # number of instances asleep after which half of the trust is left
+WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are distrusted
+TRIAL = 10  # every n-th choice begins with a model whose score is not known
+STAY = 0.5  # factor on the price of models that are awake already
+LEAST_SHARE = 0.1  # share of expected instances that are trained on
+TRAIN = PHASES.index("train")
+
+
+class Clock:
+    """The clocks of a budget: CPU time of the steps, by part of the pool, and the time of day."""
+
+    def spent(self, step: _core.Step) -> NDArray[np.float64]:
+        """Return the CPU seconds of all steps so far: everything but training, and training."""
+        seconds = step.cpu_seconds
+        return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
+
+    def parts(self, step: _core.Step) -> NDArray[np.float64]:
+        """Return the time of each part of a joined pool so far as two rows in any unit; empty for others."""
+        return step.part_ticks.astype(np.float64).reshape(2, -1)
+
+    def now(self) -> float:
+        """Return the time of day in seconds."""
+        return time.time()
+
+
+class Effort(NamedTuple):
+    """The effort of the next instances."""
+
+    awake: NDArray[np.bool_]
+    surprise: _core.Surprise | None
+
+
+class Dial:
+    """Choose which models are awake, and how much they are trained, so that a budget is held.
+
+    Every 200 instances the measured cost is compared with the budget. First the effort follows: with less
+    effort, more instances count as expected, and the models are not trained on most of those
+    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen anew: in the order of their
+    price, where a model whose score L is below the best one counts as more expensive, as long as they fit
+    with .6 of their training. The others sleep: they are neither evaluated nor trained. Every tenth choice
+    begins with a model that has slept for long, and so does a choice after a fall of the best score, which
+    also makes the scores of sleeping models unknown.
+
+    Parameters
+    ----------
+    budget
+        The budget.
+    sizes
+        The number of models of each part of a joined pool; one number for other pools.
+    names
+        The names of the models, for the warning.
+    surprise
+        The policy's own `Surprise`, which is the full effort; None trains on all instances.
+    clock
+        The clocks to measure with.
+
+    Examples
+    --------
+    >>> from heros import Heros, streams
+    >>> stream = streams.Agrawal(function=2)
+    >>> model = Heros(budget="1 s", seed=1, schema=stream.schema).learn(*stream.draw(500))
+    >>> bool(model.dial.awake.all()), model.dial.effort
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        sizes: Sequence[int],
+        names: Sequence[str],
+        surprise: Surprise | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.budget, self.surprise, self.clock = budget, surprise, Clock() if clock is None else clock
+        self.names, self.prices = names, Prices(sizes)
+        self.models = len(names)
+        self.awake = np.ones(self.models, dtype=bool)
+        self.effort = 1.0
+        self.trust = np.zeros(self.models)  # instances that a score rests on; fades while a model sleeps
+        self.instances, self.evaluated = 0, 0  # of all stretches; instances × awake models
+        self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
+        self.floor = 0.0  # cost of an instance with the cheapest model alone, if that exceeds the budget
+        self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
+        self.balance = 0.0  # CPU seconds that were saved, or if negative overspent
+        self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
+        self._trained = np.zeros(self.models)
+        self._ticks = np.zeros((2, 0))
+        self._best = 0.0  # highest score of an awake model
+        self._choices = 0
+
+    @property
+    def used(self) -> str:
+        """The cost so far in the unit of the budget."""
+        share = self.seconds / self.asked_seconds if self.asked_seconds > 0 else 0.0
+        return self.budget.shown(share * self.budget.seconds)
+
+    def told(self) -> dict[str, Any]:
+        """Return what was asked and used so far, as JSON data."""
+        return {
+            "asked": self.budget.text,
+            "used": self.used,
+            "share": self.seconds / self.asked_seconds if self.asked_seconds > 0 else None,
+            "seconds_per_instance": self.seconds / self.instances if self.instances else None,
+            "awake": self.evaluated / self.instances if self.instances else None,
+            "floor": None if self.floor == 0 else self.budget.shown(self.floor),
+        }
+
+    def cut(self, at: int) -> int:
+        """Return the next instance after `at` where `begin` is due."""
+        return next((first for first in FIRST if at < first), (at // STRETCH + 1) * STRETCH)
+
+    def is_due(self, at: int) -> bool:
+        """Return whether `begin` must be called before this instance."""
+        return at % STRETCH == 0 or at in FIRST
+
+    def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> Effort:
+        """Return the effort of the next stretch, after measuring the last one."""
+        at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
+        if self._start is not None and at > self._start[0]:
+            then, *spent_then, now_then = self._start
+            n = int(at - then)
+            cost = np.maximum(spent - spent_then, 0) / n
+            allowance = self._allowance(n, now - now_then)
+            self._note(step, n, cost, allowance, costs)
+            self._note_floor(float(cost.sum()), allowance)
+            self._set_effort(float(cost.sum()), allowance)
+            hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
+            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (hasty and at > FIRST[0]):
+                self._choose(step.scores, allowance)
+        self._start = (at, *spent.tolist(), now)
+        self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
+        return Effort(self.awake, self.expected())
+
+    def _allowance(self, n: int, elapsed: float) -> float:
+        """Return the CPU seconds that each of the last n instances was allowed."""
+        return self.budget.seconds * (max(elapsed, 0.0) / n if self.budget.kind == "power" else 1.0)
+
+    def _target(self, allowance: float) -> float:
+        """Return the allowance plus a part of the savings, or minus a part of the overspending."""
+        return min(max(allowance + self.balance / PAY_BACK, 0.1 * allowance), 2 * allowance)
+
+    def _note(
+        self,
+        step: _core.Step,
+        n: int,
+        cost: NDArray[np.float64],
+        allowance: float,
+        costs: NDArray[np.float64],
+    ) -> None:
+        """Update totals, the prices of models and the trust in scores with a stretch of n instances."""
+        spent = float(cost.sum())
+        self.instances, self.seconds = self.instances + n, self.seconds + n * spent
+        self.asked_seconds += n * allowance
+        self.evaluated += n * int(self.awake.sum())
+        self.balance = min(self.balance + n * (allowance - spent), PAY_BACK * allowance)
+        share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
+        full = cost * [
+            1,
+            min(1 / max(self.effort, LEAST), 1 / share),
+        ]  # the training at full effort is a guess
+        ticks = self.clock.parts(step)
+        passed = ticks - self._ticks if ticks.shape == self._ticks.shape else ticks
+        rate = 1.0 if self.instances < PERIOD else 0.3
+        if self.instances > FIRST[0]:
+            self.prices.note(self.awake, full, passed, costs, rate)
+        self.trust = np.where(self.awake, self.trust + n, self.trust * 0.5 ** (n / FORGET))
+
+    def _set_effort(self, cost: float, allowance: float) -> None:
+        if cost > 0:
+            change = 0.4 * (self._target(allowance) - cost) / cost
+            self.effort = min(max(self.effort + change, 0.0), 1.0)
+
+    def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
+        """Choose the awake models: the cheapest first, those with low scores last, as long as they fit."""
+        best = float(scores[self.awake].max())
+        fell = best < self._best - WORSE
+        if fell:  # the awake models have become worse: others may be better now
+            self.trust[~self.awake] = 0
+        self._best = best if fell else max(best, self._best)
+        sure = self.trust / (self.trust + TRUST)
+        factors = np.where(self.awake, STAY, 1.0) * np.exp(GAP * sure * (best - scores))
+        self.caution = min(max(self.caution * (0.9 if self.effort < 0.4 else 1.05), 0.3), 1.0)
+        limit = self.caution * min(max(self._target(allowance), 0.5 * allowance), 1.25 * allowance)
+        self._choices += 1
+        if fell or self._choices % TRIAL == 0:
+            unknown = ~self.awake & (sure < 0.5) & (self.prices.alone(LEAST) <= limit)
+            if unknown.any():
+                factors[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = 0
+        self.awake = self.prices.fitting(factors, limit, LEAST)
+
+    def _note_floor(self, cost: float, allowance: float) -> None:
+        """Note the floor, and warn once: the budget is below the cost of the cheapest model alone."""
+        if self.awake.sum() > 1 or self.effort >= 0.1 or cost <= 1.05 * allowance:
+            return
+        takes = self.budget.seconds * cost / allowance
+        if self.floor == 0:
+            name = self.names[int(self.awake.argmax())]
+            text = f"The 'budget' parameter of Heros is {self.budget}, but the cheapest model alone ({name})"
+            notice(f"{text} takes {self.budget.shown(takes)}.", RuntimeWarning)
+        self.floor = takes
+
+    def expected(self) -> _core.Surprise | None:
+        """Return which instances are expected, with the present effort."""
+        own = self.surprise
+        if self.effort == 1:
+            return None if own is None else own.native()
+        sure, share, inside = (1.0, LEAST_SHARE, 0.0) if own is None else (own.sure, own.share, own.inside)
+        wider = 0.25 * (1 - self.effort) / max(self.effort, 1e-3)
+        return _core.Surprise(sure * self.effort**0.25, share, inside + wider)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays for `restore`."""
+        start = (-1.0, 0.0, 0.0, 0.0) if self._start is None else self._start
+        numbers = [*start, *(getattr(self, name) for name in NUMBERS)]
+        arrays = {name: getattr(self, name).astype(np.float64) for name in ARRAYS}
+        return arrays | {"numbers": np.array(numbers, dtype=np.float64)} | self.prices.state()
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore what `state` returned; raise a DataError if it is invalid."""
+        numbers = _array(state, "numbers", 4 + len(NUMBERS))
+        arrays = {name: _array(state, name, self.models) for name in ARRAYS}
+        awake = arrays["awake"]
+        if not np.isin(awake, (0, 1)).all() or not awake.any():
+            raise DataError("The state of a budget must have a model that is awake.")
+        effort = numbers[4 + NUMBERS.index("effort")]
+        if not np.isfinite(numbers).all() or not 0 <= effort <= 1:
+            raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")
+        self.prices.restore({name: _array(state, name, n) for name, n in self.prices.sizes.items()})
+        first, *rest = numbers.tolist()
+        self._start = None if first < 0 else (first, *rest[:3])
+        for name, value in zip(NUMBERS, rest[3:], strict=True):
+            setattr(self, name, type(getattr(self, name))(value))
+        self.trust, self._trained = arrays["trust"], arrays["_trained"]
+        self.awake, self._ticks = awake.astype(bool), np.zeros((2, 0))
+
+
+NUMBERS = (
+    "effort", "instances", "evaluated", "seconds", "asked_seconds", "floor", "caution", "balance", "_best",
+    "_choices",
+)  # fmt: skip
+ARRAYS = ("awake", "trust", "_trained")  # one number per model
+
+
+def _array(state: Mapping[str, NDArray[Any]], name: str, length: int) -> NDArray[np.float64]:
+    array = state.get(name)
+    masked = isinstance(array, np.ma.MaskedArray)
+    if not isinstance(array, np.ndarray) or masked or array.shape != (length,) or array.dtype != np.float64:
+        raise DataError(f"The state of a budget must have {length} numbers {name!r}. Got {array!r} instead.")
+    return array
