@@ -41,6 +41,8 @@ class Rival:
         The name in tables.
     fills
         Whether missing values are filled, since the learner does not support them.
+    random
+        Whether results depend on the seed.
     """
 
     library: str
@@ -49,6 +51,7 @@ class Rival:
     make: Callable[[int, int], Any]
     label: str
     fills: bool = False
+    random: bool = True
 
     def start(self) -> None:
         """Import its library, and start Java if needed."""
