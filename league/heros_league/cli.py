@@ -31,8 +31,8 @@ PAGE, PAPER = Path("docs/league.md"), Path("paper/records/rivals")
 SECOND = (*BASELINES, *BOOSTERS)  # the rivals of the second edition
 TAKES_PART = {
     "streams": tuple(ENTRANTS),
-    "tables": ("heros", "srp", "arf", *SECOND),
-    "further": ("heros", "srp", "arf", *SECOND),
+    "tables": ("heros", "srp", "arf", "dems", *SECOND),
+    "further": ("heros", "srp", "arf", "dems", *SECOND),
     "others": ("heros", "arf", "srp", "bagging", "sgbt", "river_arf", *SECOND),
     "small": (*OURS, "river_arf", *SECOND),
     "whole": tuple(OURS),

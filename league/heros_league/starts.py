@@ -27,7 +27,7 @@ ORDER = (
     *("no_change", "fading", "last_value", "fading_mean"),
     *("heros", "lean", "forest", "perceptrons"),
     *("lightgbm_5k", "xgboost_5k", "lightgbm_20k", "xgboost_20k", "lightgbm_all", "xgboost_all"),
-    *("arf", "bagging", "srp", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
+    *("arf", "bagging", "srp", "dems", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
     "capymoa_halving",
     *("river_tree_reg", "river_linear", "river_pa", "fimtdd", "knn_reg", "sgd_reg", "pa_reg"),
     *("river_arf_reg", "river_amf_reg", "arf_reg", "sgbr", "soknl"),

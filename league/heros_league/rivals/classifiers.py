@@ -71,6 +71,12 @@ def _srp(seed: int, n: int) -> Any:
     return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
 
 
+def _dems(seed: int, n: int) -> Any:
+    """Return DEMS over SRP, its default, with the same trees and subspaces as SRP."""
+    learner = module("capymoa", "classifier").DynamicEnsembleMemberSelection
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
+
+
 def _bagging(seed: int, n: int) -> Any:
     learner = module("capymoa", "classifier").LeveragingBagging
     tree = module("moa", "classifiers.trees").HoeffdingTree()
@@ -157,6 +163,7 @@ RIVER_MODELS = 2 * len(LEARNING_RATES) + len(GRACE_PERIODS)
 RIVALS: dict[str, Rival] = {
     "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf, "ARF"),
     "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp, "SRP"),
+    "dems": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _dems, "DEMS"),
     "bagging": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _bagging, "LeveragingBagging"),
     "sgbt": Rival("capymoa", f"capymoa{ROUNDS}", ROUNDS, _sgbt, "SGBT", fills=True),
     "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs, "Shrubs"),
