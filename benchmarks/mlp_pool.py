@@ -148,7 +148,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--ours", type=int, default=5000, help="instances per round for HEROS")
-    parser.add_argument("--theirs", type=int, default=120, help="instances per round for PyTorch's 50 modules; eight times as many stacked")
+    parser.add_argument(
+        "--theirs",
+        type=int,
+        default=120,
+        help="instances per round for PyTorch's 50 modules; eight times as many stacked",
+    )
     parser.add_argument("--no-torch", action="store_true", help="only the tables that need no peer")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_pool import TorchPool
 
 from heros import Schema, policies
+from torch_pool import TorchPool
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # PyTorch's defaults
 

@@ -70,10 +70,9 @@ def run_command(
     seeds: Annotated[
         str | None,
         typer.Option(
-            help="Seeds, e.g. 1; by default 1,2,3, and 1 for other learners on streams of 50,000 instances or "
-            "more and for learners without random choices."
+            help="Seeds, e.g. 1; by default 1,2,3; for other learners 1 on streams of 50,000 instances "
+            "or more, and without random choices."
         ),
-    
     ] = None,
     limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
     replace: Annotated[
@@ -159,11 +158,14 @@ def report_command(
     records: Records = RECORDS,
     page: Annotated[Path, typer.Option(help="The page to write the tables to.")] = PAGE,
     paper: Annotated[Path, typer.Option(help="The paper's records of rivals on the same instances.")] = PAPER,
+    earlier: Annotated[
+        Path, typer.Option(help="The records of the first edition, on another machine.")
+    ] = EARLIER,
 ) -> None:
-    """Write the tables and the figure of docs/league.md from records, without training."""
+    """Write the tables and figures of the league's two pages from records, without training."""
     from heros_league.page import write_page  # noqa: PLC0415 - slow, and not needed for runs
 
-    for path in write_page(records, page, paper):
+    for path in write_page(records, page, paper, earlier):
         typer.echo(f"written: {path}")
 
 

@@ -17,10 +17,10 @@ def package(name: str, what: str) -> Any:
     --------
     >>> package("json", "A stream").__name__
     'json'
-    >>> package("no_such_package", "The stream nycflights")
+    >>> package("no_such_package", "This stream")
     Traceback (most recent call last):
         ...
-    heros.errors.MissingExtra: The stream nycflights needs a package that is not installed: pip install no_such_package
+    heros.errors.MissingExtra: This stream needs a package that is not installed: pip install no_such_package
     """
     try:
         return import_module(name)

@@ -137,23 +137,31 @@ class Standing:
     ) -> Standing:
         """Read the records in a directory; fill gaps from earlier records and from the paper's.
 
-        Earlier records are those of the first edition, on another machine. Each seed counts once. Earlier runs
-        of HEROS count only on streams where there is no newer run, since its defaults have changed.
+        Earlier records are those of the first edition, on another machine. Each seed counts once. Earlier
+        runs of HEROS count only on streams where there is no newer run, since its defaults have changed.
         """
         own, old = (_by_cell(place, arenas, learners) for place in (directory, earlier))
-        cells = {key: Cell(tuple(own[key].values()), _missing(own[key], old[key], key[1])) for key in own | old}
+        cells = {
+            key: Cell(tuple(own[key].values()), _missing(own[key], old[key], key[1])) for key in own | old
+        }
         return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas, learners)
 
     def only(self, names: Iterable[str]) -> Standing:
         """Return the results of these learners only."""
         return replace(self, learners={name: self.learners[name] for name in names})
 
+    def where_run(self) -> Standing:
+        """Return the results on the streams with at least one run."""
+        return replace(
+            self, arenas={s: a for s, a in self.arenas.items() if any(s == key[0] for key in self.cells)}
+        )
+
     def cell(self, stream: str, entrant: str) -> Cell | None:
         """Return the runs of a learner on a stream, or None."""
         return self.cells.get((stream, entrant))
 
     def kappa_temporal(self, stream: str, entrant: str) -> float | None:
-        """Return κ-temporal: 0 is the accuracy of repeating the last label on the whole stream, 1 is perfect."""
+        """Return κ-temporal: 0 for the accuracy of repeating the last label, 1 for no error."""
         cell, zero = self.cell(stream, entrant), self.cell(stream, NO_CHANGE)
         if cell is None or zero is None:
             return None

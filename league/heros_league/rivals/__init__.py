@@ -7,8 +7,8 @@ a run of HEROS: the stream, the order of evaluation and training, and the measur
 from heros_league.rivals.baselines import BASELINES
 from heros_league.rivals.classifiers import Rival
 from heros_league.rivals.passing import Filled, Limited
-from heros_league.rivals.running import HEROS, REGRESSORS, RIVALS, Match, first, match, run_rival, run_rivals
 from heros_league.rivals.retrained import BOOSTERS
+from heros_league.rivals.running import HEROS, REGRESSORS, RIVALS, Match, first, match, run_rival, run_rivals
 
 __all__ = [
     "BASELINES",

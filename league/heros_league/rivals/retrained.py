@@ -1,4 +1,4 @@
-"""Boosted trees of LightGBM and XGBoost that are trained anew every 1,000 instances, on a window or on all."""
+"""LightGBM and XGBoost, trained anew every 1,000 instances, on a window or on all instances."""
 
 from __future__ import annotations
 
@@ -131,7 +131,9 @@ def _goal(schema: Schema, number: str, two: str, several: str) -> dict[str, Any]
     """Return the objective for this target, and the number of classes if there are more than two."""
     if schema.numeric:
         return {"objective": number}
-    return {"objective": two} if schema.n_classes == 2 else {"objective": several, "num_class": schema.n_classes}
+    return (
+        {"objective": two} if schema.n_classes == 2 else {"objective": several, "num_class": schema.n_classes}
+    )
 
 
 def _shaped(predict: Callable[[Row], Any], schema: Schema) -> Predictor:
