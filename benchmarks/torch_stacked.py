@@ -34,7 +34,7 @@ class Stack:
         self.parameters = [tensor.detach().contiguous().requires_grad_() for tensor in stacked]
         self.rates = torch.tensor(rates)
         self.adam, self.steps = adam, torch.zeros(adam)
-        self.moments = [(torch.zeros_like(p[:adam]), torch.zeros_like(p[:adam])) for p in stacked]
+        self.moments = [tuple(torch.zeros_like(p[:adam]) for _ in range(3)) for p in stacked]
 
     def logits(self, inputs: torch.Tensor) -> torch.Tensor:
         """Logits (models, classes) for inputs (1, n)."""
@@ -52,12 +52,13 @@ class Stack:
         first, second = ((mine * (1 - beta))[:, None, None] for beta in (BETA1, BETA2))
         plain = (chosen[n:] * self.rates[n:])[:, None, None]
         with torch.no_grad():
-            for p, gradient, (m, v) in zip(self.parameters, gradients, self.moments, strict=True):
+            for p, gradient, (m, v, space) in zip(self.parameters, gradients, self.moments, strict=True):
                 g = gradient[:n]
-                m.lerp_(g, first.expand_as(g))
-                v.lerp_(g * g, second.expand_as(g))
-                p[:n].sub_(size * m / (v.sqrt() / root + EPSILON))
-                p[n:].sub_(plain * gradient[n:])
+                m.lerp_(g, first)
+                v.lerp_(torch.mul(g, g, out=space), second)
+                torch.sqrt(v, out=space).div_(root).add_(EPSILON)
+                p[:n].sub_(torch.div(m, space, out=space).mul_(size))
+                p[n:].sub_(gradient[n:].mul_(plain))
 
 
 class StackedPool(TorchPool):

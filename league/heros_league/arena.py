@@ -16,6 +16,7 @@ from heros_league.data import flights, from_river, from_sklearn, from_statsmodel
 __all__ = [
     "ALL",
     "ARENA",
+    "DELAYS",
     "FURTHER",
     "LENGTH",
     "NUMBERS",
@@ -208,13 +209,18 @@ NUMBERS: dict[str, Arena] = {
         Arena("chicks", "ChickWeights", partial(from_river, "ChickWeights", "regression"), 100),
         Arena("stocks", "SP500Stocks", partial(from_river, "SP500Stocks", "regression"), 100),
         Arena("diabetes", "diabetes", partial(from_sklearn, "diabetes", "regression"), 100),
-        Arena("minutes", "flights' delay", partial(flights, "minutes", SHORT)),
     )
 }
 """Regression streams: generated, from real streams, and small data sets in their order."""
 
+DELAYS: dict[str, Arena] = {
+    "minutes": Arena("minutes", "minutes of delay", partial(flights, "minutes", SHORT))
+}
+"""The delay of flights as a number; apart from the others, since few learners have been run on it."""
+
 PARTS = {"streams": ARENA, "tables": TABLES, "further": FURTHER, "others": OTHERS, "small": SMALL} | {
     "whole": WHOLE,
     "regression": NUMBERS,
+    "delays": DELAYS,
 }
 ALL = {name: arena for part in PARTS.values() for name, arena in part.items()}

@@ -17,7 +17,7 @@ from heros.errors import HerosError, ParameterError
 from heros.run import records as stored
 from heros.run.executors import Serial
 from heros.run.experiments import run_all
-from heros_league.arena import ALL, NUMBERS, PARTS
+from heros_league.arena import ALL, DELAYS, NUMBERS, PARTS
 from heros_league.entrants import ENTRANTS, EVERYBODY, OURS, REGRESSORS
 from heros_league.rivals import BASELINES, BOOSTERS, HEROS, match
 from heros_league.starts import LIMIT, Fresh, Start, all_starts, seeds_of
@@ -37,6 +37,7 @@ TAKES_PART = {
     "small": (*OURS, "river_arf", *SECOND),
     "whole": tuple(OURS),
     "regression": tuple(REGRESSORS),
+    "delays": tuple(REGRESSORS),
 }
 TABLE3 = ("arf", "srp", "shrubs", *HEROS)
 BESIDE = ("bandit", "halving")  # two methods of River that are not in Table III of the paper
@@ -83,7 +84,7 @@ def run_command(
     """Run all learners without a record, one process at a time; existing records are kept."""
     failed = 0
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
-        able = TAKES_PART[name] if name == "regression" else tuple(ENTRANTS)
+        able = tuple(REGRESSORS if PARTS[name] in (NUMBERS, DELAYS) else ENTRANTS)
         named = _names(entrants, "entrants", TAKES_PART[name], tuple(EVERYBODY))
         chosen = [entrant for entrant in named if entrant in able]
         arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
@@ -194,7 +195,7 @@ def _outdated(start: Start, out: Path) -> bool:
         recorded = stored.details(out / start.id)["settings"]
     except HerosError:
         return False  # a damaged record is replaced anyway
-    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS)))
+    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS | DELAYS)))
     return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 

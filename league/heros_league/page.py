@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heros.errors import HerosError
-from heros_league.arena import ARENA, FURTHER, NUMBERS, OTHERS, SMALL, TABLES, WHOLE, Arena
+from heros_league.arena import ARENA, DELAYS, FURTHER, NUMBERS, OTHERS, SMALL, TABLES, WHOLE, Arena
 from heros_league.claims import Claim, claims, claims_of_numbers
 from heros_league.comparisons import against, places, ranks, ratios, state, summary
 from heros_league.entrants import ENTRANTS, OURS, REGRESSORS, Entrant
@@ -98,6 +98,7 @@ def write_page(
         "others cpu": costs(others.first),
         "small": small(little.all),
         "small cpu": costs(little.first, "accuracy"),
+        "delays": _delays(editions(DELAYS, REGRESSORS).all),
         **_numbers(numbers),
     }
     written = [_fill(page, results), _fill(page.with_name(DETAILS), details)]
@@ -127,6 +128,16 @@ def _numbers(numbers: Editions) -> dict[str, str]:
         "numbers cpu": costs(numbers.first, "rmse"),
         "numbers cpu here": costs(numbers.second, "rmse"),
     }
+
+
+def _delays(standing: Standing) -> str:
+    """Return a table of the errors on the flights' delays, the best learner first."""
+    cells = {name: cell for name in standing.entrants() if (cell := standing.cell("minutes", name))}
+    rows = [
+        [Entry(standing.learners[name].label), *(Entry(f"{cell.mean(f):.2f}") for f in ("rmse", "mae", "r2"))]
+        for name, cell in sorted(cells.items(), key=lambda pair: pair[1].mean("rmse"))
+    ]
+    return plain(["", "RMSE, minutes", "MAE, minutes", "R²"], rows) if rows else "Not run yet."
 
 
 def _front(readme: Path, streams: Editions, drawn: Sequence[str]) -> list[Path]:

