@@ -32,7 +32,7 @@ def default() -> Join:
 
     Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of 30 trees, a logistic regression, a naive Bayes with fading, a memory of labels and retrained
-    boosted trees. docs/choosing.md explains how and on which streams they were chosen.
+    boosted trees. docs/policies.md explains how and on which streams they were chosen.
 
     Examples
     --------
@@ -57,6 +57,7 @@ def default() -> Join:
         LabelMemory([{}]),
         Retrained([{"most_trees": MOST_TREES}]),
         costs=COSTS,
+        bounded=True,
     )
 
 
@@ -90,4 +91,5 @@ def default_regression() -> Join:
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
         costs=REGRESSION_COSTS,
+        bounded=True,
     )
