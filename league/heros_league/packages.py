@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from heros.errors import MissingExtra
 
-__all__ = ["package"]
+__all__ = ["file_of", "package"]
 
 
 def package(name: str, what: str) -> Any:
@@ -27,5 +29,22 @@ def package(name: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name.partition(".")[0]:
             raise
-        missing = f"{what} needs a package that is not installed: pip install {error.name}"
-        raise MissingExtra(missing) from None
+        raise _missing(error.name, what) from None
+
+
+def file_of(name: str, path: str, what: str) -> Path:
+    """Return a file of an installed package, without importing the package.
+
+    Examples
+    --------
+    >>> file_of("json", "decoder.py", "This stream").name
+    'decoder.py'
+    """
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing(name, what)
+    return Path(spec.submodule_search_locations[0], path)
+
+
+def _missing(name: str, what: str) -> MissingExtra:
+    return MissingExtra(f"{what} needs a package that is not installed: pip install {name}")
