@@ -13,6 +13,8 @@ from heros_paper.tables.layout import Entry, decimal, signed
 
 __all__ = ["against", "places", "ranks", "ratios", "state", "summary"]
 
+SHOWN = 0.0001  # the smallest difference that four decimals show
+
 
 def summary(groups: Mapping[str, Standing], ours: str = "heros") -> str:
     """Return a table with one row per group of streams, and the streams on which `Heros()` is not first."""
@@ -33,12 +35,13 @@ def summary(groups: Mapping[str, Standing], ours: str = "heros") -> str:
         for stream in (stream for stream, lead in leads.items() if lead <= 0):
             first = max(rivals[stream], key=rivals[stream].__getitem__)
             name = f"{standing.arenas[stream].label} ({label})"
-            behind.append(f"{name} by {decimal(-leads[stream])} behind {standing.learners[first].label}")
+            gap = decimal(-leads[stream]) if leads[stream] <= -SHOWN else f"less than {decimal(SHOWN)}"
+            behind.append(f"{name} by {gap} behind {standing.learners[first].label}")
     header = [
         "streams",
         "rivals run",
         "ahead of every rival",
-        "ahead of the best retrained booster in hindsight",
+        "ahead of the best retrained booster run, in hindsight",
         "mean AUROC",
         "best rival by mean AUROC",
     ]
