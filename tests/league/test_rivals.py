@@ -278,6 +278,17 @@ def test_a_retrained_model_is_trained_on_the_window_at_fixed_times(window):
     assert trainings == [(end - start, start, end - 1) for start, end in zip(starts, ends, strict=True)]
 
 
+def test_a_retrained_model_predicts_the_mean_of_numbers_before_its_first_training():
+    model = Retrained(lambda X, y, schema, seed: lambda x: -1.0, 100)
+    model.bind(Schema.of(["a"]))
+    said = []
+    for t in range(60):
+        said.append(model.predict(np.zeros(1)))
+        model.learn(np.zeros(1), float(t))
+    assert said[:4] == [None, 0.0, 0.5, 1.0]
+    assert said[49:51] == [24.0, -1.0]
+
+
 @pytest.mark.parametrize("name", BOOSTERS)
 def test_boosters_predict_before_each_label_as_in_a_plain_loop(name):
     pytest.importorskip(name.partition("_")[0])

@@ -67,8 +67,10 @@ class Retrained:
         return None if self.predictor is None else self.predictor(x)
 
     def predict(self, x: Row) -> Any:
-        """Return the predicted number; None before the first training."""
-        return None if self.predictor is None else self.predictor(x)
+        """Return the predicted number; before the first training the mean so far."""
+        if self.predictor is not None:
+            return self.predictor(x)
+        return float(self.y[: self.held].mean()) if self.held else None
 
     def learn(self, x: Row, y: float) -> None:
         """Store the instance, and train if it is time."""
