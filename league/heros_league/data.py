@@ -94,8 +94,9 @@ def flights(target: str = "late", length: int | None = None) -> Stream:
     return streams.from_frame(
         {name: np.asarray(column) for name, column in columns.items()},
         target="target",
-        nominal=list(words),
+        nominal={name: sorted(set(column)) for name, column in words.items()},  # known from the start
         numeric=list(features),
+        classes=None if target == "minutes" else ("in time", "late"),
         task="regression" if target == "minutes" else None,
         name="nycflights",
     )

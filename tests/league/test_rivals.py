@@ -14,6 +14,7 @@ from heros.run import records
 from heros.streams.live import END
 from heros_league import cli, rivals
 from heros_league.rivals import retrained
+from heros_league.rivals.baselines import Fading
 from heros_league.rivals.retrained import Retrained
 from heros_paper.tables import all_tables
 
@@ -287,6 +288,22 @@ def test_a_retrained_model_predicts_the_mean_of_numbers_before_its_first_trainin
         model.learn(np.zeros(1), float(t))
     assert said[:4] == [None, 0.0, 0.5, 1.0]
     assert said[49:51] == [24.0, -1.0]
+
+
+def test_what_was_learnt_stays_when_the_schema_grows():
+    trained = []
+    model, fading = Retrained(lambda X, y, schema, seed: trained.append((X.copy(), y.copy())), 100), Fading()
+    for labels, names in ((["no", "yes"], ["a"]), (["no", "yes", "other"], ["a", "b"])):
+        for part in (model, fading):
+            part.bind(Schema.of(names, classes=labels))
+        for t in range(25):
+            for part in (model, fading):
+                part.learn(np.full(len(names), float(t)), t % len(labels))
+    ((X, y),) = trained
+    assert X[:, 0].tolist() == [*range(25), *range(25)]
+    assert np.isnan(X[:25, 1]).all()
+    assert y.tolist() == [*(t % 2 for t in range(25)), *(t % 3 for t in range(25))]
+    assert fading.counts.sum() == pytest.approx(fading.weight)
 
 
 @pytest.mark.parametrize("name", BOOSTERS)

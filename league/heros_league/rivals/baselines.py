@@ -83,8 +83,10 @@ class Fading:
         return f"Fading({self.factor})"
 
     def bind(self, schema: Schema) -> None:
-        """Set the number of classes."""
+        """Set the number of classes; counts so far stay when classes are added."""
+        before = getattr(self, "counts", np.zeros(0))
         self.counts = np.zeros(schema.n_classes)
+        self.counts[: len(before)] = before
 
     def predict_proba(self, x: Row) -> Any:
         """Return the fading counts of the classes; None before the first label."""

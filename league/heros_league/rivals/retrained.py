@@ -57,10 +57,14 @@ class Retrained:
         return f"Retrained({self.fit.__name__}, window={self.window})"
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema."""
+        """Set the schema; instances from before the schema grew have no values of new features."""
         self.schema = schema
-        self.X = np.empty((2 * (self.window or EVERY), schema.n_features))
-        self.y = np.empty(len(self.X))
+        if self.held == 0:
+            self.y = np.empty(2 * (self.window or EVERY))
+        X = np.full((len(self.y), schema.n_features), np.nan)
+        if self.held:
+            X[: self.held, : self.X.shape[1]] = self.X[: self.held]
+        self.X = X
 
     def predict_proba(self, x: Row) -> Any:
         """Return the class probabilities; None before the first training."""
