@@ -7,7 +7,7 @@ from statistics import fmean, median
 
 from heros_league.entrants import OURS
 from heros_league.rivals import BOOSTERS
-from heros_league.standing import Standing
+from heros_league.standing import Standing, higher_is_better
 from heros_league.tables import mean_ranks, plain
 from heros_paper.tables.layout import Entry, decimal, signed
 
@@ -86,7 +86,18 @@ def places(standing: Standing, figure: str = "rmse") -> str:
         rows.append([Entry(standing.learners[name].label), Entry(f"{rank:.2f}"), *map(Entry, shown)])
     if not rows:
         return "No learner has been run on all streams yet."
-    return plain(["", "mean rank by RMSE", "`Heros()` is ahead on", "behind by at most"], rows)
+    firsts = {stream: _first(standing, stream, figure) for stream in standing.arenas}
+    others = {stream: name for stream, name in firsts.items() if name != "heros"}
+    lost = [f"{standing.arenas[s].label} ({standing.learners[name].label})" for s, name in others.items()]
+    header = ["", "mean rank by RMSE", "`Heros()` is ahead on", "behind by at most"]
+    first = f"`Heros()` is first on {len(firsts) - len(lost)} of {len(firsts)} streams"
+    return plain(header, rows, [f"{first}{'; another is on ' if lost else ''}{', '.join(lost)}."])
+
+
+def _first(standing: Standing, stream: str, figure: str) -> str:
+    """Return the learner with the best figure on a stream."""
+    there = {name: cell.mean(figure) for name in standing.entrants() if (cell := standing.cell(stream, name))}
+    return (max if higher_is_better(figure) else min)(there, key=there.__getitem__)
 
 
 def ratios(standing: Standing, names: Iterable[str]) -> str:
