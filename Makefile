@@ -21,7 +21,7 @@ help:
 	@echo "make test-all  every case of every test, the kernels without Python, sanitizers, the speed against the commit before"
 	@echo "make check     ruff, mypy --strict, import-linter, the docs, a build in which compiler warnings are errors"
 	@echo "make docs      the documentation as a site, in build/site"
-	@echo "make bench     CPU time per instance, ours against a PyTorch pool (installs torch, CPU build)"
+	@echo "make bench     CPU time per instance, ours against PyTorch, as 50 modules and stacked (installs torch, CPU build)"
 	@echo "make wheel     a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make live      a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
 	@echo "make clean     remove the virtual environment and everything that was built"

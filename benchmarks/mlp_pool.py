@@ -2,7 +2,8 @@
 
     make bench
 
-Prints, per stream, the CPU time per instance of both and their ratio; then how our step follows what is
+PyTorch runs twice: as 50 separate modules, and stacked, with the models of one width in one batched product.
+Prints, per stream, the CPU time per instance and the ratios; then how our step follows what is
 trained, and how it grows with the number of models, of hidden units and of active inputs.
 """
 
@@ -13,6 +14,7 @@ import itertools
 import os
 import sys
 import time
+from collections.abc import Mapping
 
 import numpy as np
 from rich import box
@@ -46,12 +48,14 @@ def our_seconds(pool: pools.Pool, policy: policies.Policy, k: int, stream: strea
     return (time.process_time() - start) / (n - n // 10)
 
 
-def their_seconds(stream: streams.Stream, n: int) -> float:
-    """CPU seconds per instance of the step with 50 PyTorch modules."""
+def their_seconds(peer: str, stream: streams.Stream, n: int) -> float:
+    """CPU seconds per instance of the step in PyTorch."""
     from torch_pool import TorchPool  # noqa: PLC0415 - the rest runs without torch
+    from torch_stacked import StackedPool  # noqa: PLC0415
 
     X, y = stream.take(n).draw(n)
-    pool = TorchPool(pools.MLPGrid().configurations, stream.schema, ZETA, k=30)
+    kind = {"50 modules": TorchPool, "stacked": StackedPool}[peer]
+    pool = kind(pools.MLPGrid().configurations, stream.schema, ZETA, k=30)
     warm = n // 10
     pool.learn(X[:warm], y[:warm])
     start = time.process_time()
@@ -59,27 +63,31 @@ def their_seconds(stream: streams.Stream, n: int) -> float:
     return (time.process_time() - start) / (n - warm)
 
 
-def compare(console: Console, ours_n: int, theirs_n: int) -> None:
+def compare(console: Console, ours_n: int, theirs_n: Mapping[str, int]) -> None:
     table = Table(title="M = 50, k = 30, ζ = .05, ε = .2: CPU time per instance", box=box.SIMPLE_HEAD)
-    for heading in ("stream", "PyTorch", "HEROS", "ratio", "lowest", "highest", "aim"):
-        table.add_column(heading, justify="left" if heading == "stream" else "right")
+    for heading in ("stream", "PyTorch", "time", "HEROS", "ratio", "lowest", "highest", "aim"):
+        table.add_column(heading, justify="left" if heading in ("stream", "PyTorch") else "right")
     for name, aim in STREAMS.items():
         stream = load(console, name)
         if stream is None:
             continue
-        ours, theirs = [], []
+        ours: list[float] = []
+        theirs: dict[str, list[float]] = {peer: [] for peer in theirs_n}
         for _ in range(ROUNDS):
-            before = their_seconds(stream, theirs_n)
+            before = {peer: their_seconds(peer, stream, n) for peer, n in theirs_n.items()}
             ours.append(our_seconds(pools.MLPGrid(), ZETA, 30, stream, ours_n))
-            theirs.append((before + their_seconds(stream, theirs_n)) / 2)
-        ratios = np.array(theirs) / np.array(ours)
-        figures = (np.median(ratios), ratios.min(), ratios.max(), aim)
-        table.add_row(
-            name,
-            f"{np.median(theirs) * 1e3:.2f} ms",
-            f"{np.median(ours) * 1e6:.1f} µs",
-            *(f"{figure:.0f}×" for figure in figures),
-        )
+            for peer, n in theirs_n.items():
+                theirs[peer].append((before[peer] + their_seconds(peer, stream, n)) / 2)
+        for peer, times in theirs.items():
+            ratios = np.array(times) / np.array(ours)
+            table.add_row(
+                name,
+                peer,
+                f"{np.median(times) * 1e3:.2f} ms",
+                f"{np.median(ours) * 1e6:.1f} µs",
+                *(f"{figure:.0f}×" for figure in (np.median(ratios), ratios.min(), ratios.max())),
+                f"{aim}×" if peer == "50 modules" else "",
+            )
     console.print(table)
 
 
@@ -140,14 +148,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--ours", type=int, default=5000, help="instances per round for HEROS")
-    parser.add_argument("--theirs", type=int, default=120, help="instances per round for PyTorch")
+    parser.add_argument(
+        "--theirs",
+        type=int,
+        default=120,
+        help="instances per round for PyTorch's 50 modules; twice as many stacked",
+    )
     parser.add_argument("--no-torch", action="store_true", help="only the tables that need no peer")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
     console = Console()
     console.print(f"load average {os.getloadavg()[0]:.2f}, Python {sys.version.split()[0]}")
     if not options.no_torch:
-        compare(console, options.ours, options.theirs)
+        compare(console, options.ours, {"50 modules": options.theirs, "stacked": 2 * options.theirs})
     follow(console, options.ours)
     growth(console, 2000)
 

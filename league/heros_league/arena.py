@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from heros import streams
 from heros._base.extras import needed
 from heros.streams import Stream
+from heros_league.data import flights, from_river, from_sklearn, from_statsmodels, pairs, shuffled
 
-__all__ = ["ALL", "ARENA", "LENGTH", "NUMBERS", "OTHERS", "PARTS", "SMALL", "WHOLE", "Arena"]
+__all__ = [
+    "ALL",
+    "ARENA",
+    "DELAYS",
+    "FURTHER",
+    "LENGTH",
+    "NUMBERS",
+    "OTHERS",
+    "PARTS",
+    "SMALL",
+    "TABLES",
+    "WHOLE",
+    "Arena",
+]
 
 LENGTH = 100_000
 """Instances of the synthetic streams, with three drifts at the quarters, and of long real streams."""
@@ -37,22 +49,20 @@ class Arena:
         A function that opens the stream at its start.
     window
         The number of instances per point of the curves.
+    long
+        Whether the stream has 50,000 instances or more, so that learners of other libraries are run with one
+        seed.
     """
 
     name: str
     label: str
     open: Callable[[], Stream]
     window: int = 1000
+    long: bool = False
 
 
 def _known(name: str, label: str, length: int | None = None, window: int = 1000) -> Arena:
-    return Arena(name, label, partial(streams.load, name, length=length), window)
-
-
-def _river(name: str, task: str = "classification") -> Stream:
-    """Return a small data set of River as a stream, in its order."""
-    data = getattr(needed("river.datasets", "This stream", "river"), name)()
-    return _pairs(data, task, name=name.lower())
+    return Arena(name, label, partial(streams.load, name, length=length), window, length is not None)
 
 
 def _concepts(
@@ -61,33 +71,13 @@ def _concepts(
     *concepts: Mapping[str, Any],
     nominal: Sequence[str] = (),
     seed: str = "seed",
+    length: int = SHORT,
 ) -> Stream:
     """Return a stream of several concepts of a River generator in turn, each with its own seed."""
     make = getattr(needed("river.datasets.synth", "This stream", "river"), generator)
-    share = SHORT // len(concepts)
+    share = length // len(concepts)
     parts = [make(**{seed: number}, **concept).take(share) for number, concept in enumerate(concepts)]
-    return _pairs(chain.from_iterable(parts), "classification", nominal=nominal, name=name)
-
-
-def _pairs(data: Iterable[tuple[Mapping[Any, Any], Any]], task: str, **named: Any) -> Stream:
-    """Return River's (features, target) pairs as a stream."""
-    rows, targets = zip(*data, strict=True)
-    features = list(rows[0])
-    X = np.array([[float(row[feature]) for feature in features] for row in rows])
-    return _small(X, targets, task, names=[str(feature) for feature in features], **named)
-
-
-def _sklearn(name: str, task: str = "classification") -> Stream:
-    """Return a small data set of scikit-learn as a stream, in its order."""
-    data: Any = getattr(needed("sklearn.datasets", "This stream", "sklearn"), f"load_{name}")()
-    return _small(data.data, data.target, task, name=name)
-
-
-def _small(X: Any, y: Any, task: str, **named: Any) -> Stream:
-    """Return arrays as a stream, with class names."""
-    if task == "regression":
-        return streams.from_arrays(X, np.asarray(y, dtype=np.float64), task=task, **named)
-    return streams.from_arrays(X, [str(target) for target in y], **named)
+    return pairs(chain.from_iterable(parts), "classification", nominal=nominal, name=name)
 
 
 def _generated(stream: Callable[[], Stream]) -> Stream:
@@ -120,6 +110,22 @@ def _random_trees(classes: int, numeric: int, nominal: int) -> Arena:
     return _other(name, label, "RandomTree", *trees, nominal=words, seed="seed_sample")
 
 
+def _deep_trees() -> Arena:
+    depth = {"max_tree_depth": 10, "first_leaf_level": 5, "n_cat_features": 0, "n_num_features": 10}
+    trees = ({"seed_tree": seed, **depth} for seed in range(4))
+    made = partial(_concepts, "deep_trees", "RandomTree", *trees, seed="seed_sample", length=LENGTH)
+    return Arena("deep_trees", "deep random trees", made, long=True)
+
+
+def _shuffled(name: str, label: str, open: Callable[[], Stream], length: int | None = None) -> Arena:
+    name, long = f"{name}_shuffled", length is not None
+    return Arena(name, label, partial(_in_random_order, open, length), 1000 if long else 100, long)
+
+
+def _in_random_order(open: Callable[[], Stream], length: int | None) -> Stream:
+    return shuffled(open(), length)
+
+
 _SYNTHETIC = {"agr_a": "AGR_a", "agr_g": "AGR_g", "led_a": "LED_a", "led_g": "LED_g"} | {
     "rbf_m": "RBF_m",
     "rbf_f": "RBF_f",
@@ -141,17 +147,17 @@ ARENA: dict[str, Arena] = {
 SMALL: dict[str, Arena] = {
     arena.name: arena
     for arena in (
-        Arena("phishing", "Phishing", partial(_river, "Phishing"), 100),
-        Arena("bananas", "Bananas", partial(_river, "Bananas"), 100),
-        Arena("segments", "ImageSegments", partial(_river, "ImageSegments"), 100),
-        Arena("digits", "digits", partial(_sklearn, "digits"), 100),
-        Arena("cancer", "breast cancer", partial(_sklearn, "breast_cancer"), 100),
+        Arena("phishing", "Phishing", partial(from_river, "Phishing"), 100),
+        Arena("bananas", "Bananas", partial(from_river, "Bananas"), 100),
+        Arena("segments", "ImageSegments", partial(from_river, "ImageSegments"), 100),
+        Arena("digits", "digits", partial(from_sklearn, "digits"), 100),
+        Arena("cancer", "breast cancer", partial(from_sklearn, "breast_cancer"), 100),
     )
 }
 """Small data sets of River and scikit-learn as streams, in their original order."""
 
 WHOLE: dict[str, Arena] = {
-    f"{name}_whole": Arena(f"{name}_whole", name, partial(streams.load, name))
+    f"{name}_whole": Arena(f"{name}_whole", name, partial(streams.load, name), long=True)
     for name in ("airlines", "covtype")
 }
 """The long real streams in full length, for HEROS only."""
@@ -171,6 +177,25 @@ OTHERS: dict[str, Arena] = {
 }
 """Held-out streams, never used for tuning: eight River generators, most with three abrupt drifts."""
 
+TABLES: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (
+        *(_shuffled(name, SMALL[name].label, SMALL[name].open) for name in SMALL),
+        _shuffled("affairs", "affairs", partial(from_statsmodels, "fair", "affairs")),
+        _shuffled("vote", "vote 1996", partial(from_statsmodels, "anes96", "vote")),
+        _shuffled("visits", "doctor visits", partial(from_statsmodels, "randhie", "mdvis")),
+        _shuffled("nomao", "nomao", partial(streams.load, "nomao")),
+        _shuffled("covtype", "covtype", partial(streams.load, "covtype"), LENGTH),
+    )
+}
+"""Ten tables of scikit-learn, River, statsmodels and the paper in random order, without drift."""
+
+FURTHER: dict[str, Arena] = {
+    arena.name: arena
+    for arena in (Arena("nycflights", "flights from New York", flights, long=True), _deep_trees())
+}
+"""A year of flights, and random trees of depth 10 with three abrupt drifts."""
+
 NUMBERS: dict[str, Arena] = {
     arena.name: arena
     for arena in (
@@ -180,13 +205,22 @@ NUMBERS: dict[str, Arena] = {
         Arena("price", "electricity's price", partial(_target, "electricity", "nswprice")),
         Arena("elevation", "covtype's elevation", partial(_target, "covtype", "Elevation")),
         Arena("flights", "airlines' length", partial(_target, "airlines", "Length")),
-        Arena("trump", "TrumpApproval", partial(_river, "TrumpApproval", "regression"), 100),
-        Arena("chicks", "ChickWeights", partial(_river, "ChickWeights", "regression"), 100),
-        Arena("stocks", "SP500Stocks", partial(_river, "SP500Stocks", "regression"), 100),
-        Arena("diabetes", "diabetes", partial(_sklearn, "diabetes", "regression"), 100),
+        Arena("trump", "TrumpApproval", partial(from_river, "TrumpApproval", "regression"), 100),
+        Arena("chicks", "ChickWeights", partial(from_river, "ChickWeights", "regression"), 100),
+        Arena("stocks", "SP500Stocks", partial(from_river, "SP500Stocks", "regression"), 100),
+        Arena("diabetes", "diabetes", partial(from_sklearn, "diabetes", "regression"), 100),
     )
 }
 """Regression streams: generated, from real streams, and small data sets in their order."""
 
-PARTS = {"streams": ARENA, "others": OTHERS, "small": SMALL, "whole": WHOLE, "regression": NUMBERS}
-ALL = ARENA | OTHERS | SMALL | WHOLE | NUMBERS
+DELAYS: dict[str, Arena] = {
+    "minutes": Arena("minutes", "minutes of delay", partial(flights, "minutes", SHORT))
+}
+"""The delay of flights as a number; apart from the others, since few learners have been run on it."""
+
+PARTS = {"streams": ARENA, "tables": TABLES, "further": FURTHER, "others": OTHERS, "small": SMALL} | {
+    "whole": WHOLE,
+    "regression": NUMBERS,
+    "delays": DELAYS,
+}
+ALL = {name: arena for part in PARTS.values() for name, arena in part.items()}

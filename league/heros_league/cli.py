@@ -17,22 +17,28 @@ from heros.errors import HerosError, ParameterError
 from heros.run import records as stored
 from heros.run.executors import Serial
 from heros.run.experiments import run_all
-from heros_league.arena import ALL, NUMBERS, PARTS
+from heros_league.arena import ALL, DELAYS, NUMBERS, PARTS
 from heros_league.entrants import ENTRANTS, EVERYBODY, OURS, REGRESSORS
-from heros_league.rivals import HEROS, match
-from heros_league.starts import LIMIT, Fresh, Start, all_starts
+from heros_league.rivals import BASELINES, BOOSTERS, HEROS, match
+from heros_league.starts import LIMIT, Fresh, Start, all_starts, seeds_of
 from heros_paper import SEEDS, STREAMS
 from heros_paper.further import DISTINCT
 
 __all__ = ["app"]
 
-RECORDS, TIMES = Path("league/records"), Path("league/times")
+RECORDS, EARLIER, TIMES = Path("league/second"), Path("league/records"), Path("league/times")
 PAGE, PAPER = Path("docs/league.md"), Path("paper/records/rivals")
-TAKES_PART = {"streams": tuple(ENTRANTS), "small": (*OURS, "river_arf"), "whole": tuple(OURS)} | {
-    "others": ("heros", "arf", "srp", "bagging", "sgbt", "river_arf"),
+SECOND = (*BASELINES, *BOOSTERS)  # the rivals of the second edition
+TAKES_PART = {
+    "streams": tuple(ENTRANTS),
+    "tables": ("heros", "srp", "arf", "dems", *SECOND),
+    "further": ("heros", "srp", "arf", "dems", *SECOND),
+    "others": ("heros", "arf", "srp", "bagging", "sgbt", "river_arf", *SECOND),
+    "small": (*OURS, "river_arf", *SECOND),
+    "whole": tuple(OURS),
     "regression": tuple(REGRESSORS),
+    "delays": tuple(REGRESSORS),
 }
-OUR_SEEDS, THEIR_SEEDS = (1, 2, 3), (1,)
 TABLE3 = ("arf", "srp", "shrubs", *HEROS)
 BESIDE = ("bandit", "halving")  # two methods of River that are not in Table III of the paper
 WHOLE, FIRST = ("electricity", "wisdm", "nomao"), 100_000  # streams read completely; instances of all others
@@ -60,10 +66,14 @@ def run_command(
     streams: Streams = None,
     part: Annotated[
         str | None,
-        typer.Option(help="The part: streams, others, small, whole or regression; by default all."),
+        typer.Option(help=f"The part: {', '.join(PARTS)}; by default all."),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Seeds, e.g. 1; by default 1,2,3 for HEROS and 1 for the others.")
+        str | None,
+        typer.Option(
+            help="Seeds, e.g. 1; by default 1,2,3; for other learners 1 on streams of 50,000 instances "
+            "or more, and without random choices."
+        ),
     ] = None,
     limit: Annotated[float, typer.Option(min=0, help="CPU seconds after which a run is stopped.")] = LIMIT,
     replace: Annotated[
@@ -74,7 +84,7 @@ def run_command(
     """Run all learners without a record, one process at a time; existing records are kept."""
     failed = 0
     for name in _names(part, "part", tuple(PARTS), tuple(PARTS)):
-        able = TAKES_PART[name] if name == "regression" else tuple(ENTRANTS)
+        able = tuple(REGRESSORS if PARTS[name] in (NUMBERS, DELAYS) else ENTRANTS)
         named = _names(entrants, "entrants", TAKES_PART[name], tuple(EVERYBODY))
         chosen = [entrant for entrant in named if entrant in able]
         arenas = [s for s in _names(streams, "streams", tuple(PARTS[name]), tuple(ALL)) if s in PARTS[name]]
@@ -98,7 +108,7 @@ def time_command(
     names = _names(entrants, "entrants", tuple(EVERYBODY), tuple(EVERYBODY))
     arenas = _names(streams, "streams", tuple(PARTS["streams"]), tuple(ALL))
     table = Table(["run", "µs then", "µs alone", "then / alone"], align="lrrr")
-    for start in all_starts(names, arenas, lambda _: (1,), first=first):
+    for start in all_starts(names, arenas, lambda *_: (1,), first=first):
         if stored.exists(records / start.id):
             _run(start, times, replace=False)
             then, alone = (_microseconds(root / start.id, first) for root in (records, times))
@@ -149,11 +159,14 @@ def report_command(
     records: Records = RECORDS,
     page: Annotated[Path, typer.Option(help="The page to write the tables to.")] = PAGE,
     paper: Annotated[Path, typer.Option(help="The paper's records of rivals on the same instances.")] = PAPER,
+    earlier: Annotated[
+        Path, typer.Option(help="The records of the first edition, on another machine.")
+    ] = EARLIER,
 ) -> None:
-    """Write the tables and the figure of docs/league.md from records, without training."""
+    """Write the tables and figures of the league's two pages from records, without training."""
     from heros_league.page import write_page  # noqa: PLC0415 - slow, and not needed for runs
 
-    for path in write_page(records, page, paper):
+    for path in write_page(records, page, paper, earlier):
         typer.echo(f"written: {path}")
 
 
@@ -182,7 +195,7 @@ def _outdated(start: Start, out: Path) -> bool:
         recorded = stored.details(out / start.id)["settings"]
     except HerosError:
         return False  # a damaged record is replaced anyway
-    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS)))
+    today = json.loads(json.dumps(OURS[start.entrant].settings(start.seed, start.stream in NUMBERS | DELAYS)))
     return any(name in recorded and recorded[name] != value for name, value in today.items())
 
 
@@ -193,10 +206,8 @@ def _microseconds(place: Path, first: int) -> float:
     return 1e6 * float(curves.cpu[windows].sum()) / int(curves.end[windows][-1])
 
 
-def _seeds(text: str | None, entrant: str) -> tuple[int, ...]:
-    if text is None:
-        return OUR_SEEDS if entrant in OURS else THEIR_SEEDS
-    return _whole(text)
+def _seeds(text: str | None, entrant: str, stream: str) -> tuple[int, ...]:
+    return seeds_of(entrant, stream) if text is None else _whole(text)
 
 
 def _whole(text: str) -> tuple[int, ...]:

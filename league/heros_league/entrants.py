@@ -32,6 +32,10 @@ class Entrant(Protocol):
     def library(self) -> str:
         """The package of the learner."""
 
+    @property
+    def random(self) -> bool:
+        """Whether results depend on the seed."""
+
     def start(self) -> None:
         """Import the packages of the learner; this time is not measured."""
 
@@ -58,8 +62,13 @@ class Theirs:
 
     @property
     def library(self) -> str:
-        """The package, CapyMOA or River."""
+        """The package of the learner."""
         return self._rival.library
+
+    @property
+    def random(self) -> bool:
+        """Whether results depend on the seed."""
+        return self._rival.random
 
     def start(self) -> None:
         """Import its library, and start Java if needed."""
@@ -89,6 +98,7 @@ class Ours:
     label: str
     make: Callable[[int], Heros]
     library: str = "heros"
+    random: bool = True
 
     def start(self) -> None:
         """Do nothing: HEROS is already imported."""

@@ -15,7 +15,8 @@ from heros_paper.figures.style import DPI, FAINT, GRID, label_points, new_figure
 
 __all__ = ["draw", "draw_ranks", "points"]
 
-OUR_COLOUR, JAVA, RIVER = "#d55e00", "#0072b2", "#009e73"  # colours of Okabe and Ito
+OUR_COLOUR, OTHER = "#d55e00", "#7f7f7f"
+COLOURS = {"capymoa": "#0072b2", "river": "#009e73"}  # colours of Okabe and Ito
 
 
 @dataclass(frozen=True)
@@ -126,4 +127,4 @@ def _streams(standing: Standing) -> list[str]:
 def _colour(name: str, entrant: Entrant) -> str:
     if name in OURS:
         return OUR_COLOUR
-    return RIVER if entrant.library == "river" else JAVA
+    return COLOURS.get(entrant.library, OTHER)

@@ -29,44 +29,63 @@ SAME_INSTANCES = {
 }
 """League streams with the same instances as in the paper, and their names in the paper's records."""
 
+NO_CHANGE = "no_change"
+"""The learner whose accuracy is the zero of κ-temporal."""
+
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one learner on one stream, one per seed."""
+    """The runs of one learner on one stream, one per seed.
 
-    runs: tuple[Document, ...]
-    borrowed: bool = False  # from the paper's records: another machine, so no CPU time and no memory
+    Parameters
+    ----------
+    runs
+        The runs on the machine of this edition.
+    elsewhere
+        Runs on another machine, which have no CPU time and no memory here.
+    borrowed
+        Whether the runs are from the paper's records.
+    """
+
+    runs: tuple[Document, ...] = ()
+    elsewhere: tuple[Document, ...] = ()
+    borrowed: bool = False
+
+    @property
+    def everywhere(self) -> tuple[Document, ...]:
+        """The runs on all machines."""
+        return self.runs + self.elsewhere
 
     def mean(self, figure: str) -> float:
         """Return the mean of a figure over the seeds."""
-        return fmean(run["results"][figure] for run in self.runs)
+        return fmean(run["results"][figure] for run in self.everywhere)
 
     def spread(self, figure: str) -> float | None:
         """Return the standard deviation of a figure over the seeds; None with one seed."""
-        values = [run["results"][figure] for run in self.runs]
+        values = [run["results"][figure] for run in self.everywhere]
         return stdev(values) if len(values) > 1 else None
 
     @property
     def instances(self) -> int:
         """The number of instances of the shortest run."""
-        return min(int(run["n_instances"]) for run in self.runs)
+        return min(int(run["n_instances"]) for run in self.everywhere)
 
     @property
     def stopped(self) -> bool:
         """Whether a run was stopped at the limit."""
-        return any(run["settings"].get("stopped", False) for run in self.runs)
+        return any(run["settings"].get("stopped", False) for run in self.everywhere)
 
     @property
     def microseconds(self) -> float | None:
         """The CPU time of the process per instance."""
-        if self.borrowed:
+        if not self.runs:
             return None
         return 1e6 * fmean(sum(run["cpu"].values()) / run["n_instances"] for run in self.runs)
 
     @property
     def megabytes(self) -> float | None:
         """The peak memory of a run above that of the process at its start."""
-        if self.borrowed:
+        if not self.runs:
             return None
         return max(float(run["settings"]["league"]["peak_bytes"]) for run in self.runs) / 1e6
 
@@ -114,24 +133,46 @@ class Standing:
         arenas: Mapping[str, Arena] = ARENA,
         borrowed: Path_ | None = None,
         learners: Mapping[str, Entrant] = ENTRANTS,
+        earlier: Path_ | None = None,
     ) -> Standing:
-        """Read the records in a directory; fill gaps from the paper's records of the same runs."""
-        runs: dict[tuple[str, str], list[Document]] = defaultdict(list)
-        for place in records.find(directory) if Path(directory).is_dir() else ():
-            document = records.details(place)
-            stream, entrant = document["stream"]["name"], document["settings"]["league"]["entrant"]
-            if stream in arenas and entrant in learners:
-                runs[stream, entrant].append(document)
-        cells = {key: Cell(tuple(documents)) for key, documents in runs.items()}
+        """Read the records in a directory; fill gaps from earlier records and from the paper's.
+
+        Earlier records are those of the first edition, on another machine. Each seed counts once. Earlier
+        runs of HEROS count only on streams where there is no newer run, since its defaults have changed.
+        """
+        own, old = (_by_cell(place, arenas, learners) for place in (directory, earlier))
+        cells = {
+            key: Cell(tuple(own[key].values()), _missing(own[key], old[key], key[1])) for key in own | old
+        }
         return cls(_borrowed(borrowed, arenas) | cells if borrowed else cells, arenas, learners)
 
     def only(self, names: Iterable[str]) -> Standing:
         """Return the results of these learners only."""
         return replace(self, learners={name: self.learners[name] for name in names})
 
+    def where_run(self) -> Standing:
+        """Return the results on the streams with at least one run."""
+        return replace(
+            self, arenas={s: a for s, a in self.arenas.items() if any(s == key[0] for key in self.cells)}
+        )
+
     def cell(self, stream: str, entrant: str) -> Cell | None:
         """Return the runs of a learner on a stream, or None."""
         return self.cells.get((stream, entrant))
+
+    def kappa_temporal(self, stream: str, entrant: str) -> float | None:
+        """Return κ-temporal: 0 for the accuracy of repeating the last label, 1 for no error."""
+        cell, zero = self.cell(stream, entrant), self.cell(stream, NO_CHANGE)
+        if cell is None or zero is None:
+            return None
+        error = 1 - zero.mean("accuracy")
+        return 1 - (1 - cell.mean("accuracy")) / error if error else None
+
+    def best_of(self, names: Iterable[str], stream: str, figure: str) -> float | None:
+        """Return the best figure of these learners on a stream, chosen in hindsight; None without a run."""
+        values = [cell.mean(figure) for name in names if (cell := self.cell(stream, name))]
+        better = max if higher_is_better(figure) else min
+        return better(values) if values else None
 
     def entrants(self) -> list[str]:
         """Return the learners with at least one run, HEROS first."""
@@ -177,6 +218,26 @@ class Standing:
         ]
 
 
+def _by_cell(
+    directory: Path_ | None, arenas: Mapping[str, Arena], learners: Mapping[str, Entrant]
+) -> defaultdict[tuple[str, str], dict[int, Document]]:
+    """Return the runs of a directory by stream and learner, and then by seed."""
+    runs: defaultdict[tuple[str, str], dict[int, Document]] = defaultdict(dict)
+    for place in records.find(directory) if directory is not None and Path(directory).is_dir() else ():
+        document = records.details(place)
+        stream, entrant = document["stream"]["name"], document["settings"]["league"]["entrant"]
+        if stream in arenas and entrant in learners:
+            runs[stream, entrant][document["settings"]["seed"]] = document
+    return runs
+
+
+def _missing(own: Mapping[int, Document], old: Mapping[int, Document], entrant: str) -> tuple[Document, ...]:
+    """Return the earlier runs with seeds that have not been run again."""
+    if own and entrant in OURS:
+        return ()
+    return tuple(run for seed, run in old.items() if seed not in own)
+
+
 def higher_is_better(figure: str) -> bool:
     """Return whether higher values of a figure are better."""
     return Measure.of(figure).better == "higher"
@@ -189,5 +250,5 @@ def _borrowed(directory: Path_, arenas: Mapping[str, Arena]) -> dict[tuple[str, 
         for stream, there in SAME_INSTANCES.items():
             place = Path(directory, there, "capymoa50", name, "k50", "seed1")
             if stream in arenas and records.exists(place):
-                found[stream, name] = Cell((records.details(place),), borrowed=True)
+                found[stream, name] = Cell((), (records.details(place),), borrowed=True)
     return found

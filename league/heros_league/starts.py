@@ -12,10 +12,10 @@ from heros.run.executors import Processes
 from heros.run.executors.base import WorkerDied
 from heros.run.loop import Run
 from heros_league.arena import ALL
-from heros_league.entrants import EVERYBODY
+from heros_league.entrants import EVERYBODY, OURS
 from heros_league.memory import peak_bytes, restart_peak
 
-__all__ = ["LIMIT", "ORDER", "Fresh", "Start", "all_starts"]
+__all__ = ["LIMIT", "ORDER", "SEEDS", "Fresh", "Start", "all_starts", "seeds_of"]
 
 LIMIT = 2400.0
 """CPU seconds after which a run is stopped."""
@@ -24,13 +24,18 @@ JAVA = "-Xmx8g -Xss10M -XX:ActiveProcessorCount=1"
 """CapyMOA's own settings for Java, with one processor, so that garbage collection uses one thread."""
 
 ORDER = (
+    *("no_change", "fading", "last_value", "fading_mean"),
     *("heros", "lean", "forest", "perceptrons"),
-    *("arf", "bagging", "srp", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
+    *("lightgbm_5k", "xgboost_5k", "lightgbm_20k", "xgboost_20k", "lightgbm_all", "xgboost_all"),
+    *("arf", "bagging", "srp", "dems", "blast", "river_arf", "autoclass", "shrubs", "amf", "sgbt"),
     "capymoa_halving",
     *("river_tree_reg", "river_linear", "river_pa", "fimtdd", "knn_reg", "sgd_reg", "pa_reg"),
     *("river_arf_reg", "river_amf_reg", "arf_reg", "sgbr", "soknl"),
 )
 """The order of learners: cheap ones first, so that the table fills evenly."""
+
+SEEDS = (1, 2, 3)
+"""The seeds of HEROS, and of all learners with random choices on streams of less than 50,000 instances."""
 
 STREAM_ORDER = (
     *("wisdm", "electricity", "nomao", "agr_a", "led_a", "rbf_m", "rbf_f"),
@@ -114,10 +119,23 @@ class Fresh:
                 yield i, result
 
 
+def seeds_of(entrant: str, stream: str) -> tuple[int, ...]:
+    """Return the seeds of a learner on a stream.
+
+    Examples
+    --------
+    >>> seeds_of("srp", "wisdm"), seeds_of("srp", "airlines"), seeds_of("lightgbm_5k", "wisdm")
+    ((1, 2, 3), (1,), (1,))
+    """
+    if entrant in OURS:
+        return SEEDS
+    return SEEDS if EVERYBODY[entrant].random and not ALL[stream].long else SEEDS[:1]
+
+
 def all_starts(
     entrants: Iterable[str],
     streams: Iterable[str],
-    seeds: Callable[[str], Iterable[int]],
+    seeds: Callable[[str, str], Iterable[int]],
     limit: float = LIMIT,
     first: int | None = None,
 ) -> list[Start]:
@@ -125,4 +143,4 @@ def all_starts(
     learners = sorted(entrants, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
     chosen = sorted(streams, key=lambda name: STREAM_ORDER.index(name) if name in STREAM_ORDER else -1)
     pairs = product(learners, chosen)
-    return [Start(name, stream, seed, limit, first) for name, stream in pairs for seed in seeds(name)]
+    return [Start(name, stream, seed, limit, first) for name, stream in pairs for seed in seeds(name, stream)]

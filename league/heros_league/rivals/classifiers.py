@@ -41,6 +41,8 @@ class Rival:
         The name in tables.
     fills
         Whether missing values are filled, since the learner does not support them.
+    random
+        Whether results depend on the seed.
     """
 
     library: str
@@ -49,6 +51,7 @@ class Rival:
     make: Callable[[int, int], Any]
     label: str
     fills: bool = False
+    random: bool = True
 
     def start(self) -> None:
         """Import its library, and start Java if needed."""
@@ -65,6 +68,12 @@ def _arf(seed: int, n: int) -> Any:
 
 def _srp(seed: int, n: int) -> Any:
     learner = module("capymoa", "classifier").StreamingRandomPatches
+    return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
+
+
+def _dems(seed: int, n: int) -> Any:
+    """Return DEMS over SRP, its default, with the same trees and subspaces as SRP."""
+    learner = module("capymoa", "classifier").DynamicEnsembleMemberSelection
     return partial(learner, ensemble_size=MEMBERS, max_features=SUBSPACE, base_learner=TREE, random_seed=seed)
 
 
@@ -154,6 +163,7 @@ RIVER_MODELS = 2 * len(LEARNING_RATES) + len(GRACE_PERIODS)
 RIVALS: dict[str, Rival] = {
     "arf": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _arf, "ARF"),
     "srp": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _srp, "SRP"),
+    "dems": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _dems, "DEMS"),
     "bagging": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _bagging, "LeveragingBagging"),
     "sgbt": Rival("capymoa", f"capymoa{ROUNDS}", ROUNDS, _sgbt, "SGBT", fills=True),
     "shrubs": Rival("capymoa", f"capymoa{MEMBERS}", MEMBERS, _shrubs, "Shrubs"),

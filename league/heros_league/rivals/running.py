@@ -23,11 +23,20 @@ from heros.run.experiments import Experiment, Job, Outcome, run_all
 from heros.run.loop import Run, evaluate
 from heros.scores import Cumulative
 from heros.streams import Stream
-from heros_league.rivals.classifiers import RIVALS, Rival
+from heros_league.rivals.baselines import BASELINES, NUMBER_BASELINES
+from heros_league.rivals.classifiers import RIVALS as CLASSIFIERS
+from heros_league.rivals.classifiers import Rival
 from heros_league.rivals.passing import Filled, Limited
-from heros_league.rivals.regressors import REGRESSORS
+from heros_league.rivals.regressors import REGRESSORS as NUMERIC
+from heros_league.rivals.retrained import BOOSTERS, NUMBER_BOOSTERS
 
-__all__ = ["HEROS", "Match", "first", "match", "run_rival", "run_rivals"]
+__all__ = ["HEROS", "REGRESSORS", "RIVALS", "Match", "first", "match", "run_rival", "run_rivals"]
+
+RIVALS: dict[str, Rival] = CLASSIFIERS | BASELINES | BOOSTERS
+"""The competing classifiers by name."""
+
+REGRESSORS: dict[str, Rival] = NUMERIC | NUMBER_BASELINES | NUMBER_BOOSTERS
+"""The competing regressors by name."""
 
 BLOCK = 64  # instances between two checks of the time limit
 
