@@ -1,3 +1,4 @@
+// Bindings of the drift detectors.
 #include <cmath>
 #include <string>
 
@@ -16,7 +17,7 @@ void expect_finite(double x, std::size_t at) {
                     std::to_string(x) + " instead.");
 }
 
-// Some of n numbers at once, where a detector can; else one.
+// Passes several of the n numbers to the detector at once if it can take them, else one.
 template <class Detector>
 std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
   if constexpr (requires { detector.take(x, n); }) return detector.take(x, n);
@@ -24,7 +25,7 @@ std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
   return 1;
 }
 
-// What all detectors have.
+// Binds the methods that all detectors have.
 template <class Detector>
 nb::class_<Detector> bind_detector(nb::module_& m, const char* name) {
   return nb::class_<Detector>(m, name)
