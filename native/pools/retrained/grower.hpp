@@ -136,7 +136,8 @@ class TreeGrower {
   static constexpr double kLeastSecond = 1e-3;  // least sum of second derivatives in a leaf
   static constexpr double kRounding = 1e-10;    // a gain below this share of the compared sums is rounding
   // Sets of values: a value needs kFewest instances to be in a set, and both sides need kGroup. Values are sorted by
-  // their steps, which kSmooth shrinks towards 0. With up to kSingle values, each is only compared with all others.
+  // their steps; kSmooth is added to λ, which shrinks the steps. With up to kSingle values, each is only compared with
+  // all others.
   static constexpr double kFewest = 10, kGroup = 50, kSmooth = 10;
   static constexpr int kSingle = 4;
   static constexpr double kUsual = 0.8;  // share of the instances from which on a byte is the usual one of a feature
