@@ -3,8 +3,8 @@
 //
 // Online bagging (Oza and Russell 2001) draws the weight of an instance from a Poisson distribution. A tree uses a
 // random subset of the features (streaming random patches, Gomes, Read and Bifet 2019), or each leaf does (adaptive
-// random forests, Gomes et al. 2017). If the accuracy of a tree falls (ADWIN), the tree is replaced: a first warning
-// starts a background tree, and the drift itself puts it in place. The prediction is the mean of the trees, weighted by
+// random forests, Gomes et al. 2017). If the accuracy of a tree falls (ADWIN), the tree is replaced. A first warning
+// starts a background tree; the drift itself puts it in place. The prediction is the mean of the trees, weighted by
 // their accuracy.
 #pragma once
 
