@@ -1,4 +1,4 @@
-// Which calls from Python may read a pool, and which may change it.
+// Locks a pool for calls from Python: calls that read it, and calls that change it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -12,13 +12,13 @@
 
 namespace heros {
 
-// Gives other threads time to finish what they read. They may need Python's lock for it.
+// Waits for readers in other threads, which may need Python's lock to finish.
 inline void let_others_finish() noexcept {
   const nanobind::gil_scoped_release others;
   std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-// Reads a pool and its parts as long as it lives.
+// Holds the read lock of a pool and its parts during its lifetime.
 class PoolReading {
  public:
   explicit PoolReading(const Pool& pool)
@@ -31,8 +31,8 @@ class PoolReading {
   std::list<PoolReading> parts_;
 };
 
-// Changes a pool and its parts, or works with them, as long as it lives. open: Python that is called in between, on the
-// same thread, may read them.
+// Holds the work lock of a pool and its parts during its lifetime. open: Python code called by the work, on the same
+// thread, may read them.
 class PoolWorking {
  public:
   PoolWorking(const Pool& pool, bool open)
@@ -45,7 +45,7 @@ class PoolWorking {
   std::list<PoolWorking> parts_;
 };
 
-// An object that may be used as long as this lives.
+// An object together with the lock that protects it.
 template <class Object, class Lock>
 struct Held {
   Object& object;
@@ -54,12 +54,12 @@ struct Held {
   Object& operator*() const { return object; }
 };
 
-// A pool to read: readable(pool)->steps().
+// Locks a pool for reading: readable(pool)->steps().
 template <class Kind>
 Held<Kind, PoolReading> readable(Kind& pool) {
   return {pool, PoolReading(pool)};
 }
-// A pool to change.
+// Locks a pool for changes.
 template <class Kind>
 Held<Kind, PoolWorking> writable(Kind& pool) {
   return {pool, PoolWorking(pool, false)};

@@ -1,4 +1,4 @@
-// How NumPy arrays come in and go out.
+// Conversion of NumPy arrays from and to Python, and checks of arguments.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,7 +40,7 @@ Array<T, 1> to_array(const std::vector<T, A>& values) {
   return to_array(values.data(), values.size());
 }
 
-// An array of zeros to be filled without Python's lock, and then given to Python.
+// An array of zeros that the core fills without Python's lock, and that Python then owns.
 template <class T, std::size_t D>
 class NewArray {
  public:
@@ -71,7 +71,7 @@ inline void expect(bool holds, const char* what) {
   if (!holds) throw nb::value_error(what);
 }
 
-// The kind of that name, in a table of names and kinds.
+// Returns the kind with this name from a table of names and kinds.
 template <class Table>
 auto named(const Table& table, const std::string& name, const char* otherwise) {
   for (const auto& [known, kind] : table)
@@ -79,7 +79,7 @@ auto named(const Table& table, const std::string& name, const char* otherwise) {
   throw nb::value_error(otherwise);
 }
 
-// A schema only grows: no fewer features, values or classes, and no feature of another kind.
+// Checks that a schema only grows: no fewer features, values or classes, and no feature of another type.
 template <class Pool>
 void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classes) {
   const std::vector<std::int32_t>& known = pool.values();
@@ -91,7 +91,7 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
   expect_countable(to_vector(values), classes);
 }
 
-// `least_bytes` of a pool whose models have byte limits: below it, model i does not fit a schema.
+// Binds `least_bytes` of a pool with memory limits: the smallest limit at which model i fits the schema.
 template <class Class>
 void bind_least_bytes(Class& pool) {
   using Kind = typename Class::Type;
@@ -105,7 +105,7 @@ void bind_least_bytes(Class& pool) {
            nb::arg("i"), nb::arg("values"), nb::arg("classes"));
 }
 
-// `state` and `restore` of a pool that lists its fields.
+// Binds `state` and `restore` of a pool that lists its fields.
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {
   pool.def("state", [](const Kind& self) { return export_state(*readable(self)); })

@@ -1,3 +1,4 @@
+// Bindings of naive Bayes pools.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/bayes/pool.hpp"

@@ -1,3 +1,4 @@
+// Declares the bind function of each part.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,3 +1,4 @@
+// Bindings of pools of boosted trees.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/boosted/pool.hpp"

@@ -1,5 +1,5 @@
-// A policy and a score written in Python, as the core calls them: with Python's lock held. Python checks what they say.
-// Python's garbage collector visits the objects through the step that has them (bind/step.cpp).
+// Policies and scores written in Python. The core calls them with Python's lock held; Python code checks what they
+// return. The garbage collector visits them through the step that owns them (bind/step.cpp).
 #pragma once
 
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace heros {
 
-// choose(scores, costs, k) gives a mask; update(outcomes, chosen), if there is one, takes how right the models were that are
-// trained, NaN for the others.
+// A policy in Python. choose(scores, costs, k) returns a mask. update(outcomes, chosen), if it exists, receives the
+// outcomes of the trained models, and NaN for the others.
 class PolicyCalls final : public Chooser {
  public:
   PolicyCalls(nb::object policy, int k)
@@ -47,8 +47,8 @@ class PolicyCalls final : public Chooser {
   std::vector<double> costs_;
 };
 
-// values() gives L of every model, update(outcomes, looked) takes how right models were about an instance, NaN for those
-// that did not look.
+// A score in Python. values() returns L of every model. update(outcomes, looked) receives the outcomes of the evaluated
+// models, and NaN for the others.
 class ScoreCalls final : public Scores {
  public:
   ScoreCalls(nb::object score, int models) : Scores(models), score_(std::move(score)) { read(); }

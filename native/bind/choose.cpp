@@ -1,3 +1,4 @@
+// Bindings of the policies.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 

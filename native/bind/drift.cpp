@@ -35,7 +35,7 @@ std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
   return 1;
 }
 
-// What all detectors have.
+// Binds the methods that all detectors have.
 template <class Detector>
 nb::class_<Detector> bind_detector(nb::module_& m, const char* name) {
   return nb::class_<Detector>(m, name)

@@ -1,3 +1,4 @@
+// Bindings of pools of forests.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/forest/pool.hpp"

@@ -1,3 +1,4 @@
+// Bindings of pools of Hoeffding trees.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/hoeffding/pool.hpp"
@@ -36,7 +37,7 @@ void bind_hoeffding(nb::module_& m) {
            nb::arg("on_change") = false);
 
   nb::class_<HoeffdingPool, Pool> pool(m, "HoeffdingPool");
-  // What `node_test` and `node_link` of a state hold.
+  // Values of `node_test` and `node_link` in a state.
   pool.attr("LEAF") = Node::kLeaf;
   pool.attr("ABSENT") = Node::kAbsent;
   pool.attr("INACTIVE") = Node::kInactive;

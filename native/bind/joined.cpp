@@ -1,3 +1,4 @@
+// Bindings of joined pools.
 #include "bind/arrays.hpp"
 #include "bind/bind.hpp"
 #include "core/prices.hpp"

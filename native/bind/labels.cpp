@@ -1,3 +1,4 @@
+// Bindings of pools of models that use only earlier labels.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/labels/pool.hpp"

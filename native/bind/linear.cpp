@@ -1,3 +1,4 @@
+// Bindings of pools of linear models.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/linear/pool.hpp"

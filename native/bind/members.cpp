@@ -1,4 +1,4 @@
-// A pool of models that live in Python. The only pool with Python objects, hence among the bindings.
+// A pool of models written in Python. It is here because no other pool holds Python objects.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "core/pool.hpp"
@@ -7,8 +7,8 @@ namespace heros {
 
 namespace {
 
-// Asks Python for what the step needs. The arrays belong to Python, which writes what the models said:
-// what the step reads of them costs no call.
+// Calls Python to evaluate and to train. Python writes the results to arrays that it owns, so that the step reads them
+// without a call.
 class MembersPool final : public Pool {
  public:
   MembersPool(nb::object look, nb::object train, nb::object answer)
@@ -56,8 +56,8 @@ class MembersPool final : public Pool {
   nb::object look_, train_, answer_;
   int features_ = 0;
   Out2<double> outputs_;
-  Out1<std::int32_t> favoured_;  // the class that each output favours; -1: it is not finite
-  Out1<std::uint8_t> active_;    // models that have not been set aside
+  Out1<std::int32_t> favoured_;  // the predicted class of each model; -1: its output is not finite
+  Out1<std::uint8_t> active_;    // models that have not been disabled
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Bindings of pools of perceptrons.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/mlp/pool.hpp"
@@ -6,7 +7,7 @@ namespace heros {
 
 namespace {
 
-struct WeightArrays {  // of one model, as PyTorch lays them out
+struct WeightArrays {  // of one model, in PyTorch's layout
   Out2<float> w1;
   Out1<float> b1;
   Out2<float> w2;

@@ -1,4 +1,4 @@
-// The Python face of the core: one bind function per part, each in its own file.
+// The Python module of the core. Each part has a bind function in its own file.
 #include "bind/bind.hpp"
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// What the core refuses on purpose comes out as an exception of heros.errors.
+// Translates exceptions of the core to those of heros.errors.
 void translate(const std::exception_ptr& thrown, void*) {
   const char* name = nullptr;
   std::string text;
@@ -27,7 +27,7 @@ void translate(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_core, m) {
   nanobind::register_exception_translator(&translate);
-  // At the end of a process whatever a traceback still holds would be reported as a leak.
+  // Objects held by a traceback at exit would be reported as leaks.
   nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of HEROS. Private: use the classes of the heros package.";
   heros::bind_choose(m);
@@ -47,7 +47,7 @@ NB_MODULE(_core, m) {
   heros::bind_joined(m);
   heros::bind_step(m);
   heros::bind_streams(m);
-  m.def("commit", [] { return HEROS_COMMIT; });  // of the sources; empty where git does not know it
+  m.def("commit", [] { return HEROS_COMMIT; });  // of the sources; empty if git does not know it
   m.def("give_back_memory", [] {
     const nanobind::gil_scoped_release others;
     heros::give_back_memory();

@@ -1,3 +1,4 @@
+// Bindings of nearest-neighbour pools.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/neighbours/pool.hpp"

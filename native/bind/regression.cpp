@@ -1,3 +1,4 @@
+// Bindings of pools of regression trees.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/regression/pool.hpp"

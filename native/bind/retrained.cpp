@@ -1,3 +1,4 @@
+// Bindings of pools of boosted trees that are retrained on a window.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "pools/retrained/pool.hpp"

@@ -1,3 +1,4 @@
+// Bindings of the scores.
 #include <nanobind/stl/optional.h>
 
 #include <optional>

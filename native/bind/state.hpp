@@ -1,4 +1,4 @@
-// A native object's state as a dict of NumPy arrays, and back (see state.hpp).
+// Converts the state of a native object to a dict of NumPy arrays, and back (core/state.hpp).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,7 +16,7 @@ namespace heros {
 
 namespace nb = nanobind;
 
-// A NumPy array that is given to Python. It says its type and its dimensions, for _core.pyi.
+// A NumPy array returned to Python. Its type and number of dimensions appear in _core.pyi.
 template <class T, std::size_t D>
 struct Array {
   using Shape = nb::ndarray<nb::numpy, T, nb::ndim<D>>;
@@ -24,7 +24,7 @@ struct Array {
   nb::object object;
 };
 
-// A NumPy array that owns a copy of `data`.
+// Copies `data` to a NumPy array that owns the copy.
 template <class T>
 Array<T, 1> to_array(const T* data, std::size_t n) {
   T* copy = new T[n > 0 ? n : 1];
@@ -83,7 +83,7 @@ class StateReader {
   template <class T>
   nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> fetch(const char* name) {
     require(dict_.contains(name), name);
-    // Some scalars of NumPy's (a date) offer a buffer that nanobind cannot take, and ends the process with.
+    // Some NumPy scalars (a date) offer a buffer that makes nanobind abort the process.
     require(nb::isinstance(dict_[name], nb::module_::import_("numpy").attr("ndarray")), name);
     nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
     require(nb::try_cast(dict_[name], array, false), name);
@@ -102,7 +102,7 @@ nb::dict export_state(const Object& object) {
 
 template <class Object>
 void import_state(Object& object, nb::dict state) {
-  Object fresh = object;  // if the state does not fit, the object stays as it is
+  Object fresh = object;  // if the state does not fit, the object stays unchanged
   StateReader reader(std::move(state));
   fresh.fields(reader);
   fresh.check();

@@ -1,4 +1,4 @@
-// The synthetic streams: a block at a time, the GIL released.
+// Bindings of the synthetic streams, which generate a block at a time with the GIL released.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "streams/agrawal.hpp"
@@ -10,7 +10,7 @@ namespace heros {
 
 namespace {
 
-// A generator, and who draws from it at this moment.
+// A generator with the lock of the thread that draws from it.
 template <class Generator>
 struct Drawn : Generator {
   using Generator::Generator;
@@ -40,7 +40,7 @@ void flip(Drawn<Drift>& drift, Out1<bool> after) {
   for (std::size_t i = 0; i < n; ++i) flags[i] = drift.draw();
 }
 
-// Pickling and copying stand on the state.
+// Pickling and copying use the state.
 template <class Generator, class Object = Drawn<Generator>>
 nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
   return nb::class_<Object>(m, name)
@@ -50,7 +50,7 @@ nb::class_<Object> bind_stateful(nb::module_& m, const char* name) {
              return export_state(object);
            })
       .def("__setstate__", [](Object& object, nb::dict state) {
-        Object fresh;  // a state that is refused leaves no object behind
+        Object fresh;  // an invalid state creates no object
         import_state(fresh, std::move(state));
         new (&object) Object(std::move(fresh));
       });

@@ -1,5 +1,5 @@
-// How right models were at the instances they were trained on, and confidence bounds on it: what a policy knows that
-// chooses by bounds, and not by the scores. The theory behind it: docs/theory.md.
+// The outcomes of models on the instances they were trained on, and confidence bounds on their means. Policies with
+// bounds choose by these instead of the scores. Theory: docs/theory.md.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace heros {
 
-// How wide the bounds are, and how fast the account forgets.
+// The width of the bounds, and how fast old outcomes fade.
 struct Bounds {
-  double scale = 1;   // of the width: at less than 1 the bounds are narrower than the theory asks for
-  double factor = 1;  // what an outcome counts one instance later
+  double scale = 1;   // of the width: below 1 the bounds are narrower than the theory requires
+  double factor = 1;  // the weight of an outcome shrinks by this factor per instance
   double rate = 0.5;  // α: a model's own regret after n updates is at most n^α
-  double delta = 0.05;  // how likely some bound may fail
+  double delta = 0.05;  // the probability that some bound fails
 };
 
 struct Account {
   double factor = 1;
-  std::vector<double> rounds;         // one number: the instances so far, faded
-  std::vector<double> weight, right;  // of each model: how often it was trained and how right it was then, faded
+  std::vector<double> rounds;         // one number: the faded number of instances
+  std::vector<double> weight, right;  // per model: the faded number of training steps, and their summed outcomes
 
   Account() = default;
   Account(double factor, int models) : factor(factor), rounds(1), weight(models), right(models) {}
@@ -36,7 +36,7 @@ struct Account {
     }
   }
 
-  // The most that each model may be worth: infinite if it was never trained.
+  // Writes each model's upper bound: infinite for a model that was never trained.
   void upper(const Bounds& bounds, double* out) const {
     const double t = std::max(rounds[0], 1.0), models = static_cast<double>(weight.size());
     const double log_term = std::log(2 * models * t * (t + 1) / bounds.delta);
@@ -52,7 +52,7 @@ struct Account {
   void fields(Archive& a) {
     a.optional("account_rounds", rounds), a.optional("account_weight", weight), a.optional("account_right", right);
   }
-  // Of a model that was not under such a policy there is none.
+  // The arrays are empty if the saved model had another kind of policy.
   void check(int models) {
     if (rounds.empty() && weight.empty() && right.empty()) *this = Account(factor, models);
     const std::size_t m = models;

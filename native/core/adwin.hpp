@@ -1,5 +1,5 @@
-// ADWIN: windows that grow while their mean stays, and drop their oldest part when it changes. Scores have one per model
-// (`Adwin`); `heros.drift.ADWIN` is one with settings of its own.
+// ADWIN: windows that grow while their mean is stable and drop their oldest part when it changes. Scores use one window
+// per model (`Adwin`); `heros.drift.ADWIN` is one window with its own settings.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace heros {
 
-// How many buckets a row has; every how many outcomes a change is looked for; not in windows up to which width, nor with a
-// part shorter than which.
+// buckets: per row. clock: outcomes between two tests for a change. grace: windows up to this width are not tested.
+// minimum: the shortest part of a split.
 struct UsualWindow {
   static constexpr int buckets = 5, clock = 32, grace = 10, minimum = 5;
 };
@@ -24,16 +24,15 @@ struct WindowSettings {
   int minimum = UsualWindow::minimum;
 };
 
-// ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its
-// two parts differ. The window is kept as rows of a few buckets; a bucket of row r sums 2^r outcomes.
-// Sums of outcomes and of their squares suffice: the variance of the whole window follows from them.
+// ADWIN (Bifet and Gavaldà 2007): the mean over a window that drops its oldest part when the means of its two parts
+// differ. The window is stored as rows of a few buckets; a bucket of row r sums 2^r outcomes. It keeps the sums of
+// outcomes and of their squares, which give the variance of the whole window.
 //
-// The buckets are needed only when a change is looked for. Until then outcomes wait, so that a step touches a few
-// lines of memory for all models, not several for each.
+// Only the test for a change needs the buckets. Until then outcomes are queued, so that a step touches few cache lines.
 template <class Settings>
 class AdaptiveWindows {
  public:
-  static constexpr int kRows = 40;  // 5 · 2^40 outcomes: no stream is longer
+  static constexpr int kRows = 40;  // 5 · 2^40 outcomes: longer than any stream
 
   AdaptiveWindows() = default;
   AdaptiveWindows(int models, double delta, bool restart, Settings settings = {})
@@ -42,7 +41,7 @@ class AdaptiveWindows {
         sums_(std::size_t(models) * kRows * (settings.buckets + 1)), square_sums_(sums_.size()), waiting_(models),
         outcomes_(std::size_t(models) * settings.clock) {}
 
-  // Takes an outcome of model i and gives its mean.
+  // Adds an outcome of model i and returns the mean of its window.
   double update(int i, double outcome) {
     if (changed_[i]) {
       changed_[i] = 0;
@@ -55,8 +54,8 @@ class AdaptiveWindows {
     return total_[i] / static_cast<double>(width_[i]);
   }
 
-  // How many outcomes of model i come up to the next look for a change. As many, less an origin, may be taken at once if the last
-  // one brought no change; it is as if they came one by one.
+  // Returns the number of outcomes of model i until the next test for a change. `update_many` takes up to that many,
+  // each minus `origin`. If the last outcome caused no change, the result equals that of single updates.
   std::int64_t until_look(int i) const { return settings_.clock - ticks_[i]; }
   void update_many(int i, const double* outcomes, std::int64_t n, double origin) {
     double total = total_[i];
@@ -67,7 +66,7 @@ class AdaptiveWindows {
     if (ticks_[i] == settings_.clock) look_for_change(i);
   }
 
-  // Of model i: how many outcomes its window holds, their mean, and whether its last outcome made the window shorter.
+  // The width and mean of model i's window, and whether the last outcome shortened the window.
   std::int64_t width(int i) const { return width_[i]; }
   double mean(int i) const { return width_[i] > 0 ? total_[i] / static_cast<double>(width_[i]) : 0.0; }
   bool changed(int i) const { return changed_[i] != 0; }
@@ -77,7 +76,7 @@ class AdaptiveWindows {
     return n > 1 ? std::max((squares_[i] - total_[i] * total_[i] / n) / (n - 1), 0.0) : 0.0;
   }
 
-  // Begins anew with model i.
+  // Empties the window of model i.
   void forget(int i) {
     ticks_[i] = width_[i] = 0;
     clear(bucket(i, 0, 0), rows_[i] * (settings_.buckets + 1));
@@ -138,8 +137,8 @@ class AdaptiveWindows {
     }
   }
 
-  // Puts the outcomes that wait into buckets, in their order. A row with more buckets than it may have merges its oldest
-  // (stored first) two by two into buckets of the next row: once for all that wait, as it would be one by one.
+  // Moves the queued outcomes into buckets, in their order. A row with too many buckets merges its oldest ones (stored
+  // first) in pairs into buckets of the next row. Merging once gives the same buckets as merging after every outcome.
   void settle(int i) {
     int coming = waiting_[i];
     if (coming == 0) return;
@@ -188,7 +187,7 @@ class AdaptiveWindows {
   std::int32_t& count(int i, int row) { return count_[i * kRows + row]; }
   std::size_t bucket(int i, int row, int b) const { return (std::size_t(i) * kRows + row) * (settings_.buckets + 1) + b; }
 
-  // Buckets that are not used are 0, so that equal windows are equal in every byte.
+  // Sets unused buckets to 0, so that equal windows have equal bytes.
   void clear(std::size_t at, int n) {
     for (int b = 0; b < n; ++b) sums_[at + b] = square_sums_[at + b] = 0;
   }
@@ -213,7 +212,7 @@ class AdaptiveWindows {
     while (rows_[i] > 1 && count(i, rows_[i] - 1) == 0) --rows_[i];
   }
 
-  // Whether some split of the window into an older and a newer part has means that differ by more than ε.
+  // Whether the window can be split into an older and a newer part whose means differ by more than ε.
   bool cut_exists(int i) {
     const double n = static_cast<double>(width_[i]), total = total_[i];
     const double variance = (squares_[i] - total * total / n) / n;
@@ -269,7 +268,7 @@ class AdaptiveWindows {
   int models_ = 0;
   bool restart_ = false;
   double delta_ = 0;
-  std::vector<std::int64_t> ticks_, width_;      // outcomes since a change was looked for; in the window
+  std::vector<std::int64_t> ticks_, width_;      // outcomes since the last test for a change; width of the window
   std::vector<std::int32_t> rows_;
   std::vector<std::uint8_t> changed_;
   std::vector<std::int32_t> count_;              // (M, rows)

@@ -1,5 +1,5 @@
-// Memory for vectors of floats: aligned to cache lines, and large arrays backed by large pages where the
-// system has them (a pool is walked through from end to end at every step).
+// Allocator for vectors of floats: aligned to cache lines, with large pages for large arrays where the system has them.
+// Large pages help because every step reads a whole pool from end to end.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
-// When the ensemble's error changed for the worse, and what else was different then: since when, which classes, the scores of
-// all models before, at the lowest and after, and when the error was back. ADWIN over the loss of every answer tells; single
-// models have windows of their own (their scores), whose drops are noted too. Instances are counted from 1.
+// Changes of the ensemble's error for the worse. Each change records when it began and ended, the errors per class, and
+// the scores of all models before, at the lowest and after.
+//
+// ADWIN over the loss of every prediction detects a change. Drops of single models, detected by the ADWIN windows of
+// their scores, are recorded too. Instances are counted from 1.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +16,12 @@
 
 namespace heros {
 
-// Instances summed up.
+// Sums over a range of instances.
 struct Tally {
   enum Total { instances, error, loss, squares, end, kTotals };
   std::vector<double> totals = std::vector<double>(kTotals);
-  std::vector<double> count, wrong;  // of each class
-  std::vector<double> scores;        // of all models, at the end
+  std::vector<double> count, wrong;  // per class
+  std::vector<double> scores;        // of all models, at the end of the range
 
   void add(double mistake, double lost, int target) {
     totals[instances] += 1, totals[error] += mistake, totals[loss] += lost, totals[squares] += lost * lost;
@@ -27,7 +29,7 @@ struct Tally {
     if (count.size() <= static_cast<std::size_t>(target)) count.resize(target + 1), wrong.resize(target + 1);
     count[target] += 1, wrong[target] += mistake;
   }
-  // Adds another one, once what is there counts less.
+  // Adds another tally, after multiplying this one by `keep`.
   void merge(const Tally& other, double keep = 1) {
     for (int i = instances; i < end; ++i) totals[i] = keep * totals[i] + other.totals[i];
     totals[end] = other.totals[end], scores = other.scores;
@@ -50,12 +52,12 @@ struct Tally {
   }
 };
 
-// A change that was noted. Of one model: `before` and `after` are its score.
+// A recorded change. For a change of a single model, `before` and `after` are its score.
 struct ChangeEvent {
   enum Number { model, at, since, ended, recovered, before, during, after, kNumbers };  // model -1: the ensemble
   std::vector<double> numbers = std::vector<double>(kNumbers);
-  std::vector<double> classes;  // four per class: instances and errors before, and while it lasted
-  std::vector<double> scores;   // three per model: before, the lowest, after
+  std::vector<double> classes;  // four per class: instances and errors before the change, and during it
+  std::vector<double> scores;   // three per model: before, lowest, after
 
   bool sound(std::size_t models) const {
     return numbers.size() == kNumbers && classes.size() % 4 == 0 && (scores.empty() || scores.size() == 3 * models) &&
@@ -68,15 +70,15 @@ struct ChangeEvent {
 class Changes {
  public:
   static constexpr double kDelta = 1e-5;      // of ADWIN over losses
-  static constexpr int kSegment = 250;        // instances that are summed up together
-  static constexpr int kRecent = 4;           // segments that are not yet part of what is usual
-  static constexpr double kKeep = 0.95;       // of what is usual, at every segment
-  static constexpr double kFewest = 100;      // instances that something usual is told from
-  static constexpr double kSame = 2000;       // an alarm so soon after another, while that lasts, is part of it
-  static constexpr double kDuring = 1000;     // instances after the alarm that tell how much worse it is
-  static constexpr double kPatience = 20000;  // after so many it is not expected to end any more
-  static constexpr double kBack = 0.1;        // of the rise may be left where the error is back
-  static constexpr double kSmallDrop = 0.02;  // of a model's score, not worth a word
+  static constexpr int kSegment = 250;        // instances per segment
+  static constexpr int kRecent = 4;           // latest segments, not yet part of the usual error
+  static constexpr double kKeep = 0.95;       // factor of the usual error's tally at every segment
+  static constexpr double kFewest = 100;      // instances needed to know the usual error
+  static constexpr double kSame = 2000;       // an alarm this soon after another belongs to the same change
+  static constexpr double kDuring = 1000;     // instances after the alarm that measure the error during the change
+  static constexpr double kPatience = 20000;  // a change that lasts longer is closed as not recovered
+  static constexpr double kBack = 0.1;        // a change ends when at most this share of the rise is left
+  static constexpr double kSmallDrop = 0.02;  // smaller drops of a model's score are not recorded
   static constexpr std::size_t kMost = 1000;  // changes that are kept
 
   explicit Changes(int models = 0) : models_(models), adwin_(1, kDelta, false), tallies_(kFirst) {}
@@ -84,7 +86,7 @@ class Changes {
   const std::vector<ChangeEvent>& events() const { return events_; }
   std::int64_t seen() const { return seen_; }
 
-  // An answer: how wrong it was (for a class 0 or 1), what it lost, in [0, 1], the class (-1: a number), all scores.
+  // Adds a prediction: its mistake (for a class 0 or 1), its loss in [0, 1], the class (-1: a number), and all scores.
   void note(double mistake, double lost, int target, const std::vector<double>& scores) {
     ++seen_;
     if (!std::isfinite(mistake)) mistake = 0;
@@ -97,14 +99,14 @@ class Changes {
     if (tallies_[kNow].size() >= kSegment) close_segment(scores);
   }
 
-  // The window of one model's score was cut, and the score fell.
+  // Records that the window of one model's score was cut and the score fell.
   void note_drop(int model, double before, double after, std::int64_t width) {
     if (open_) return;
     for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
       std::vector<double>& numbers = event->numbers;
       if (static_cast<double>(seen_) - numbers[ChangeEvent::at] >= kSame) break;
       if (numbers[ChangeEvent::model] != model) continue;
-      numbers[ChangeEvent::during] = numbers[ChangeEvent::after] = after;  // it falls on
+      numbers[ChangeEvent::during] = numbers[ChangeEvent::after] = after;  // the score is still falling
       return;
     }
     const auto since = static_cast<double>(seen_ - width);
@@ -140,7 +142,7 @@ class Changes {
   }
 
  private:
-  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // then recent segments, the oldest first
+  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // then recent segments, oldest first
 
   ChangeEvent& latest() { return events_.back(); }
 
@@ -193,7 +195,7 @@ class Changes {
     tallies_[kNow] = Tally();
   }
 
-  // What is known so far of the change that lasts.
+  // Updates the record of the current change.
   void tell() {
     const Tally &before = tallies_[kBefore], &during = tallies_[kWhile];
     latest().numbers[ChangeEvent::during] = during.mean(Tally::error);
@@ -213,7 +215,7 @@ class Changes {
     }
   }
 
-  // What comes from here on is what is usual.
+  // Closes the current change. The usual error is estimated anew from here on.
   void finish(const std::vector<double>& scores, bool back) {
     lower(scores), tell();
     latest().numbers[ChangeEvent::ended] = static_cast<double>(seen_);
@@ -231,7 +233,7 @@ class Changes {
 
   int models_;
   std::int64_t seen_ = 0;
-  std::uint8_t open_ = 0;  // whether the latest change lasts
+  std::uint8_t open_ = 0;  // whether the latest change still lasts
   double last_alarm_ = 0;
   Adwin adwin_;
   std::vector<Tally> tallies_;

@@ -1,4 +1,4 @@
-// The boundary: instances and labels against the schema, before anything is changed by them.
+// Checks instances and labels against the schema, before they change anything.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@ struct FirstFault {
   std::int64_t row = 0, column = 0;
 };
 
-// The first value of X (n rows of values.size() columns) that breaks the schema. values[f]: how many
-// values feature f has, -1 if it is numeric; missing[f]: whether it may be missing (NaN).
+// Returns the first value of X (n rows of values.size() columns) that breaks the schema. values[f]: the number of
+// values of feature f, -1 if it is numeric. missing[f]: whether the feature may be missing (NaN).
 inline FirstFault first_fault(const double* X, std::int64_t n, const std::vector<std::int32_t>& values,
                               const std::vector<std::uint8_t>& missing) {
   const auto d = static_cast<std::int64_t>(values.size());

@@ -1,5 +1,5 @@
-// The policies: which k of M models to train, from their scores L and costs γ (SPEC of the step: the
-// docstrings in src/heros/policies). Ties go to the lowest index unless a policy says otherwise.
+// The policies: they choose which k of M models to train, from the scores L and costs γ. The docstrings in
+// src/heros/policies specify them. Ties go to the lowest index unless a policy says otherwise.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,22 @@
 
 namespace heros {
 
-// Chooses from the scores of a pool's models: a built-in policy (below), or one written in Python (bind/step.cpp).
+// Chooses models to train by their scores: a built-in policy (below) or one written in Python (bind/step.cpp).
 class Chooser {
  public:
   virtual ~Chooser() = default;
   virtual void set_costs(const std::vector<double>& costs) = 0;
-  // How many models it may choose, from now on.
+  // Sets how many models the policy may choose from now on.
   virtual void set_k(int /*k*/) {}
   // Writes 1 for the chosen models and 0 for the others.
   virtual void choose(const double* scores, std::uint8_t* chosen) = 0;
-  // How right the models were about the instance just scored, and which of them are trained on it.
+  // Receives the outcomes of the instance just scored, and the models that are trained on it.
   virtual void learn(const double* /*outcomes*/, const std::uint8_t* /*chosen*/) {}
-  // What it keeps of that, where that is known here.
+  // The outcomes that a policy with bounds has counted; nullptr for other policies.
   virtual Account* account() { return nullptr; }
-  // The bounds by which the last choice was made, if it was.
+  // The bounds used for the last choice; nullptr if the policy used none.
   virtual const std::vector<double>* bounds() const { return nullptr; }
-  // Whether the last choice was exploration, where that is known here.
+  // Whether the last choice was exploration, if known.
   virtual std::optional<bool> explored() const { return std::nullopt; }
 };
 
@@ -57,16 +57,16 @@ struct Policy {
   };
   Kind kind;
   double parameter = 0;                         // ζ, ε, w or β
-  std::shared_ptr<const Policy> inner = nullptr;  // explore: what is explored around
+  std::shared_ptr<const Policy> inner = nullptr;  // explore: the policy used otherwise
   Bounds bounds = {};                           // mlcb
 
-  // The policy that chooses where nothing is explored.
+  // The policy below all levels of exploration.
   const Policy& innermost() const { return inner == nullptr ? *this : inner->innermost(); }
 };
 
-// A built-in policy, choosing at most k models of one pool. It keeps the order of the scores from step to step: scores
-// change little between two instances, so re-sorting an almost sorted list is nearly free. The choice itself is a pure
-// function of scores, costs, k and the draws; with bounds, of what they are computed from.
+// A built-in policy that chooses at most k models of one pool. It keeps the order of the scores between steps. Scores
+// change little from one instance to the next, so sorting an almost sorted list is fast. The choice is a pure function
+// of scores, costs, k and random numbers, and of the account for policies with bounds.
 class PolicyChooser final : public Chooser {
  public:
   PolicyChooser(Policy policy, int k, Random random) : policy_(std::move(policy)), k_(k), random_(random) {}
@@ -144,10 +144,10 @@ class PolicyChooser final : public Chooser {
     take(sorted_by(key_.data()), n, chosen);
   }
 
-  // n of the models not yet chosen, uniformly: a partial Fisher–Yates shuffle.
+  // Chooses n of the unchosen models uniformly: a partial Fisher–Yates shuffle.
   void draw_rest(int n, std::uint8_t* chosen) {
     int left = 0;
-    for (int i = 0; i < models_; ++i) {  // no branch: a choice has no pattern
+    for (int i = 0; i < models_; ++i) {  // branch-free: choices are unpredictable
       urn_[left] = i;
       left += chosen[i] == 0;
     }
@@ -158,7 +158,7 @@ class PolicyChooser final : public Chooser {
     }
   }
 
-  // The models by falling key, ties by rising index. Insertion sort: see the comment on the class.
+  // The models sorted by falling key, ties by rising index. Insertion sort, as the list is almost sorted.
   const std::vector<int>& sorted_by(const double* key) {
     for (int r = 1; r < models_; ++r) {
       const int i = by_score_[r];
@@ -170,8 +170,8 @@ class PolicyChooser final : public Chooser {
   }
   static bool before(const double* key, int a, int b) { return key[a] > key[b] || (key[a] == key[b] && a < b); }
 
-  // Algorithm 1 of the paper, line 7 corrected (a_l = 0). The best unchosen model's score only falls, so
-  // the models within ζ of it are a growing prefix of the sorted list; a bit per cost rank marks them.
+  // Algorithm 1 of the paper, with line 7 corrected (a_l = 0). The score of the best unchosen model only falls. The
+  // models within ζ of it are thus a growing prefix of the sorted list, marked by one bit per cost rank.
   void zeta(double zeta, const double* scores, int k, std::uint8_t* chosen) {
     const std::vector<int>& order = sorted_by(scores);
     std::fill(eligible_.begin(), eligible_.end(), std::uint64_t{0});
@@ -183,7 +183,7 @@ class PolicyChooser final : public Chooser {
       const double bar = (1 - zeta) * scores[j];
       for (; entered < models_ && scores[order[entered]] >= bar; ++entered)
         if (!chosen[order[entered]]) mark(cost_rank_[order[entered]]);
-      mark(cost_rank_[j]);  // also where a negative score puts the bar above itself
+      mark(cost_rank_[j]);  // a negative score is below its own bar
       const int cheapest = by_cost_[first_marked()];
       const int i = costs_[cheapest] < costs_[j] ? cheapest : j;
       chosen[i] = 1;
@@ -203,9 +203,9 @@ class PolicyChooser final : public Chooser {
     take(sorted_by(key_.data()), k, chosen);
   }
 
-  // Greedy by L/γ, or the best single model if that is worth more than everything greedy took.
+  // Greedy by L/γ, or the best single model if its score exceeds the sum of the greedy choice.
   void budget(double share, const double* scores, int k, std::uint8_t* chosen) {
-    const double budget = share * (1 + 1e-12);  // rounding must not turn away the last model that fits
+    const double budget = share * (1 + 1e-12);  // rounding must not reject the last model that fits
     for (int i = 0; i < models_; ++i) key_[i] = scores[i] / std::max(costs_[i], 1e-300);
     double spent = 0, gained = 0;
     int taken = 0;

@@ -1,5 +1,5 @@
-// Random numbers of a native object's own, for what it draws at every instance: they must not depend on which other
-// models draw, and one number is all that a state has to keep of them.
+// Random numbers that belong to one native object. They do not depend on what other models draw, and their state is one
+// number.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ class Draws {
   std::uint64_t state() const { return state_; }
   std::uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15ull); }
 
-  // Uniform in [0, 1), and in {0, ..., n - 1}: n is far below 2^32, so that the multiply-shift has no bias to speak of.
+  // Uniform in [0, 1), and in {0, ..., n - 1}. The bias of the multiply-shift is negligible, as n is far below 2^32.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(((next() >> 32) * n) >> 32); }
 
-  // A number from which others follow that have nothing to do with it.
+  // Hashes z. The result can seed a sequence that is unrelated to the one seeded with z.
   static std::uint64_t mixed(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
@@ -32,8 +32,8 @@ class Draws {
   std::uint64_t state_;
 };
 
-// How often an instance is drawn by online bagging (Oza and Russell 2001): the distribution function turned round, with
-// a table that says where to begin.
+// A Poisson variate: how often online bagging trains on an instance (Oza and Russell 2001). It inverts the distribution
+// function; a table gives the first index to test.
 class Poisson {
  public:
   explicit Poisson(double mean = 1) : first_(kFirsts) {

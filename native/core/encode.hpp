@@ -1,6 +1,6 @@
-// Instances as active inputs. A nominal feature with more than two values is one-hot; everything else is
-// (x − mean)/(d·sd) with running moments, the current instance included. An input whose value is 0
-// (an unset category, a missing value, a constant feature) is not listed.
+// Converts an instance to a list of active inputs. A nominal feature with more than two values is one-hot. Any other
+// feature becomes (x − mean)/(d·sd) with running moments that include the current instance. An input equal to 0
+// (another category, a missing value, a constant feature) is not listed.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace heros {
 
 struct Inputs {
-  std::vector<std::int32_t> index;  // rising
+  std::vector<std::int32_t> index;  // ascending
   std::vector<float> value;
 
   int size() const { return static_cast<int>(index.size()); }
@@ -27,7 +27,7 @@ struct Inputs {
 
 class Encoder {
  public:
-  // divisor: d, how many standard deviations become 1; 0: numbers are taken as they are.
+  // divisor: d, the number of standard deviations that become 1; 0 leaves numbers unscaled.
   explicit Encoder(double divisor) : divisor_(divisor) {}
 
   int features() const { return static_cast<int>(values_.size()); }
@@ -35,14 +35,14 @@ class Encoder {
   int scaled_inputs() const { return scaled_count_; }
   const std::vector<std::int32_t>& values() const { return values_; }
 
-  // Input i is a category (one-hot), or else scaled; and the how manieth of its kind.
+  // Whether input i is a category (one-hot) or scaled, and its position among inputs of the same kind.
   bool is_category(int i) const { return code_[i] >= 0; }
   int slot(int i) const { return slot_[i]; }
 
-  // Fits the encoder to a schema that extends the one it knows: values[f] is the number of values of
-  // feature f, 0 if it is numeric. New inputs are appended, so known inputs keep their numbers: first the
-  // scaled ones, which are active at every step and so lie side by side, then the categories. A binary
-  // feature that gets a third value turns one-hot; its scaled input is then never active again.
+  // Adapts the encoder to an extended schema: values[f] is the number of values of feature f, 0 if it is numeric. New
+  // inputs are appended, so known inputs keep their numbers. Scaled inputs come first: they are active at every step
+  // and lie side by side in memory. A binary feature with a third value becomes one-hot; its scaled input is never
+  // active again.
   void grow(const std::vector<std::int32_t>& values) {
     const std::size_t known = values_.size();
     for (std::size_t f = known; f < values.size(); ++f)
@@ -56,7 +56,7 @@ class Encoder {
     index_inputs();
   }
 
-  // What the models see of x, as if x were already part of the running moments. Changes nothing.
+  // Encodes x as if it were already part of the running moments. Does not change them.
   void encode(const double* x, Inputs& out) const {
     out.clear();
     for (int f : scaled_features_) {
@@ -69,14 +69,14 @@ class Encoder {
     if (!in_order_) sort(out);
   }
 
-  // Makes x part of the running moments (Welford).
+  // Adds x to the running moments (Welford).
   void learn(const double* x) {
     for (int f : scaled_features_)
       if (!std::isnan(x[f])) moments_.learn(f, x[f]);
   }
 
-  // What the models will see of the coming rows X, each learnt before the next. The moments are put back: nothing is
-  // allocated, so nothing can throw, while they are ahead.
+  // Encodes the next rows X, learning each row before the next. The moments are restored at the end. Nothing is
+  // allocated in between, so nothing can throw.
   template <std::size_t N>
   void encode_ahead(const double* X, std::array<Inputs, N>& out) {
     for (Inputs& inputs : out) inputs.reserve(features());
@@ -102,7 +102,7 @@ class Encoder {
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
                   code_[i] < values_[owner_[i]],
               "inputs that belong to features");
-    std::int64_t one_hot = 0;  // every value of theirs has an input of its own: no table is larger than these
+    std::int64_t one_hot = 0;  // each value of a one-hot feature needs its own input
     for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
     require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
     moments_.check(f);
@@ -121,7 +121,7 @@ class Encoder {
     code_.push_back(code);
   }
 
-  // The tables from feature (and value) to input.
+  // Builds the tables from feature (and value) to input.
   void index_inputs() {
     slot_.clear();
     scaled_count_ = 0;
@@ -140,7 +140,7 @@ class Encoder {
     in_order_ = inputs_in_order();
   }
 
-  // Whether listing the scaled features, then the one-hot ones, gives rising inputs whatever the values.
+  // Whether scaled features followed by one-hot features always give ascending inputs.
   bool inputs_in_order() const {
     int last = -1;
     for (int f : scaled_features_) {
@@ -160,7 +160,7 @@ class Encoder {
     return sd > 0 ? off / (divisor_ * sd) : 0.0;
   }
 
-  // Few and almost in order: insertion sort.
+  // Insertion sort: the list is short and almost sorted.
   static void sort(Inputs& inputs) {
     for (int i = 1; i < inputs.size(); ++i)
       for (int j = i; j > 0 && inputs.index[j] < inputs.index[j - 1]; --j) {
@@ -170,12 +170,12 @@ class Encoder {
   }
 
   static constexpr std::int32_t kMostValues = 1 << 24;
-  static constexpr double kLargest = 1e15;  // an unscaled number beyond it would overflow Adam's v
+  static constexpr double kLargest = 1e15;  // a larger unscaled number would overflow Adam's v
 
   double divisor_;
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
-  Moments moments_, moments_before_;         // the latter while looking ahead
+  Moments moments_, moments_before_;         // the second only during encode_ahead
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   std::vector<std::int32_t> slot_;
   int scaled_count_ = 0;

@@ -1,5 +1,5 @@
-// Which threads may read or change an object. Python's lock cannot say so: the core works without it, and a
-// free-threaded Python has none.
+// A readers-writer lock for native objects. Python's lock is not enough: the core releases it, and a free-threaded
+// Python has none.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace heros {
 
-// Any number of threads read an object, or one thread works with it. One word holds all of it: 0 while the object is idle,
-// else the number of readers, or the thread that works. A thread may leave its work open to itself: then functions that
-// the work calls can read the object. A copy of the object has a guard of its own, which is idle.
+// Lets several threads read an object, or one thread work with it. One word holds the state: 0 if the object is idle,
+// else the number of readers or the working thread. With `open`, functions called during the work may read the object
+// from the same thread. A copy of the object gets its own idle guard.
 class Guard {
  public:
   enum class Entry { entered, own_work, wait, refused };
@@ -20,7 +20,7 @@ class Guard {
   Guard(const Guard&) noexcept {}
   Guard& operator=(const Guard&) noexcept { return *this; }
 
-  // Never waits. own_work: this thread works with the object, and nothing is to be left.
+  // Never blocks. own_work: this thread already works with the object, so there is nothing to leave.
   Entry enter_to_read() const {
     std::uintptr_t now = word_.load(std::memory_order_relaxed);
     do {
@@ -35,8 +35,8 @@ class Guard {
     word_.fetch_sub(kReader, std::memory_order_release);
   }
 
-  // wait: other threads read the object. No further ones are let in, and the caller has to try again until the answer
-  // is another one. A thread that itself reads something is refused instead: it could wait for itself.
+  // wait: other threads read the object. New readers are refused, and the caller must retry until the result is not
+  // `wait`. A thread that reads any object is refused, as it could wait for itself.
   Entry enter_to_work(bool open) const {
     std::uintptr_t now = word_.load(std::memory_order_relaxed);
     while (true) {
@@ -53,12 +53,12 @@ class Guard {
   void leave_work() const { word_.store(0, std::memory_order_release); }
 
  private:
-  static constexpr std::uintptr_t kWork = 1;    // a thread works: the rest is its address and kOpen
-  static constexpr std::uintptr_t kOpen = 2;    // and may read in between
-  static constexpr std::uintptr_t kWanted = 2;  // threads read, and one waits to work: the rest is their number
+  static constexpr std::uintptr_t kWork = 1;    // a thread works: the other bits are its address and kOpen
+  static constexpr std::uintptr_t kOpen = 2;    // the working thread may read
+  static constexpr std::uintptr_t kWanted = 2;  // a thread waits to work: the other bits are the number of readers
   static constexpr std::uintptr_t kReader = 4;
 
-  // How many guards this thread has entered to read; where that is kept tells threads apart.
+  // The number of guards that this thread has entered to read. Its address identifies the thread.
   static int& reads_of_this_thread() {
     alignas(8) static thread_local int reads = 0;
     return reads;
@@ -68,7 +68,7 @@ class Guard {
   mutable std::atomic<std::uintptr_t> word_{0};
 };
 
-// Reads an object as long as it lives. refusal: what an AtWork says if another thread works with the object.
+// Holds the read lock during its lifetime. refusal: the message of AtWork if another thread works with the object.
 class Reading {
  public:
   Reading(const Guard& guard, const char* refusal) : guard_(guard), entry_(guard.enter_to_read()) {
@@ -85,7 +85,7 @@ class Reading {
   Guard::Entry entry_;
 };
 
-// Works with an object as long as it lives. Readers soon leave: `wait`, which must not throw, is called until they have.
+// Holds the work lock during its lifetime. Calls `wait`, which must not throw, until all readers have left.
 class Working {
  public:
   template <class Wait>

@@ -1,5 +1,5 @@
-// An interval around an answer that is a number: as wide as recent errors were (conformal prediction over a sliding
-// window), with a level that is corrected by how often it held (adaptive conformal inference, Gibbs and Candès 2021).
+// Prediction intervals of a numeric target, from recent errors (conformal prediction over a sliding window). The share
+// of targets inside corrects the level (adaptive conformal inference, Gibbs and Candès 2021).
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace heros {
 
 class RecentErrors {
  public:
-  static constexpr std::size_t kMost = 1000;  // errors that count
+  static constexpr std::size_t kMost = 1000;  // errors in the window
   static constexpr double kCorrection = 0.005;
 
-  // level: the share of targets that is to be inside.
+  // level: the share of targets that should be inside the interval.
   explicit RecentErrors(double level = 0.9) : level_(level), miss_(1 - level) {}
 
-  // Half the width of the interval: the error that the level, as it is corrected, asks for; the largest one where so
-  // high a level would need more errors than there are; 0 if there are none.
+  // Half the width of the interval: the quantile of the errors at the corrected level. If the level needs more errors
+  // than the window has, the largest error; 0 without errors.
   double half_width() const {
     if (sorted_.empty()) return 0;
     const auto n = static_cast<double>(sorted_.size());
@@ -29,13 +29,13 @@ class RecentErrors {
     return sorted_[static_cast<std::size_t>(rank) - 1];
   }
 
-  // Whether so high a level would need more errors than there are.
+  // Whether the level needs more errors than the window has.
   bool out_of_reach() const {
     const auto n = static_cast<double>(sorted_.size());
     return std::ceil((n + 1) * (1 - miss_)) > n;
   }
 
-  // The error of an answer whose interval had this half width.
+  // Adds the error of a prediction whose interval had this half width.
   void learn(double error, double half) {
     if (!std::isfinite(error)) return;
     if (!sorted_.empty()) miss_ = std::clamp(miss_ + kCorrection * (1 - level_ - (error > half ? 1.0 : 0.0)), 0.0, 1.0);
@@ -62,9 +62,9 @@ class RecentErrors {
   }
 
  private:
-  double level_, miss_;  // the share of misses that the quantile is taken for
+  double level_, miss_;  // the wanted level, and the corrected share of misses
   std::vector<double> ring_, sorted_;
-  std::int64_t next_ = 0;  // the oldest, once the ring is full
+  std::int64_t next_ = 0;  // the oldest error, once the ring is full
 };
 
 }  // namespace heros

@@ -1,4 +1,4 @@
-// What a step writes down of every model: how often it looked and was trained, what was spent on it.
+// The counts per model: how often a model was evaluated and trained, and at what cost.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace heros {
 struct Ledger {
   std::int64_t instances = 0;
   std::vector<double> costs;           // γ of each model
-  std::vector<std::int64_t> looked;    // at how many instances each model looked; nothing while all look at all of them
-  std::vector<std::int64_t> trained;   // how often each model was trained
-  std::vector<double> invested;        // r_i: the cost spent on training each model
-  std::vector<std::uint8_t> diverged;  // ever gave an output that was not finite
+  std::vector<std::int64_t> looked;    // number of evaluations of each model; empty while all models see every instance
+  std::vector<std::int64_t> trained;   // number of training steps of each model
+  std::vector<double> invested;        // r_i: the training cost spent on each model
+  std::vector<std::uint8_t> diverged;  // whether any output was not finite
   std::vector<double> cpu;             // seconds per phase
 
   Ledger() = default;
@@ -31,14 +31,15 @@ struct Ledger {
     return looked.empty() ? std::vector<std::int64_t>(models(), instances) : looked;
   }
 
-  // Of the instance that is booked next.
+  // Counts the evaluations of the next instance. Call it before `note_training`.
   void note_looks(const Lookers& lookers) {
     if (lookers.all() && looked.empty()) return;
     if (looked.empty()) looked.assign(models(), instances);
     for (const int i : lookers) ++looked[i];
   }
 
-  // Books an instance: `spent` is Σγ of the chosen models, `reward` R = Σ (L_i + (1 − γ_i)) over them. They have looked.
+  // Counts an instance: `spent` is Σγ of the chosen models, `reward` is R = Σ (L_i + (1 − γ_i)) over them. Chosen
+  // models have been evaluated.
   void note_training(const std::uint8_t* chosen, const Lookers& lookers, const double* scores, double& spent,
                      double& reward) {
     ++instances;
@@ -53,7 +54,7 @@ struct Ledger {
     spent = cost, reward = gain;
   }
 
-  // Scales the shares of the phases to the CPU time the thread really got.
+  // Scales the shares of the phases to the CPU time of the thread.
   void note_time(const PhaseClock& clock, double seconds) {
     std::int64_t total = 0;
     for (std::int64_t ticks : clock.all()) total += ticks;

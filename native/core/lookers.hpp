@@ -1,6 +1,5 @@
-// Who looks at an instance: a mask for the pool, a list for whoever has something to do for each of them. A mask that
-// changes from instance to instance has no pattern: asking it for every model costs a wrong guess for every other one,
-// which is more than the work itself.
+// The models to evaluate on an instance: a mask for the pool, and a list of indices for loops. A loop over the mask
+// would mispredict a branch at about every other model, which costs more than the work itself.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@ namespace heros {
 
 class Lookers {
  public:
-  // At first all of them.
+  // All models are evaluated until `take` is called.
   explicit Lookers(int models) : models_(models), who_(models) { take_all(); }
 
-  // Those that the mask names, a byte per model, 0 or 1; without a mask all. The mask is kept by whoever gave it.
+  // Takes a mask with one byte per model, 0 or 1; nullptr means all models. The caller keeps the mask alive.
   void take(const std::uint8_t* mask) {
     if (mask == nullptr) return take_all();
     mask_ = mask;
@@ -40,7 +39,7 @@ class Lookers {
 
   int models_;
   const std::uint8_t* mask_ = nullptr;
-  std::vector<int> who_;  // the first `count_`, by rising index
+  std::vector<int> who_;  // the first `count_` are valid, ascending
   int count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Running moments of features (Welford), and how far a value is from what has been usual so far.
+// Running moments of features (Welford), and the deviation of a value from them.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@ namespace heros {
 class Moments {
  public:
   struct Deviation {
-    double off, sd;  // x − mean and the standard deviation; sd is 0 where there is none to speak of
+    double off, sd;  // x − mean, and the standard deviation (0 if it is 0 or not finite)
   };
 
   int features() const { return static_cast<int>(mean_.size()); }
   void grow(std::size_t features) { count_.resize(features), mean_.resize(features), squares_.resize(features); }
 
-  // Of x, as if it were already part of the moments. Changes nothing.
+  // The deviation of x, as if x were already part of the moments. Does not change them.
   Deviation deviation(int f, double x) const {
     const double n = count_[f] + 1;
     const double off = x - mean_[f];
@@ -31,7 +31,7 @@ class Moments {
     const double off = x - mean_[f];
     const double mean = mean_[f] + off / (count_[f] + 1);
     const double squares = squares_[f] + off * (x - mean);
-    if (!std::isfinite(squares)) return;  // numbers near the end of the range: beyond what moments can hold
+    if (!std::isfinite(squares)) return;  // too large for the moments: ignored
     count_[f] += 1;
     mean_[f] = mean;
     squares_[f] = squares;

@@ -1,6 +1,6 @@
-// What differs between processors, systems and standard libraries, in one place: clocks, aligned memory, 128-bit
-// products, denormal numbers, and vectors that grow or stay as they are. The compiler is GCC or clang (clang-cl on
-// Windows), for vectors are written in their common language (`vector_size`).
+// Differences between processors, systems and standard libraries: clocks, aligned memory, 128-bit products, denormal
+// numbers, vectors. The compiler must be GCC or clang (clang-cl on Windows), as the kernels use their `vector_size`
+// extension.
 #pragma once
 
 #if !defined(__GNUC__) && !defined(__clang__)
@@ -32,7 +32,7 @@
 
 namespace heros {
 
-// CPU time of this thread so far.
+// CPU time of this thread, in seconds.
 inline double thread_cpu_seconds() {
 #if defined(_WIN32)
   FILETIME created, ended, kernel, user;
@@ -46,8 +46,8 @@ inline double thread_cpu_seconds() {
 #endif
 }
 
-// A wall clock whose unit is its own. ARM's counter is the same for all cores and takes an instruction; elsewhere it is
-// for the system to say whether there is such a counter that can be trusted.
+// A wall clock in units of its own. ARM's counter is the same for all cores and takes one instruction. On other
+// processors the system's steady clock decides which counter is reliable.
 inline std::int64_t ticks() {
 #if defined(__aarch64__) && !defined(_WIN32)
   std::uint64_t t;
@@ -58,7 +58,7 @@ inline std::int64_t ticks() {
 #endif
 }
 
-// `bytes` of memory, a multiple of `alignment`; nullptr if there is not so much.
+// Allocates `bytes` (a multiple of `alignment`); returns nullptr if there is not enough memory.
 inline void* aligned_memory(std::size_t alignment, std::size_t bytes) {
 #if defined(_WIN32)
   return _aligned_malloc(bytes, alignment);
@@ -74,21 +74,21 @@ inline void free_aligned(void* p) {
   std::free(p);
 #endif
 }
-// Asks for large pages, where the system has them.
+// Requests large pages if the system has them.
 inline void want_large_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   madvise(p, bytes, MADV_HUGEPAGE);
 #endif
 }
 
-// Gives memory that was freed back to the system, where the allocator would keep it.
+// Returns freed memory to the system if the allocator would keep it.
 inline void give_back_memory() {
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
 }
 
-// a·b, all 128 bits.
+// a·b with all 128 bits.
 struct Product {
   std::uint64_t high, low;
 };
@@ -98,8 +98,8 @@ inline Product multiply(std::uint64_t a, std::uint64_t b) {
   return {static_cast<std::uint64_t>(product >> 64), static_cast<std::uint64_t>(product)};
 }
 
-// Adam's moments decay into denormal numbers, which are several times slower and mean nothing here: while
-// a guard lives they are flushed to zero, in this thread. The flag is restored afterwards.
+// Flushes denormal numbers to zero in this thread during its lifetime, then restores the flag. Adam's moments decay to
+// denormal numbers, which are several times slower and carry no information here.
 class FlushDenormals {
  public:
 #if defined(__x86_64__)
@@ -127,7 +127,7 @@ class FlushDenormals {
   std::uint64_t before_ = 0;
 };
 
-// v.assign(n, 0), but a vector that cannot have the memory stays as it is: libc++'s assign lets go of what it has first.
+// v.assign(n, 0), but v stays unchanged if memory is short. libc++'s assign frees the old memory first.
 template <class T, class Allocator>
 void assign_zeros(std::vector<T, Allocator>& v, std::size_t n) {
   if (n <= v.capacity()) v.assign(n, T{});

@@ -1,4 +1,4 @@
-// What each model of a pool costs, measured: CPU time of a look, and of a training step after it.
+// Measures the cost of each model of a pool: CPU time of an evaluation, and of the training step after it.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ struct Prices {
   std::vector<double> look, train;  // (M,) seconds
 };
 
-// The models learn from the n instances, one model after the other: the pool is thrown away afterwards. The first half
-// is for warming up; of the second, cut into rounds, the median counts, since a machine does other things as well.
+// Trains the models on the n instances, one model after another; the pool is not used afterwards. The first half warms
+// up. The second half is split into rounds, and the median round counts, as other processes may disturb a round.
 inline Prices measured_prices(Pool& pool, const double* X, const double* targets, std::int64_t n) {
   constexpr std::int64_t kRounds = 5;
   const std::size_t models = pool.models(), features = pool.features();

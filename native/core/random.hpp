@@ -7,7 +7,7 @@
 
 namespace heros {
 
-// The struct behind NumPy's "BitGenerator" capsule (numpy/random/bitgen.h: part of its stable C API).
+// The struct behind NumPy's "BitGenerator" capsule (numpy/random/bitgen.h, part of its stable C API).
 struct BitGen {
   void* state;
   std::uint64_t (*next_uint64)(void*);
@@ -22,7 +22,7 @@ class Random {
 
   double uniform() { return bits_->next_double(bits_->state); }
 
-  // Uniform in {0, ..., n - 1}: Lemire's multiply-shift with rejection, so without bias.
+  // Uniform in {0, ..., n - 1}, without bias: Lemire's multiply-shift with rejection.
   std::uint64_t below(std::uint64_t n) {
     Product product = multiply(bits_->next_uint64(bits_->state), n);
     if (product.low < n) {

@@ -1,5 +1,5 @@
-// L(f_i): the running performance of M models, from an outcome in [0, 1] per model that looked at an instance. Every
-// model has a clock of its own: its score counts the instances that it looked at, and stays as it is at others.
+// The running score L(f_i) of M models, updated with an outcome in [0, 1] per evaluated model. The score of a model
+// counts only the instances on which the model was evaluated.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace heros {
 
-// How the running performance is kept: the built-in ways (below), or one written in Python (bind/scores.cpp).
+// Base class of scores: the built-in means (below), or a score written in Python (bind/scores.cpp).
 class Scores {
  public:
   explicit Scores(int models) : models_(models), values_(models) {}
@@ -23,8 +23,8 @@ class Scores {
   int models() const { return models_; }
   const std::vector<double>& values() const { return values_; }
 
-  // Scores that fell because a window was cut: of which model, from what to what, and how wide the window is now. Whoever
-  // asks takes them.
+  // A score that fell because ADWIN cut its window: the model, its score before and after, and the new width.
+  // `take_drops` returns the drops since the last call.
   struct Drop {
     int model;
     double before, after;
@@ -33,7 +33,7 @@ class Scores {
   std::vector<Drop> take_drops() { return std::exchange(drops_, {}); }
   bool dropped() const { return !drops_.empty(); }
 
-  // outcomes: M values in [0, 1], of which those of the models that looked count.
+  // outcomes: M values in [0, 1], used only for the evaluated models.
   virtual void update(const double* outcomes, const Lookers& lookers) = 0;
 
  protected:
@@ -44,7 +44,7 @@ class Scores {
   std::vector<Drop> drops_;
 };
 
-// The means HEROS has built in.
+// The built-in scores.
 class MeanScores final : public Scores {
  public:
   enum class Kind { adwin, cumulative, window, fading };
@@ -119,9 +119,9 @@ class MeanScores final : public Scores {
   Kind kind_;
   double parameter_;
   std::int64_t updates_ = 0;          // instances
-  double weight_ = 0;                 // of a model that looked at all of them
-  std::vector<std::int64_t> looks_;   // of each model, and the weights of their sums; nothing while all look at all
-  std::vector<double> weights_;       // instances (ADWIN keeps its own)
+  double weight_ = 0;                 // total weight of a model evaluated on every instance
+  std::vector<std::int64_t> looks_;   // per model: number of evaluations; empty while all models see every instance
+  std::vector<double> weights_;       // per model: total weight; empty in the same case (ADWIN keeps its own)
   std::vector<double> sums_, ring_;
   Adwin adwin_;
 };

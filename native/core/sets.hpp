@@ -1,5 +1,7 @@
-// Sets of classes that hold the class of an instance with a given probability: those whose probability is not lower than recent
-// classes had (conformal prediction over a sliding window, with a level that is corrected by how often the sets held).
+// Prediction sets: the classes that contain the class of an instance with a given probability.
+//
+// Conformal prediction over a sliding window: a set holds every class whose probability is not lower than usual for a
+// true class. How often the sets were right corrects the level.
 #pragma once
 
 #include <cmath>
@@ -12,11 +14,11 @@ namespace heros {
 
 class PredictionSets {
  public:
-  // level: the share of classes that is to be inside; 0: there are no sets.
+  // level: the share of instances whose class should be in the set; 0 turns sets off.
   explicit PredictionSets(double level = 0) : on_(level > 0), lost_(on_ ? level : 0.9) {}
 
   bool on() const { return on_; }
-  // A class is in the set if its probability is at least 1 minus this.
+  // A class is in the set if its probability is at least 1 minus this threshold.
   double threshold() const { return lost_.out_of_reach() ? 1.0 : lost_.half_width(); }
   std::int64_t instances() const { return instances_; }
   std::int64_t held() const { return held_; }
@@ -27,7 +29,7 @@ class PredictionSets {
     ++instances_;
     held_ += lost <= threshold;
     for (int c = 0; c < outputs; ++c) sizes_ += 1 - said[c] <= threshold;
-    // Where there are too few errors yet, a miss is impossible, and says nothing about the level.
+    // With too few errors the threshold is 1, so no set can be wrong yet.
     lost_.learn(lost < 0 ? 0 : lost, threshold);
   }
 
@@ -43,7 +45,7 @@ class PredictionSets {
 
  private:
   bool on_;
-  RecentErrors lost_;  // by probabilities of the classes that came
+  RecentErrors lost_;  // 1 − the probability of the true class
   std::int64_t instances_ = 0, held_ = 0;
   double sizes_ = 0;
 };

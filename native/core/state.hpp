@@ -2,10 +2,10 @@
 //
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
-// and the bindings (bind/state.hpp) turn that list into a dict of NumPy arrays and back. `Archive::kReads` says which way:
-// `fields` sets members only if it is true, so that exporting a state does not change it. A vector that is listed with
-// `a.optional(...)` is left out while it is empty. After an import the class's `check()` must throw a DataFault if the
-// arrays do not fit together: whatever it lets pass must be safe to work with, wherever it came from.
+// and the bindings (bind/state.hpp) convert that list to a dict of NumPy arrays and back. `Archive::kReads` gives the
+// direction: `fields` changes members only if it is true, so that exporting a state does not change it. A vector listed
+// with `a.optional(...)` is omitted while it is empty. After an import, `check()` must throw a DataFault if the arrays
+// do not fit together. Any state that passes must be safe to use, as states may come from untrusted files.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace heros {
 
-// Data from outside that breaks a rule: a DataError in Python.
+// Invalid data from outside: a DataError in Python.
 struct DataFault : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
-// Something that another thread, or a policy's own step, is at work with: a HerosError in Python.
+// The object is in use by another thread, or by the step that called the policy: a HerosError in Python.
 struct AtWork : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -30,19 +30,19 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw DataFault(std::string("The state does not fit: ") + what + ".");
 }
 
-// Counts that leave room to count on, and amounts.
+// Valid counts (with room for increments) and valid amounts.
 inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
 inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
 
-// A class lists its fields once, for both ways. With an archive that writes, `fields` changes nothing: several threads may
-// export one object at a time.
+// Exports an object through its `fields`. A writing archive changes nothing, so several threads may export one object
+// at once.
 template <class Object, class Writer>
 void write_fields(const Object& object, Writer& writer) {
   static_assert(!Writer::kReads);
   const_cast<Object&>(object).fields(writer);
 }
 
-// Fields of a part under names of its own: what it calls "count" may be called so elsewhere.
+// Adds a prefix to the names of a part's fields, so that parts may use the same names.
 template <class Archive>
 struct Prefixed {
   static constexpr bool kReads = Archive::kReads;
@@ -59,7 +59,7 @@ bool all_of(const std::vector<T>& values, Rule rule) {
   return std::all_of(values.begin(), values.end(), rule);
 }
 
-// One array of every tree (or whatever holds such arrays), end to end, and how long each is.
+// Stores one array of every tree (or other object) as one concatenated array and the length of each.
 template <class Archive, class Tree, class Owner, class T>
 void joined(Archive& a, const std::string& name, std::vector<Tree>& trees, std::vector<T> Owner::*part) {
   std::vector<T> all;

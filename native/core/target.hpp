@@ -1,4 +1,4 @@
-// The scale of a target that is a number: how models that learn by gradients see it, and in what unit errors are judged.
+// The scale of a numeric target: the unit in which gradient models learn it, and in which errors are rated.
 #pragma once
 
 #include <algorithm>
@@ -8,39 +8,39 @@
 
 namespace heros {
 
-// Running moments of the targets, of which the latest kMemory or so count: a target whose scale changes is followed.
+// Running moments of the targets, over about the latest kMemory targets, so that the scale follows changes.
 //
-// What is in use is a mean and a standard deviation that stay as they are until the running ones have moved away by
-// kApart of it. So models learn a target that stands still; when it does not, who has weights in the old unit takes
-// them over into the new one, so that its answers stay what they were.
+// The unit in use is a mean and a standard deviation. It changes only when the running moments differ from it by more
+// than kApart standard deviations. A stable unit gives models a stable target. When the unit changes, models convert
+// their weights, so that their predictions stay the same (`Rescaling`).
 class TargetScale {
  public:
   static constexpr double kMemory = 1000;  // instances
   static constexpr double kApart = 0.1;    // of a standard deviation
-  static constexpr double kFarthest = 10;  // standard deviations: what is farther off is learnt as if it were this far
-  static constexpr double kLargest = 1e100;  // a target whose square can be reckoned with
+  static constexpr double kFarthest = 10;  // standard deviations: targets farther off are clipped for training
+  static constexpr double kLargest = 1e100;  // a target whose square does not overflow
 
   struct Unit {
     double mean = 0, sd = 0;
   };
 
-  // What is in use.
+  // The unit in use.
   const Unit& unit() const { return unit_; }
   double mean() const { return mean_; }
   double count() const { return count_; }
 
-  // A target in the unit in use, and back. Where all targets have been the same, that is what is answered.
+  // Converts a target to the unit in use, and back. If all targets were equal, every prediction is that target.
   double scaled(double y) const {
     return unit_.sd > 0 ? std::clamp((y - unit_.mean) / unit_.sd, -kFarthest, kFarthest) : 0.0;
   }
-  // A number no farther off than a target that is learnt.
+  // Clips a number to the range of the targets used for training.
   double within(double y) const {
     const double most = kFarthest * unit_.sd;
     return most > 0 ? std::clamp(y, unit_.mean - most, unit_.mean + most) : y;
   }
   double unscaled(double z) const { return unit_.mean + unit_.sd * z; }
 
-  // Makes y part of the moments, each of the first kMemory with the same weight. True if another unit is in use now.
+  // Adds y to the moments; the first kMemory targets have equal weights. Returns true if the unit changed.
   bool learn(double y) {
     count_ = std::min(count_ + 1, kMemory);
     const double off = y - mean_;
@@ -67,17 +67,17 @@ class TargetScale {
   Unit unit_;
 };
 
-// How an output in one unit, a·z + b of what it was, is written in another.
+// Converts an output z from one unit to another: factor·z + shift.
 struct Rescaling {
   double factor, shift;
 
-  // From a unit in which nothing was learnt yet, since it had no standard deviation, things are left as they are.
+  // A unit with a standard deviation of 0 was never used for training, so outputs stay as they are.
   Rescaling(const TargetScale::Unit& from, const TargetScale::Unit& to)
       : factor(from.sd > 0 && to.sd > 0 ? from.sd / to.sd : 1.0),
         shift(from.sd > 0 && to.sd > 0 ? (from.mean - to.mean) / to.sd : 0.0) {}
 };
 
-// How right an answer was about a number: 1 if it is the number, 1/2 if it is off by s, towards 0 beyond.
+// Rates a numeric prediction: 1 if it is exact, 1/2 if the error is s, towards 0 for larger errors.
 inline double closeness(double error, double s) {
   const double size = std::fabs(error);
   return size == 0 ? 1.0 : s / (size + s);

@@ -1,4 +1,4 @@
-// What is learnt: which targets there are, and how right a model was about one.
+// The task: classification or regression. It defines valid targets and rates predictions.
 #pragma once
 
 #include <algorithm>
@@ -18,46 +18,46 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Whether this can be the target of models with so many outputs.
+  // Whether the value is a valid target for models with this number of outputs.
   virtual bool fits(double target, int outputs) const = 0;
 
-  // How right each of the models that looked was about the target, in [0, 1]. One that is not sound was wrong.
+  // Writes the outcome in [0, 1] of each evaluated model for this target. Outputs that are not finite give 0.
   virtual void outcomes(const Pool& pool, double target, const Lookers& lookers, double* out) = 0;
 
-  // Whether the target is a number, and if so the standard deviation of recent ones.
+  // Whether the target is a number; if so, `unit` is the standard deviation of recent targets.
   virtual bool numeric() const { return false; }
   virtual double unit() const { return 0; }
 
-  // What a model says, as far as it counts where several answer: one that is far off must not outweigh all others.
+  // Clips a model's prediction before it is combined with others, so that an extreme one does not outweigh them.
   virtual double counted(double said) const { return said; }
 
-  // What is said if there is nobody who could answer.
+  // Writes the prediction used if no model has a finite output.
   virtual void no_answer(double* out, int outputs) const = 0;
 
-  // How many numbers the ensemble says of an instance: the outputs of a model, and what `complete` puts behind them.
+  // The length of the ensemble's prediction: the outputs of a model, and the numbers that `complete` appends.
   virtual int width(int outputs) const { return outputs; }
   virtual void complete(double* /*said*/) const {}
 
-  // How right the ensemble was about a class.
+  // Rates the ensemble's prediction of a class.
   virtual double outcome(const double* /*said*/, double /*target*/, int /*outputs*/) const { return 0; }
 
-  // Whether the target was to be expected by what the ensemble said.
+  // Whether the ensemble's prediction made the target expected.
   virtual bool expected(const double* said, double target, const Surprise& surprise) const = 0;
 
-  // How wrong what the ensemble said was: for a class 0 or 1, for a number how far off. What it lost, in [0, 1]. The class,
-  // -1 of a number.
+  // The error of the ensemble's prediction. mistake: 0 or 1 for a class, the absolute error for a number. lost: the
+  // loss in [0, 1]. target: the class, or -1 for a number.
   struct Fault {
     double mistake, lost;
     int target;
   };
   virtual Fault fault(const double* said, double target, int outputs) const = 0;
 
-  // Learns from the target of what the ensemble said; after `outcomes`.
+  // Learns from the ensemble's prediction and the target. Called after `outcomes`.
   virtual void learn(const double* /*said*/, double /*target*/, int /*outputs*/) {}
 };
 
-// A class of several, by its index. A hit is 1, a miss 0: pools know which class their models favour without working
-// out probabilities.
+// Classification: a target is the index of a class. The outcome of a model is 1 if it predicts the class, else 0. Pools
+// know the predicted class without computing probabilities.
 class Classification final : public Task {
  public:
   explicit Classification(double level = 0) : sets_(level) {}
@@ -88,8 +88,9 @@ class Classification final : public Task {
   PredictionSets sets_;
 };
 
-// A number. Models say what it is, in its own unit; the ensemble puts an interval behind that, its lower and its upper
-// end, and what the running mean of the targets would say. An outcome is s/(|error| + s), where s is the standard deviation of recent targets, the one at hand included.
+// Regression: a target is a number, and models predict it in its own unit. The ensemble appends the lower and upper end
+// of an interval and the running mean of the targets. An outcome is s/(|error| + s). Here s is the standard deviation
+// of recent targets, including the current one.
 class Regression final : public Task {
  public:
   explicit Regression(double level) : errors_(level) {}
@@ -120,7 +121,7 @@ class Regression final : public Task {
     return {std::fabs(target - said[0]), 1 - closeness(target - said[0], scale_.unit().sd), -1};
   }
   void learn(const double* said, double target, int) override {
-    if (scale_.count() <= 1) return;  // of the first target nothing was known: that error says nothing of others
+    if (scale_.count() <= 1) return;  // the first prediction had no data; its error means nothing
     errors_.learn(std::fabs(target - said[0]), errors_.half_width());
   }
 

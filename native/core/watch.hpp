@@ -1,6 +1,7 @@
-// Which models look at an instance. With all of them looking, as in the paper, the policy chooses once they have been
-// scored. Else it chooses first, from the scores as they stand: a model that is trained has to look anyway, and only
-// those at rest can be spared.
+// `watch`: chooses the models to evaluate on an instance.
+//
+// If all models are evaluated, as in the paper, the policy chooses after scoring. Otherwise it chooses first, from the
+// current scores. Training needs an evaluation, so only idle models can be skipped.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +14,23 @@ namespace heros {
 struct Watch {
   static constexpr std::int64_t kAll = 0, kTrained = -1;
 
-  std::int64_t every = kAll;  // or: each model at rest looks at every so manieth instance; kTrained: at none
+  std::int64_t every = kAll;  // n > 0: evaluate each idle model on every n-th instance; kTrained: never
 
   bool all() const { return every == kAll; }
 
-  // Adds the models at rest whose turn it is at instance t: one in `every`, spread evenly.
+  // Marks the idle models to evaluate at instance t: one in `every`, spread evenly.
   void mark(std::int64_t t, int models, std::uint8_t* watched) const {
     if (every <= 0) return;
     for (std::int64_t i = (every - t % every) % every; i < models; i += every) watched[i] = 1;
   }
 };
 
-// All models look for a while once the model with the highest score, which always looks, gets worse: what those at rest are
-// worth may have changed too. A window of its own over how right that model was tells, whatever the scores are.
+// Evaluates all models for a while after the model with the highest score gets worse. The ranking of the idle models
+// may have changed too. An ADWIN window over the outcomes of that model, which is always evaluated, detects this for
+// any kind of score.
 class Burst {
  public:
-  static constexpr double kDelta = 0.002;  // as Bifet and Gavaldà have it
+  static constexpr double kDelta = 0.002;  // the value of Bifet and Gavaldà
 
   Burst() = default;
   explicit Burst(std::int64_t length) : length_(length), adwin_(length > 0, kDelta, false) {}
@@ -38,7 +40,7 @@ class Burst {
     if (left_ > 0) std::fill_n(watched, models, std::uint8_t{1});
   }
 
-  // How right the model with the highest score was about an instance.
+  // Receives the outcome of the model with the highest score.
   void note(double outcome) {
     left_ = std::max<std::int64_t>(left_ - 1, 0);
     const double before = adwin_.mean(0);

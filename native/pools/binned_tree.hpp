@@ -1,5 +1,5 @@
-// What trees over bins have in common, whatever their leaves learn: nodes, and the observers of those leaves that still
-// look for a split. Which numbers a node or an observer has is for each kind of tree to say.
+// The shared part of trees over bins: nodes, and the observers of leaves that may still split. Each kind of tree
+// defines the numbers of its nodes and observers.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class BinnedTree {
   };
 
   std::vector<std::int32_t> ints;  // per node: feature or -1, first child, observer or -1, depth
-  std::vector<double> observers;   // one after the other
+  std::vector<double> observers;   // concatenated
 
   static constexpr int kInts = 4;
   enum Int { kFeature, kChild, kObserver, kDepth };
@@ -28,7 +28,7 @@ class BinnedTree {
   std::int32_t i(int node, Int what) const { return ints[std::size_t(node) * kInts + what]; }
 
  protected:
-  // The numbers of a node's observer, for observers of this size.
+  // The numbers of a node's observer; `size` is the length of an observer.
   double* observer(int node, std::size_t size) { return &observers[i(node, kObserver) * size]; }
   const double* observer(int node, std::size_t size) const { return &observers[i(node, kObserver) * size]; }
 
@@ -36,12 +36,12 @@ class BinnedTree {
     ints.insert(ints.end(), {-1, 0, -1, depth});
     return nodes() - 1;
   }
-  // Ranges of numbers are 0 to 0 until values come.
+  // Adds an observer of zeros to a leaf. An empty range starts as 0 to 0.
   void observe(int node, std::size_t size) {
     i(node, kObserver) = size > 0 ? static_cast<std::int32_t>(observers.size() / size) : -1;
     observers.resize(observers.size() + size);
   }
-  // The last observer takes the place of the one that goes.
+  // Removes the observer of a leaf. The last observer moves to its place.
   void give_up(int node, std::size_t size) {
     const std::int32_t slot = i(node, kObserver);
     const auto last = static_cast<std::int32_t>(observers.size() / size) - 1;
@@ -51,7 +51,7 @@ class BinnedTree {
     observers.resize(std::size_t(last) * size);
     i(node, kObserver) = -1;
   }
-  // That of the leaf of which `promise` says least, and which is not `but`; false if there is none.
+  // Removes the observer of the leaf with the lowest `promise`, except leaf `but`; false if there is none.
   template <class Promise>
   bool give_up_least(int but, std::size_t size, Promise promise) {
     int least = -1;
@@ -72,7 +72,7 @@ class BinnedTree {
     return s;
   }
 
-  // Whether what was read from outside is a tree over so many features with observers of this size.
+  // Checks that imported arrays are a tree over this number of features with observers of this size.
   void check_nodes(int features, std::size_t size) const {
     require(ints.size() % kInts == 0 && nodes() >= 1, "nodes");
     require(size > 0 ? observers.size() % size == 0 : observers.empty(), "whole observers");

@@ -1,5 +1,5 @@
-// A number seen through bins of equal width over a range that grows: what gradients, targets or counts there were in
-// each. In memory: the ends of the range, then the sums of bin after bin.
+// Bins of equal width over the range of a number. Each bin sums gradients, targets or counts. In memory: the two ends
+// of the range, then the sums of each bin.
 #pragma once
 
 #include <algorithm>
@@ -10,24 +10,24 @@ namespace heros {
 
 struct Bins {
   static constexpr int kBins = 24;
-  static constexpr double kLargest = 1e150;  // of a value: ranges have to be finite
+  static constexpr double kLargest = 1e150;  // larger values are clipped, so that ranges stay finite
 
-  // How many doubles they take with so many sums per bin. The first sum is a count, or weighs what was counted.
+  // The number of doubles for this number of sums per bin. The first sum is a count or a total weight.
   static constexpr std::size_t size(int sums) { return 2 + std::size_t(sums) * kBins; }
 
   // The upper end of a bin.
   static double cut(const double* at, int bin) { return at[0] + (at[1] - at[0]) * (bin + 1) / kBins; }
 
-  // The sums of the bin that x falls into, once the range holds it.
+  // Returns the sums of the bin of x, after widening the range if x is outside.
   static double* of(double* at, double x, int sums) {
     x = std::clamp(x, -kLargest, kLargest);
     if (!(at[0] < at[1] && x >= at[0] && x <= at[1])) widen(at, x, sums);
-    const double share = (x - at[0]) / (at[1] - at[0]);  // NaN where the range is a point
+    const double share = (x - at[0]) / (at[1] - at[0]);  // NaN if the range is a single point
     return at + 2 + sums * (share > 0 ? std::min(static_cast<int>(share * kBins), kBins - 1) : 0);
   }
 
  private:
-  // A range that does not hold x is made twice as wide, two bins becoming one, until it does.
+  // Doubles the range, merging bins in pairs, until it contains x.
   static void widen(double* at, double x, int sums) {
     double* bin = at + 2;
     bool empty = true;
@@ -36,7 +36,7 @@ struct Bins {
       at[0] = at[1] = x;
       return;
     }
-    if (at[0] == at[1]) {  // all at one point: the first bin, or the last
+    if (at[0] == at[1]) {  // all values equal: they go to the first bin or the last
       if (x == at[0]) return;
       const double middle = at[0];
       if (x < middle) std::swap_ranges(bin, bin + sums, bin + (kBins - 1) * sums);

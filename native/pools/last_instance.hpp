@@ -1,4 +1,4 @@
-// The instance that a pool evaluated last: a prediction is often followed by learning from the same instance.
+// The instance that a pool evaluated last. Training often follows a prediction on the same instance.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What models that learn a number by gradients make of an error, in standard deviations of the target.
+// The losses of gradient models for a numeric target. Errors are in standard deviations of the target.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace heros {
 enum class Loss : int { squared, huber };
 inline constexpr std::pair<const char*, Loss> kLossNames[] = {{"squared", Loss::squared}, {"huber", Loss::huber}};
 
-inline constexpr double kHuber = 1;        // beyond this error Huber's loss is linear
-inline constexpr double kSoundest = 1e6;  // a model that is farther off than this has diverged
+inline constexpr double kHuber = 1;        // Huber's loss is linear for larger errors
+inline constexpr double kSoundest = 1e6;  // an output beyond this means that the model has diverged
 
-// The slope of ½·error², or of Huber's loss.
+// The derivative of ½·error² or of Huber's loss.
 inline double slope(Loss loss, double error) {
   return loss == Loss::squared ? error : std::clamp(error, -kHuber, kHuber);
 }

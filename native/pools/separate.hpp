@@ -1,7 +1,7 @@
-// A pool of models that have nothing in common but the schema: each keeps what it learns for itself.
+// A pool of independent models that share only the schema.
 //
-// A Model has grow(values, classes), expect_room(values, classes), look(x, out), train(x, target, weight), fields(archive)
-// and check(values, classes). kLooksFirst: it is trained on what it saw when it looked.
+// A Model has grow(values, classes), expect_room(values, classes), look(x, out), train(x, target, weight),
+// fields(archive) and check(values, classes). kLooksFirst: training needs an evaluation of the same instance.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ class SeparatePool final : public AskingPool {
     return models_[i].least_bytes(values, classes);
   }
 
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
-  // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
+  // Adapts the pool to an extended schema. values[f]: the number of values of feature f, 0 if it is numeric. If memory
+  // is short, the pool stays unchanged.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     for (const Model& model : models_) model.expect_room(values, classes);
     SeparatePool grown = *this;
@@ -53,7 +53,7 @@ class SeparatePool final : public AskingPool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    if (Model::kLooksFirst) look(x, chosen, clock);  // for nothing if they have looked at x
+    if (Model::kLooksFirst) look(x, chosen, clock);  // no work if they were evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) models_[i].train(x, target, instance_weight_.value);
     looks_.forget();

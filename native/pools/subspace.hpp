@@ -1,4 +1,4 @@
-// Which features a tree of an ensemble knows.
+// Random subsets of features for the trees of an ensemble.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace heros {
 
-// The features that are known, and as many others drawn at random as make n of all in all.
+// Returns the known features, followed by randomly drawn others up to n features.
 inline std::vector<std::int32_t> subspace(std::vector<std::int32_t> known, int all, int n, Draws& draws) {
   std::vector<std::uint8_t> taken(all);
   for (const std::int32_t f : known) taken[f] = 1;

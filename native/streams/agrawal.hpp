@@ -1,4 +1,4 @@
-// Loan applicants and the ten classification functions of Agrawal, Imielinski and Swami (1993).
+// The Agrawal generator: loan applicants and the ten classification functions of Agrawal, Imielinski and Swami (1993).
 #pragma once
 
 #include <algorithm>
@@ -19,23 +19,23 @@ namespace agrawal {
 
 inline bool within(double value, double low, double high) { return low <= value && value <= high; }
 
-// The band of `value` by age: under 40, under 60, older.
+// Whether `value` is in the band of the age group: under 40, under 60, older.
 inline bool by_age(double age, double value, const double (&lows)[3], const double (&highs)[3]) {
   const int group = age < 40 ? 0 : age < 60 ? 1 : 2;
   return within(value, lows[group], highs[group]);
 }
 
-inline bool schooled(const Applicant& a) {  // the level of education the age group is asked for
+inline bool schooled(const Applicant& a) {  // whether the education is in the band of the age group
   return a.age < 40 ? a.elevel <= 1 : a.age < 60 ? a.elevel >= 1 && a.elevel <= 3 : a.elevel >= 2;
 }
 
-inline bool paid(const Applicant& a, double income) {  // the income the age group is asked for
+inline bool paid(const Applicant& a, double income) {  // whether the income is in the band of the age group
   return by_age(a.age, income, {50e3, 75e3, 25e3}, {100e3, 125e3, 75e3});
 }
 
 inline double two_thirds_of_income(const Applicant& a) { return 2.0 * (a.salary + a.commission) / 3.0; }
 
-// Whether the applicant belongs to group A under function 1..10.
+// Whether function 1..10 assigns the applicant to group A.
 inline bool group_a(int function, const Applicant& a) {
   switch (function) {
     case 1: return a.age < 40 || a.age >= 60;
@@ -119,7 +119,7 @@ class Agrawal {
     return a;
   }
 
-  // The class was given before: this is noise on what the learner sees.
+  // Adds noise to the features. The class stays that of the original values.
   void perturb(Applicant& a) {
     a.salary = moved(a.salary, 130e3, 20e3, 150e3);
     if (a.commission > 0) a.commission = moved(a.commission, 65e3, 10e3, 75e3);

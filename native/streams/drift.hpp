@@ -1,4 +1,4 @@
-// Which of two streams each instance of a drifting stream comes from.
+// A drifting stream: draws which of two streams each instance comes from.
 #pragma once
 
 #include <cmath>
@@ -32,7 +32,7 @@ class Drift {
   void check() const {
     require(position_ >= 0, "position");
     require(width_ >= 1, "width");
-    require(count_ >= 0 && count_ <= INT64_MAX / 2, "count");  // room to count on
+    require(count_ >= 0 && count_ <= INT64_MAX / 2, "count");  // leaves room for increments
     random_.check();
   }
 

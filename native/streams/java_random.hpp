@@ -1,4 +1,4 @@
-// The numbers of java.util.Random, so that a stream reproduces what MOA draws for the same seed.
+// The random numbers of java.util.Random, so that a stream equals MOA's for the same seed.
 #pragma once
 
 #include <cmath>
@@ -23,15 +23,15 @@ class JavaRandom {
   std::int32_t next_int(std::int32_t n) {
     if ((n & (n - 1)) == 0) return static_cast<std::int32_t>((static_cast<std::int64_t>(n) * next(31)) >> 31);
     std::int32_t drawn, value;
-    do {  // the last, incomplete run of n values would favour the small ones
+    do {  // rejects the last, incomplete run of n values, which would favour small ones
       drawn = next(31);
       value = drawn % n;
     } while (static_cast<std::int64_t>(drawn) - value + (n - 1) > INT32_MAX);
     return value;
   }
 
-  // Standard normal, two for each pair of uniforms. The last bit may differ from Java's, whose logarithm
-  // is not the C library's.
+  // Standard normal; two numbers per pair of uniforms. The last bit may differ from Java's, as Java and the C library
+  // compute logarithms differently.
   double next_gaussian() {
     if (has_spare_) {
       has_spare_ = 0;
@@ -65,7 +65,7 @@ class JavaRandom {
   static constexpr std::uint64_t kMultiplier = 0x5DEECE66D;
   static constexpr std::uint64_t kMask = (std::uint64_t{1} << 48) - 1;
 
-  // The top `count` of the 48 bits; count <= 31, so never negative.
+  // The highest `count` of the 48 bits. Never negative, as count <= 31.
   std::int32_t next(int count) {
     bits_ = (bits_ * kMultiplier + 11) & kMask;
     return static_cast<std::int32_t>(bits_ >> (48 - count));

@@ -1,4 +1,4 @@
-// The digits of a seven-segment display with broken segments, and 17 bits that mean nothing.
+// The LED generator: digits of a seven-segment display with noise, and 17 irrelevant bits.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ class LED {
   }
 
  private:
-  // The first `drift` segments have changed places with the first `drift` bits that mean nothing.
+  // The first `drift` segments are swapped with the first `drift` irrelevant bits.
   int position(int i) const {
     if (i < drift_) return i + kSegments;
     if (i >= kSegments && i < kSegments + drift_) return i - kSegments;

@@ -1,4 +1,4 @@
-// Instances around centroids that move.
+// The random RBF generator: instances around moving centroids.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ class RandomRBF {
             "directions");
     require(deviations_.size() == centroids && all(deviations_, finite), "deviations");
     const auto weight = [](double w) { return std::isfinite(w) && w >= 0; };
-    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // choose() shares it out
+    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // choose() draws a number below it
     require(weights_.size() == centroids && all(weights_, weight) && std::isfinite(total) && total > 0, "weights");
     random_.check();
   }
@@ -92,7 +92,7 @@ class RandomRBF {
     }
   }
 
-  // Each drifting centroid's direction, of length 1. The draws start again from the model's seed.
+  // Draws a direction of length 1 for each drifting centroid. The random numbers restart from the model's seed.
   void aim(std::int64_t seed) {
     JavaRandom model(seed);
     for (std::size_t start = 0; start < directions_.size(); start += features_) {
@@ -107,7 +107,7 @@ class RandomRBF {
     }
   }
 
-  // A coordinate that leaves [0, 1] stops at its edge and turns back.
+  // Moves the centroids. A coordinate that would leave [0, 1] stops at the edge and reverses.
   void move() {
     double* centre = centres_.data();
     double* direction = directions_.data();

@@ -1,5 +1,5 @@
-// The kernels of every instruction set that this machine, or the emulator, has against slow, obvious versions in double
-// precision; and what platform.hpp promises. No Python: it is compiled for other processors too (`make cross`).
+// Tests of the kernels, for every instruction set of this machine or emulator, against slow versions in double
+// precision. Also tests platform.hpp. No Python: it is compiled for other processors too (`make cross`).
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// All of the core and of the pools, whether used here or not: each must compile everywhere.
+// Includes the whole core and all pools: each header must compile everywhere.
 #include "core/step.hpp"
 #include "pools/bayes/pool.hpp"
 #include "pools/boosted/pool.hpp"
@@ -29,7 +29,7 @@ using namespace heros;
 namespace {
 
 int failures = 0;
-std::string what;  // is tested at the moment
+std::string what;  // the name of the current test
 
 void expect_that(bool holds, const std::string& text) {
   if (holds) return;
@@ -43,7 +43,7 @@ void expect_near(double got, double wanted, const std::string& text) {
 std::mt19937_64 generator(1);
 double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(generator); }
 
-// One model as the layout of sweep.hpp has it. A dense row is an output, the bias or a scaled input, in this order.
+// One model in the layout of sweep.hpp. A dense row is an output, the bias or a scaled input, in this order.
 struct Model {
   int units, outputs, dense_inputs, categories;
   bool adam;
@@ -103,7 +103,7 @@ struct Case {
   std::vector<CatchUp> lags;
   Sweep sweep{};
 
-  // The fields that are pointers follow the model that is swept.
+  // Points the sweep to the memory of a model.
   const Sweep& on(Model& model) {
     sweep.dense = model.dense.data(), sweep.sparse = model.sparse.data();
     sweep.activations = model.activations.data(), sweep.output_bias = model.output_bias.data();
@@ -135,7 +135,7 @@ Case some_case(const Model& model, bool train, bool evaluate, bool pair) {
   return one;
 }
 
-// The first row that is caught up was never trained: its moments are 0, and so is ε at step 0.
+// Makes the first row to catch up an untrained one: its moments are 0, and so is ε at step 0.
 void set_aside(Case& one, Model& model) {
   for (std::size_t r = 0; r < one.rows.size(); ++r) {
     if (!one.lags[r].due) continue;
@@ -145,7 +145,7 @@ void set_aside(Case& one, Model& model) {
   }
 }
 
-// A weight takes a gradient step, slowly.
+// A gradient step of one weight, computed slowly.
 template <class At>
 void slow_step(At at, bool adam, double gradient, double rate, const Sweep& s) {
   double w = at(0);
@@ -238,7 +238,7 @@ int test_sweeps(const Isa& isa) {
   return cases;
 }
 
-// A fused pass equals two separate ones bit for bit; a look that keeps nothing sees what one that keeps sees.
+// A fused pass equals two separate passes bit for bit. An evaluation that stores nothing equals one that stores.
 int test_passes(const Isa& isa) {
   int cases = 0;
   for (const bool adam : {false, true})
@@ -304,7 +304,7 @@ int test_looks_ahead(const Isa& isa) {
   return cases;
 }
 
-// Pools over some steps: the instruction sets agree up to rounding, and a NaN stays with its model.
+// Pools over some steps: the instruction sets agree up to rounding, and a NaN stays within its model.
 std::uint64_t next_bits(void*) { return generator(); }
 std::uint32_t next_half(void*) { return static_cast<std::uint32_t>(generator() >> 32); }
 double next_double(void*) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
@@ -375,7 +375,7 @@ void test_neighbours() {
   }
 }
 
-// A tree on binned instances against sums in double precision over the instances themselves.
+// Compares a tree on binned instances with sums in double precision over the same instances.
 void test_retrained() {
   what = "edges";
   std::vector<ValueCount> values;
@@ -394,7 +394,7 @@ void test_retrained() {
   const std::vector<std::int32_t> kinds{0, 0, 3, 9, 2};
   BinnedWindow window(settings);
   window.grow(kinds, 400);
-  for (int t = 0; t < 500; ++t) {  // the last is nearly always 0
+  for (int t = 0; t < 500; ++t) {  // the last feature is nearly always 0
     const double x[] = {uniform(-1, 1), t % 7 == 0 ? std::nan("") : std::floor(uniform(0, 5)), std::floor(uniform(0, 3)),
                         std::floor(uniform(0, 9)), uniform(0, 1) < 0.1 ? 1.0 : 0.0};
     window.learn(x, uniform(-1, 1) + x[0] + (x[4] == 1 ? 2 : 0), 1);
@@ -415,7 +415,7 @@ void test_retrained() {
     for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
       const std::int32_t slot = grower.order()[i];
       sum += window.target(slot), ++seen[slot];
-      bool below = leaf.below;  // every test above says what the leaf says
+      bool below = leaf.below;  // the leaf must satisfy every test above it
       for (std::int32_t n = leaf.parent; n >= 0; below = grower.nodes()[n].below, n = grower.nodes()[n].parent) {
         const ByteTest& test = grower.nodes()[n].test;
         expect_that(test.below(window.row(slot)[test.feature]) == below, "an instance in a leaf of others");
@@ -426,7 +426,7 @@ void test_retrained() {
     expect_that(leaf.size() >= settings.min_leaf, "instances of a leaf");
   }
   expect_that(std::count(seen.begin(), seen.end(), 1) == 400, "each instance in one leaf");
-  // No cut of a number, and no single value, is better than the first split.
+  // No threshold and no single value gives a better split than the first one.
   const auto worth = [](double g, double h) { return g * g / (h + 1); };
   double all = 0;
   for (std::size_t s = 0; s < 400; ++s) all += window.target(s);
@@ -443,7 +443,7 @@ void test_retrained() {
     }
 }
 
-// An allocator that refuses.
+// An allocator that can fail.
 bool refuse = false;
 template <class T>
 struct Refusing {
@@ -508,7 +508,7 @@ int main(int argc, char** argv) {
     std::printf("%-9s %d cases\n", isa.name.c_str(), cases);
   }
   test_pools();
-  for (int i = 1; i < argc; ++i) {  // names that should have been among them
+  for (int i = 1; i < argc; ++i) {  // instruction sets that should be tested
     bool found = false;
     for (const Isa& isa : available_isas()) found = found || isa.name == argv[i];
     if (!found) std::printf("%-9s not tested: neither this machine nor the emulator has it\n", argv[i]);

@@ -1,4 +1,4 @@
-// A pool of every compiled family, small, and instances for it: what the native tests share.
+// Shared code of the native tests: a small pool of every compiled family, and instances for it.
 #pragma once
 
 #include <cmath>
@@ -31,10 +31,10 @@ struct Kind {
   std::string name;
   std::function<std::unique_ptr<Pool>()> make;
   std::function<void(Pool&, const Values&, int)> grow;
-  std::function<std::string(const Pool&)> state;  // all of it, as bytes
+  std::function<std::string(const Pool&)> state;  // the whole state, as bytes
 };
 
-// Takes the fields of a state as the bindings do.
+// Collects the fields of a state as the bindings do.
 struct Bytes {
   static constexpr bool kReads = false;
   std::string all;
@@ -121,7 +121,7 @@ inline std::vector<Kind> kinds() {
   };
 }
 
-// What the models say over n steps of training.
+// Trains for n steps and returns the models' outputs.
 inline std::vector<double> lived(Pool& pool, int n, unsigned seed) {
   std::mt19937_64 draws(seed);
   const auto uniform = [&] { return static_cast<double>(draws() >> 11) * 0x1p-53; };

@@ -1,5 +1,5 @@
-// A pool that cannot have the memory to grow stays as it is, whichever piece of memory it is refused: every allocation of
-// a growth in turn. What standard libraries leave behind after a refusal differs, so this runs with each.
+// A pool that runs out of memory while it grows must stay unchanged. Each allocation of a growth fails in turn.
+// Standard libraries differ in what a failed allocation leaves, so this test runs with each.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,11 +9,11 @@
 #include "kinds.hpp"
 
 namespace {
-long granted = -1;  // allocations until one is refused; below 0: never
+long granted = -1;  // allocations until one fails; negative: never
 bool refused() { return granted >= 0 && granted-- == 0; }
 }  // namespace
 
-// Not inlined: GCC sees only one half of a pair then, and warns.
+// Not inlined: otherwise GCC sees only one half of the pair and warns.
 [[gnu::noinline]] void* operator new(std::size_t n) {
   void* p = refused() ? nullptr : std::malloc(n);
   if (p == nullptr) throw std::bad_alloc();
@@ -32,7 +32,7 @@ using namespace heros;
 
 namespace {
 
-// How many refusals a growth to this schema can meet; -1 if one of them changed the pool.
+// Returns the number of allocations that can fail in a growth to this schema; -1 if a failure changed the pool.
 int refusals(const Kind& kind, const Values& values, int classes) {
   const auto young = [&] {
     generator.seed(5);

@@ -1,5 +1,5 @@
-// Threads that read, change and train the same objects. Built with ThreadSanitizer, a guard that lets two threads in, or
-// an export that writes, is a data race; without it, states that differ from those of one thread tell.
+// Tests of threads that read, change and train the same objects. ThreadSanitizer reports data races; without it, the
+// states are compared with those of a single thread.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -71,7 +71,7 @@ void rules() {
   expect(!work_refused(guard), "idle in the end");
 }
 
-// One thread works, others read: the worker is never refused, and everybody sees whole changes.
+// One thread works while others read: the worker is never refused, and readers see only complete changes.
 void readers_never_stop_the_worker() {
   const Guard guard;
   long first = 0, second = 0;
@@ -105,7 +105,7 @@ void readers_never_stop_the_worker() {
   expect(turned_away == 0 && torn == 0 && read > 0, "readers make a worker wait, not fail");
 }
 
-// Several threads work: those that are let in do so one after the other.
+// Several threads work: at most one at a time is let in.
 void workers_take_turns() {
   const Guard guard;
   long count = 0;
@@ -124,7 +124,7 @@ void workers_take_turns() {
   expect(count == entered && count > 0, "nothing is lost between workers");
 }
 
-// Tries until no other thread works with the pool.
+// Retries until no other thread works with the pool.
 template <class Act>
 void work_with(const Pool& pool, Act act) {
   while (true) try {
@@ -135,7 +135,7 @@ void work_with(const Pool& pool, Act act) {
     }
 }
 
-// Two threads that export at the same time read only, and get the same.
+// Two threads export at the same time: both only read, and get equal states.
 template <class Export>
 bool exports_at_once(Export exported) {
   std::atomic<int> ready = 0;
@@ -157,7 +157,7 @@ std::unique_ptr<Pool> young(const Kind& kind, int classes) {
   return pool;
 }
 
-// A pool that is trained while other threads export its state and ask it for predictions ends as one that is left alone.
+// A pool that is trained while other threads export and predict ends in the same state as one trained alone.
 void pool_among_threads(const Kind& kind, int classes) {
   constexpr int kSteps = 150;
   const std::unique_ptr<Pool> alone = young(kind, classes), pool = young(kind, classes);
@@ -200,7 +200,7 @@ void pool_among_threads(const Kind& kind, int classes) {
   std::printf("%-20s %ld exports\n", kind.name.c_str(), exports.load());
 }
 
-// The same of scores. Outcomes wait for ADWIN's clock: an export must not move them.
+// The same test for scores. ADWIN queues outcomes, and an export must not move them.
 void scores_among_threads(const std::string& name, MeanScores::Kind kind, double parameter) {
   MeanScores alone(kind, 3, parameter, false), scores(kind, 3, parameter, false);
   Lookers lookers(3);

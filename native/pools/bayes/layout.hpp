@@ -1,6 +1,6 @@
-// Where naive Bayes keeps its statistics. A model has a block of numbers for all classes together and one for each
-// class: the weight of its instances; per numeric feature a count, the mean and the squared deviations; per nominal
-// feature how often it was seen, and each of its values.
+// The memory layout of naive Bayes statistics. A model has one block for all classes together and one per class. A
+// block holds the weight of the instances; per numeric feature a count, the mean and the squared deviations; per
+// nominal feature a count and the counts of its values.
 #pragma once
 
 #include <cmath>
@@ -11,9 +11,9 @@
 namespace heros {
 
 struct BayesLayout {
-  std::vector<std::int32_t> values;  // per feature: how many values it has, 0 if numeric
+  std::vector<std::int32_t> values;  // per feature: number of values, 0 if numeric
   int classes = 0;
-  std::vector<std::size_t> place;  // per feature: where its statistics begin in a block
+  std::vector<std::size_t> place;  // per feature: start of its statistics in a block
   std::size_t block = 1;           // numbers in a block
 
   BayesLayout() = default;
@@ -29,13 +29,13 @@ struct BayesLayout {
   std::size_t model() const { return block * (1 + static_cast<std::size_t>(classes)); }
 };
 
-// The statistics of a numeric feature: count, mean and squared deviations; and a value more.
+// Adds a value to the statistics of a numeric feature: count, mean and squared deviations.
 inline void learn_number(double* at, double x, double weight) {
   const double n = at[0] + weight;
   const double off = x - at[1];
   const double mean = at[1] + off * (weight / n);
   const double squares = at[2] + weight * off * (x - mean);
-  if (!std::isfinite(squares)) return;  // numbers near the end of the range: beyond what moments can hold
+  if (!std::isfinite(squares)) return;  // too large for the moments: ignored
   at[0] = n, at[1] = mean, at[2] = squares;
 }
 

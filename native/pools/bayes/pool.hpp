@@ -1,4 +1,4 @@
-// A pool of naive Bayes models: Gaussians for numbers, counts for nominal features, and old instances that fade.
+// A pool of naive Bayes models with fading: Gaussians for numeric features, counts for nominal ones.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 namespace heros {
 
 struct BayesSettings {
-  double fading;          // what an instance weighs against the next one
-  double smoothing;       // instances that every nominal value has from the start, in every class
-  double variance_prior;  // instances with the variance of all classes that every class has from the start
+  double fading;          // the weight of an instance relative to the next one
+  double smoothing;       // prior count of every nominal value in every class
+  double variance_prior;  // prior instances of every class, with the variance of all classes
 };
 
-// A product that may leave the range of doubles, as its logarithm.
+// The logarithm of a product that may exceed the range of doubles.
 class LogProduct {
  public:
   void multiply(double x) {
@@ -51,7 +51,7 @@ class BayesPool final : public AskingPool {
   int outputs() const override { return layout_.classes; }
   const std::vector<std::int32_t>& values() const { return layout_.values; }
 
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). What was counted stays.
+  // Adapts the pool to an extended schema. The statistics stay.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     BayesLayout grown(values, classes);
     std::vector<double> statistics(grown.model() * settings_.size());
@@ -101,13 +101,13 @@ class BayesPool final : public AskingPool {
 
  private:
   static constexpr double kHeaviest = 0x1p300;
-  static constexpr double kLeastVariance = 1e-9;  // of that of all classes
+  static constexpr double kLeastVariance = 1e-9;  // as a share of the variance of all classes
 
   double* block(int i, int b) { return statistics_.data() + layout_.model() * i + layout_.block * b; }
   const double* block(int i, int b) const { return const_cast<BayesPool*>(this)->block(i, b); }
 
-  // Instead of making every count smaller, an instance weighs more than the one before: the same up to a factor,
-  // which is taken out before it leaves the range of doubles. A power of two leaves the digits as they are.
+  // Instead of reducing every count, each instance weighs more than the one before. Results are the same up to a
+  // factor. The factor is divided out before it overflows; it is a power of two, so no digits are lost.
   void fade(int i) {
     weight_[i] /= settings_[i].fading;
     if (weight_[i] <= kHeaviest / 2) return;
@@ -134,7 +134,7 @@ class BayesPool final : public AskingPool {
     }
   }
 
-  // log P(c) + Σ log P(x_f | c), up to what all classes share; a class that never came has probability 0.
+  // log P(c) + Σ log P(x_f | c), up to a constant common to all classes. A class without instances has probability 0.
   void ask(int i, const double* x) override {
     double* p = looks_.of(i);
     constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -145,7 +145,7 @@ class BayesPool final : public AskingPool {
     }
     const double top = *std::max_element(p, p + outputs());
     double total = 0;
-    for (int c = 0; c < outputs(); ++c) {  // if x is beyond what any class holds possible, the classes' shares
+    for (int c = 0; c < outputs(); ++c) {  // if x is impossible for every class, use the class frequencies
       p[c] = top == kNever ? block(i, 1 + c)[0] : p[c] == top ? 1 : std::exp(p[c] - top);
       total += p[c];
     }
@@ -168,9 +168,9 @@ class BayesPool final : public AskingPool {
         continue;
       }
       const double* whole = all + layout_.place[f];
-      if (at[0] == 0) at = whole;  // never seen in this class
+      if (at[0] == 0) at = whole;  // no values in this class yet
       const double usual = whole[0] > 0 ? whole[2] / whole[0] : 0;
-      if (!(usual > 0 && std::isfinite(usual))) continue;  // a constant tells nothing
+      if (!(usual > 0 && std::isfinite(usual))) continue;  // a constant feature carries no information
       const double variance = std::max((at[2] + prior * usual) / (at[0] + prior), kLeastVariance * usual);
       const double off = x[f] - at[1];
       exponent += off * off / variance;
@@ -195,7 +195,7 @@ class BayesPool final : public AskingPool {
 
   std::vector<BayesSettings> settings_;
   BayesLayout layout_;
-  std::vector<double> weight_;      // per model: what its last instance weighed
+  std::vector<double> weight_;      // per model: the weight of its last instance
   std::vector<double> statistics_;  // (models, 1 + classes, block)
 };
 

@@ -1,11 +1,9 @@
-// Trees one after the other, each of which lowers the loss that those before it left (boosting for streams: SGBT,
-// Gunasekara, Pfahringer, Gomes and Bifet 2024). All learn from every instance: a tree sees the derivatives of the loss
-// at what the trees before it say. The loss of classes is the negative logarithm of the probability given to the right
-// one, that of numbers half the squared error.
+// Boosted trees for streams (SGBT, Gunasekara, Pfahringer, Gomes and Bifet 2024). Each tree lowers the loss that the
+// trees before it left. Every tree learns from every instance, by the derivatives of the loss at the sum of the trees
+// before it. The loss is the log loss for classes, and half the squared error for numbers.
 //
-// Two classes have one output, the logarithm of the odds of the second (which may be yet to come); more have one each; a
-// number has one. Before the
-// first tree stands what is known without features: how frequent the classes have been, or the mean of the numbers.
+// Two classes have one output: the log-odds of the second class, which may not have occurred yet. More classes have one
+// output each; a number has one. The sum starts with the class frequencies or the mean of the targets.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +29,7 @@ class Boosted {
   static constexpr bool kLooksFirst = true;
   int outputs_of(int classes) const { return numeric_ || classes <= 2 ? 1 : classes; }
 
-  // The least number of bytes for a schema: trees of one node.
+  // The lowest byte limit for a schema: trees of one node.
   std::int64_t least_bytes(const std::vector<std::int32_t>&, int classes) const {
     return settings_.rounds * GradientTree::node_bytes(outputs_of(classes));
   }
@@ -41,7 +39,7 @@ class Boosted {
       throw std::invalid_argument("A boosted model needs " + std::to_string(least) + " bytes with this schema.");
   }
 
-  // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number.
+  // Adapts the model to an extended schema. classes: 1 for a numeric target.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     const int outputs = outputs_of(classes), all = static_cast<int>(values.size());
     trees_.resize(settings_.rounds);
@@ -54,7 +52,7 @@ class Boosted {
     make_place(classes);
   }
 
-  // Writes its probabilities, or its number.
+  // Writes the predicted probabilities or the predicted number.
   void look(const double* x, double* out) {
     double* said = said_.data();
     begin(said);
@@ -69,7 +67,7 @@ class Boosted {
     else probabilities(said, out);
   }
 
-  // Learns from x, the last instance looked at.
+  // Trains on x, the instance evaluated last.
   void train(const double* x, double target, double weight) {
     for (int t = 0; t < settings_.rounds; ++t) {
       derive(said_.data() + std::size_t(t) * outputs_, target, weight);
@@ -88,7 +86,7 @@ class Boosted {
     return sum;
   }
 
-  // What the splits by each feature took from the loss.
+  // Returns by how much the splits on each feature lowered the loss.
   std::vector<double> gains(int features) const {
     std::vector<double> sum(features);
     for (const GradientTree& tree : trees_)
@@ -121,8 +119,8 @@ class Boosted {
   }
 
  private:
-  static constexpr double kSurest = 1e-6;    // a second derivative is no smaller than that
-  static constexpr double kFarthest = 1e100;  // no number that is said is farther from 0
+  static constexpr double kSurest = 1e-6;    // the smallest second derivative
+  static constexpr double kFarthest = 1e100;  // limit of the error of a number
 
   void make_place(int classes) {
     classes_ = classes, outputs_ = outputs_of(classes);
@@ -130,7 +128,7 @@ class Boosted {
     leaves_.assign(settings_.rounds, 0), gh_.assign(2 * std::size_t(outputs_), 0);
   }
 
-  // What is said before the first tree. prior_: how much each class has counted, or all numbers and their mean.
+  // The output before the first tree. prior_: the weight of each class, or the total weight and mean of the numbers.
   void begin(double* said) const {
     if (numeric_) *said = prior_[1];
     else if (outputs_ == 1) *said = std::log(((classes_ > 1 ? prior_[1] : 0) + 1) / (prior_[0] + 1));
@@ -162,7 +160,7 @@ class Boosted {
     for (int c = 0; c < classes_; ++c) out[c] /= sum;
   }
 
-  // The derivatives of the loss at what was said.
+  // Computes the derivatives of the loss at the output `said`.
   void derive(const double* said, double target, double weight) {
     if (numeric_) {
       gh_[0] = weight * std::clamp(*said - target, -kFarthest, kFarthest), gh_[1] = weight;
@@ -186,8 +184,8 @@ class Boosted {
   std::vector<double> prior_;
   std::vector<GradientTree> trees_;
 
-  std::vector<double> said_;           // of the last look, (rounds + 1, outputs): before each tree, and in the end
-  std::vector<std::int32_t> leaves_;   // where it came to in each tree
+  std::vector<double> said_;           // of the last evaluation, (rounds + 1, outputs): before each tree, final
+  std::vector<std::int32_t> leaves_;   // the leaf of the instance in each tree
   std::vector<double> gh_, chances_;
 };
 

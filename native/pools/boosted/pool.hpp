@@ -11,7 +11,7 @@ namespace heros {
 
 using BoostedPool = SeparatePool<Boosted>;
 
-// A seed for every model.
+// seeds: one per model.
 inline BoostedPool boosted_pool(const std::vector<BoostedSettings>& settings, bool numeric,
                                 const std::vector<std::uint64_t>& seeds) {
   std::vector<Boosted> models;

@@ -1,10 +1,10 @@
-// A tree that lowers a loss: a leaf holds the sums of the loss's first and second derivatives at what was said so far,
-// one pair per output, and answers with the step that lowers it most, -G / (H + λ) (stochastic gradient trees, Gouk,
-// Pfahringer and Frank 2019). A leaf splits where two steps are better than one, once the best feature is ahead of the
-// second with the confidence asked for, as trees for numbers do (pools/regression).
+// A stochastic gradient tree (Gouk, Pfahringer and Frank 2019). A leaf sums the first and second derivatives of the
+// loss, one pair (G, H) per output. Its prediction is the step that lowers the loss most, -G / (H + λ). A leaf splits
+// once the best feature is better than the second with the required confidence, as in regression trees
+// (pools/regression).
 //
-// The byte limit counts nodes and observers. If something new would cross it, the leaves that the fewest instances came to
-// give their observers up, and do not split any more.
+// The byte limit counts nodes and observers. If memory is short, the leaves with the fewest instances lose their
+// observers and do not split any more.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@
 
 namespace heros {
 
-// Where the numbers of a leaf's observer lie. Of every bin, or of every value: how much came, then G and H per output.
+// The memory layout of a leaf's observer. Each bin or value has the total weight, then G and H per output.
 struct GradientLayout {
-  std::vector<std::int32_t> values;  // per feature of the tree: how many values it has, 0 if numeric
-  std::vector<std::size_t> place;    // per feature: where its part of an observer begins
+  std::vector<std::int32_t> values;  // per feature of the tree: number of values, 0 if numeric
+  std::vector<std::size_t> place;    // per feature: start of its part of an observer
   int outputs = 0, sums = 1;
   std::size_t observer = 0;          // doubles
 
@@ -43,9 +43,9 @@ struct GradientLayout {
 
 class GradientTree : public BinnedTree {
  public:
-  std::vector<std::int32_t> columns;  // the features that it knows
-  std::vector<double> reals;          // per node: the cut, what it had at the last try, its sums
-  std::vector<double> gains;          // per feature: what its splits took from the loss
+  std::vector<std::int32_t> columns;  // the features of the tree
+  std::vector<double> reals;          // per node: the threshold, the weight at the last split attempt, its sums
+  std::vector<double> gains;          // per feature: by how much its splits lowered the loss
 
   static constexpr int kCut = 0, kTried = 1, kSums = 2;
 
@@ -63,7 +63,7 @@ class GradientTree : public BinnedTree {
     if (bytes() + layout_.observer_bytes() <= max_bytes) observe(0, layout_.observer);
   }
 
-  // Where x, a whole instance, falls. A missing value goes where more instances went.
+  // Returns the leaf of x, a whole instance. A missing value follows the branch with more instances.
   int leaf_of(const double* x) const {
     int node = 0;
     while (i(node, kFeature) >= 0) {
@@ -82,7 +82,7 @@ class GradientTree : public BinnedTree {
     return -gh[0] / (gh[1] + shrinkage);
   }
 
-  // gh: the first and second derivative per output of x's loss, already weighed.
+  // gh: the weighted first and second derivative of the loss of x, per output.
   void learn(int leaf, const double* x, const double* gh, double weight, const BoostedSettings& settings) {
     double* sums = r(leaf) + kSums;
     if (settings.horizon > 0) fade(sums, settings.horizon);
@@ -95,7 +95,7 @@ class GradientTree : public BinnedTree {
     if (settings.max_depth < 0 || i(leaf, kDepth) < settings.max_depth) try_split(leaf, settings);
   }
 
-  // Takes on more features, values and outputs; the one output of two classes is the second class's.
+  // Adapts the tree to more features, values and outputs. The single output of two classes belongs to the second class.
   void grow(std::vector<std::int32_t> known, const std::vector<std::int32_t>& all_values, int outputs,
             std::int64_t max_bytes) {
     const GradientLayout before = layout_;
@@ -123,7 +123,7 @@ class GradientTree : public BinnedTree {
 
   Summary summary() const { return summary_of(bytes()); }
 
-  // What was read from outside, for instances with these features: whether it can be worked with.
+  // Checks imported arrays against these features and outputs.
   void check(const std::vector<std::int32_t>& all_values, int outputs) {
     std::vector<std::uint8_t> seen(all_values.size());
     for (const std::int32_t f : columns)
@@ -139,7 +139,7 @@ class GradientTree : public BinnedTree {
 
  private:
   static constexpr double kFewest = 5;  // instances on either side of a split
-  static constexpr double kEnd = 1e-12;  // a gain that is not rounding
+  static constexpr double kEnd = 1e-12;  // a gain below this share of the worth is rounding
 
   struct Split {
     int feature = -1;
@@ -180,11 +180,11 @@ class GradientTree : public BinnedTree {
     reals.resize(reals.size() + node_reals());
     return append_node(depth);
   }
-  bool give_up_least(int but) {  // the fewest instances came there
+  bool give_up_least(int but) {  // the leaf with the fewest instances
     return BinnedTree::give_up_least(but, layout_.observer, [this](int node) { return r(node)[kSums]; });
   }
 
-  // By how much the best steps lower the loss, twice.
+  // Twice the amount by which the best steps lower the loss.
   double worth(const double* sums, double shrinkage) const {
     double sum = 0;
     for (int k = 0; k < layout_.outputs; ++k) sum += sums[1 + 2 * k] * sums[1 + 2 * k] / (sums[2 + 2 * k] + shrinkage);
@@ -203,7 +203,7 @@ class GradientTree : public BinnedTree {
     const double n = best.below[0] + best.above[0];
     const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * n));
     if (second / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
-    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // the leaf's own goes over
+    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // for a second observer
     while (bytes() + more > settings.tree_bytes())
       if (!give_up_least(leaf)) return;
     split(leaf, best);
@@ -237,7 +237,7 @@ class GradientTree : public BinnedTree {
     for (int side = 0; side < 2; ++side) {
       const std::vector<double>& sums = side == 0 ? by.below : by.above;
       std::copy(sums.begin(), sums.end(), r(first + side) + kSums);
-      for (int k = 0; k < layout_.outputs; ++k) {  // a difference may fall below 0 by rounding
+      for (int k = 0; k < layout_.outputs; ++k) {  // rounding may make a difference negative
         double& h = r(first + side)[kSums + 2 + 2 * k];
         h = std::max(h, 0.0);
       }

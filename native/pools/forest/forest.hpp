@@ -1,10 +1,11 @@
-// A forest: trees that know different features and weigh the instances differently, and answer together. It is one model
-// of a pool, since five trees out of fifty are not a forest.
+// A forest: trees with different features and instance weights that predict together. It is one model of a pool, as a
+// policy that trained only some of its trees would break it.
 //
-// Online bagging (Oza and Russell 2001) draws how often an instance counts, from a Poisson distribution. A tree knows a
-// random part of the features (streaming random patches, Gomes, Read and Bifet 2019), or is offered one at every leaf
-// (adaptive random forests, Gomes et al. 2017). A tree whose hits become fewer (ADWIN) is replaced: at a first sign another
-// one begins in its background, at the second that one takes over. The answers are averaged, weighted by the trees' accuracy.
+// Online bagging (Oza and Russell 2001) draws the weight of an instance from a Poisson distribution. A tree uses a
+// random subset of the features (streaming random patches, Gomes, Read and Bifet 2019), or each leaf does (adaptive
+// random forests, Gomes et al. 2017). If the accuracy of a tree falls (ADWIN), the tree is replaced. A first warning
+// starts a background tree; the drift itself puts it in place. The prediction is the mean of the trees, weighted by
+// their accuracy.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ class Forest {
 
   const ForestSettings& settings() const { return settings_; }
 
-  // Fits the forest to a schema that extends the one it knows (at first: nothing).
+  // Adapts the forest to an extended schema.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     values_ = values, classes_ = classes;
     for (ForestTree& tree : trees_) widen(tree);
@@ -46,7 +47,7 @@ class Forest {
     while (trees_.size() < std::size_t(settings_.trees)) trees_.push_back(sprout(settings_.tree_bytes()));
   }
 
-  // Writes its probabilities.
+  // Writes the predicted probabilities.
   void look(const double* x, double* out) {
     for (ForestTree& tree : trees_) tree.gather(x);
     for (ForestTree& tree : trees_) tree.find();
@@ -60,7 +61,7 @@ class Forest {
     for (int c = 0; c < classes_; ++c) out[c] = total > 0 ? out[c] / total : 1.0 / classes_;
   }
 
-  // Learns from x, the last instance looked at, as from `equal` ones.
+  // Trains on x, the instance evaluated last, with weight `equal`.
   void train(const double* x, int y, std::int32_t equal = 1) {
     for (std::size_t t = 0; t < trees_.size(); ++t) {
       hits_[t] = trees_[t].favoured() == y ? 1.0 : 0.0;
@@ -96,7 +97,7 @@ class Forest {
  private:
   friend struct ForestState;
 
-  // The hits of every tree, and whether they have become fewer.
+  // The running accuracy of every tree, and whether it has fallen.
   class Hits {
    public:
     Hits(int trees, double delta) : adwin_(trees, delta > 0 ? delta : kNever, false), means_(trees), before_(trees) {}
@@ -106,7 +107,7 @@ class Forest {
       for (std::size_t t = 0; t < hits.size(); ++t) means_[t] = adwin_.update(static_cast<int>(t), hits[t]);
     }
     bool fell(int t) const { return adwin_.changed(t) && means_[t] < before_[t]; }
-    // Its share of hits, as if one instance had been hit and one missed before.
+    // The share of correct predictions, with one correct and one wrong prediction as prior.
     double accuracy(int t) const {
       const auto n = static_cast<double>(adwin_.width(t));
       return (std::clamp(means_[t], 0.0, 1.0) * n + 1) / (n + 2);
@@ -152,7 +153,7 @@ class Forest {
     tree.grow(tree_settings(tree.settings().max_bytes, tree.settings().search.key), columns(tree.columns()), values_, classes_);
   }
 
-  // The features of a tree: those it knows, and others as it may know.
+  // Returns the features of a tree: the known ones, and new ones up to its share.
   std::vector<std::int32_t> columns(std::vector<std::int32_t> known) {
     const int n = settings_.per_leaf ? all_features() : settings_.features_of(all_features());
     return subspace(std::move(known), all_features(), n, draws_);
@@ -183,7 +184,7 @@ class Forest {
 
   Draws draws_;
   Hits drift_, warning_;
-  std::vector<double> hits_;  // of the trees, of the last instance
+  std::vector<double> hits_;  // outcome of every tree on the last instance
   std::vector<ForestTree> trees_;
   std::vector<std::optional<ForestTree>> background_;
   std::int64_t warnings_ = 0, replaced_ = 0;

@@ -15,7 +15,7 @@
 
 namespace heros {
 
-// A pool on its way in or out.
+// The state of a pool, for export and import.
 struct ForestPoolState {
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;
@@ -37,7 +37,7 @@ struct ForestPoolState {
 
 class ForestPool final : public AskingPool {
  public:
-  // A seed for every forest.
+  // seeds: one per forest.
   ForestPool(const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
     for (std::size_t i = 0; i < settings.size(); ++i) forests_.emplace_back(settings[i], seeds[i]);
   }
@@ -48,12 +48,12 @@ class ForestPool final : public AskingPool {
   int outputs() const override { return classes_; }
   const std::vector<std::int32_t>& values() const { return values_; }
 
-  // The least number of bytes for a schema: trees of one node, also in the background.
+  // The lowest byte limit for a schema: trees of one node, with background trees.
   std::int64_t least_bytes(int i, const std::vector<std::int32_t>& /*values*/, int classes) const {
     return forests_[i].settings().least_bytes(TreeLayout({}, classes).node_bytes());
   }
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values feature f
-  // has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
+  // Adapts the pool to an extended schema. values[f]: the number of values of feature f, 0 if it is numeric. If memory
+  // is short, the pool stays unchanged.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     for (int i = 0; i < models(); ++i)
       if (const std::int64_t least = least_bytes(i, values, classes); forests_[i].settings().tree.max_bytes < least)
@@ -64,7 +64,7 @@ class ForestPool final : public AskingPool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    look(x, chosen, clock);  // for nothing if they have looked at x
+    look(x, chosen, clock);  // no work if they were evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) forests_[i].train(x, static_cast<int>(target), instance_weight_.times);
     looks_.forget();
@@ -78,7 +78,7 @@ class ForestPool final : public AskingPool {
     for (const Forest& forest : forests_) state.forests.push_back(forest.state());
     return state;
   }
-  // Makes a state of all forests the pool's own, if it fits together; else the pool stays as it is.
+  // Imports the state of all forests. If it does not fit, the pool stays unchanged.
   void restore(const ForestPoolState& state) {
     std::vector<Forest> forests = forests_;
     for (std::size_t i = 0; i < forests.size(); ++i) forests[i].restore(state.forests[i], state.values, state.classes);

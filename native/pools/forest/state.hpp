@@ -17,12 +17,12 @@ struct ForestTreeArrays : TreeArrays {
   std::vector<std::int32_t> columns;
 };
 
-// A forest on its way in or out.
+// The state of a forest, for export and import.
 struct ForestState {
   std::uint64_t draws = 0;
   std::int64_t warnings = 0, replaced = 0;
-  std::vector<std::uint8_t> behind;     // per tree: whether another one grows in its background
-  std::vector<std::uint64_t> keys;      // of the trees, and then of those in the background
+  std::vector<std::uint8_t> behind;     // per tree: whether it has a background tree
+  std::vector<std::uint64_t> keys;      // of the trees, then of the background trees
   std::vector<ForestTreeArrays> trees;  // in the same order
   Forest::Hits drift, warning_hits;
 

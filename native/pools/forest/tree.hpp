@@ -1,4 +1,4 @@
-// A tree of a forest: a Hoeffding tree that knows some of the features, and what it saw of the last instance.
+// A tree of a forest: a Hoeffding tree over some of the features, with its evaluation of the last instance.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace heros {
 
 class ForestTree {
  public:
-  // `columns`: the features it knows, in the order in which it came to know them.
+  // columns: the features of the tree, in the order in which they were added.
   ForestTree(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
              int classes)
       : columns_(std::move(columns)), layout_(picked(values), classes), tree_(settings, layout_) {
@@ -37,7 +37,7 @@ class ForestTree {
     tree_.change(settings);
   }
 
-  // The first columns are those it knows.
+  // The first columns must be the known ones.
   void grow(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
             int classes) {
     columns_ = std::move(columns);
@@ -48,8 +48,8 @@ class ForestTree {
     fit();
   }
 
-  // Looking at an instance, in three steps, so that what the second one waits for is on its way while other trees take
-  // theirs: its values are gathered, its leaf is found, and the leaf is asked.
+  // Evaluation in three steps: gather the values, find the leaf, ask the leaf. All trees do one step before any does
+  // the next, so that the prefetches of `find` have time to complete.
   void gather(const double* x) { instance_.gather(x, columns_, layout_); }
   void find() {
     place_ = tree_.find(instance_.x.data());
@@ -63,7 +63,7 @@ class ForestTree {
 
   int favoured() const { return favoured_; }
 
-  // Adds `weight` times its probabilities; false if it has none to give, since nothing was seen or no class has a vote.
+  // Adds `weight` times the tree's probabilities; false if the tree has none, as it has no data or all votes are 0.
   bool add_to(double* out, double weight) {
     const int n = layout_.classes;
     double total = 0;
@@ -83,7 +83,7 @@ class ForestTree {
     return true;
   }
 
-  // Learns from the instance it looked at, which counts `times` times.
+  // Trains on the evaluated instance with weight `times`.
   void train(int y, std::int32_t times) {
     tree_.train(layout_, instance_, y, place_, by_bayes_ ? favoured_ : -1, votes_.data(), times);
   }

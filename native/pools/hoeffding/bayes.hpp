@@ -1,10 +1,9 @@
-// Naive Bayes at a leaf: each class's count times the probabilities of the values, as logarithms.
+// Naive Bayes at a leaf: the count of each class times the probabilities of the values, as logarithms.
 //
-// MOA multiplies the factors in feature order in double precision, so a vote can underflow to 0 (and with
-// many features all of them do, and class 0 wins). Sums of logarithms are faster and would not, but a
-// leaf's choice between naive Bayes and majority depends on those zeros: we keep them. A sum tells in all
-// but a narrow band of cases whether the product is 0; in that band, and where two classes are so close
-// that rounding decides, the products are worked out.
+// MOA multiplies the factors in feature order in double precision, so a vote can underflow to 0. With many features all
+// votes do, and class 0 wins. Sums of logarithms are faster and would not underflow. But a leaf's choice between naive
+// Bayes and majority depends on these zeros, so we keep them. In nearly all cases the sum shows whether the product is
+// 0. In the other cases, and if two classes are so close that rounding decides, the products are computed.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +27,7 @@ inline int highest(const double* values, int n) {
 
 inline constexpr double kNoVote = -std::numeric_limits<double>::infinity();
 
-// Whether any class at the leaf has seen a value of feature f.
+// Whether any class at the leaf has a value of feature f.
 inline bool seen_by_any(const TreeLayout& layout, const Slab& blocks, const std::int32_t* block, int f) {
   const int j = layout.position[f], at = layout.values[f] > 0 ? layout.numbers() + j : j;
   for (int c = 0; c < layout.classes; ++c)
@@ -36,8 +35,8 @@ inline bool seen_by_any(const TreeLayout& layout, const Slab& blocks, const std:
   return false;
 }
 
-// The vote of class c as a product in feature order. Missing values, and features no instance at this leaf
-// has had a value of, say nothing.
+// The vote of class c as a product in feature order. Missing values are skipped, and so are features without any value
+// at this leaf.
 inline double product_vote(const TreeLayout& layout, const Slab& blocks, const std::int32_t* block, int c,
                            double prior, const TreeInstance& instance) {
   const ConstClassBlock own(layout, blocks.reals(block[c]), blocks.ints(block[c]));
@@ -55,8 +54,8 @@ inline double product_vote(const TreeLayout& layout, const Slab& blocks, const s
   return std::isnan(vote) ? 0 : vote;
 }
 
-// What a leaf knows of its classes: per class its block (-1: none), its count, and what log_base gave for it
-// (base with the logarithm of the count).
+// The statistics of a leaf. Per class: its block (-1: none), its count, and the results of log_base (`base` includes
+// the logarithm of the count).
 struct BayesLeaf {
   const TreeLayout& layout;
   const Slab& blocks;
@@ -68,7 +67,7 @@ inline void product_votes(const BayesLeaf& leaf, const TreeInstance& instance, d
   const TreeLayout& layout = leaf.layout;
   double total = 0;
   for (int c = 0; c < layout.classes; ++c) total += leaf.counts[c];
-  bool any = false;  // whether any value says anything: then a class without statistics has no vote
+  bool any = false;  // whether any value counts: then a class without statistics gets no vote
   for (int f = 0; f < layout.features() && !any; ++f)
     any = !std::isnan(instance.x[f]) && seen_by_any(layout, leaf.blocks, leaf.block, f);
   for (int c = 0; c < layout.classes; ++c) {
@@ -78,7 +77,7 @@ inline void product_votes(const BayesLeaf& leaf, const TreeInstance& instance, d
   }
 }
 
-// The votes as sums of logarithms, up to a constant; false if only products can tell.
+// Computes the votes as sums of logarithms, up to a constant; false if products are needed.
 inline bool sum_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
   constexpr double kSurelyZero = -746, kNearZero = -650, kNearInfinity = 700, kTie = 1e-9;
   const TreeLayout& layout = leaf.layout;
@@ -99,15 +98,15 @@ inline bool sum_votes(const BayesLeaf& leaf, const TreeInstance& instance, doubl
   return best == kNoVote || best - second > kTie;
 }
 
-// The logarithms of all votes, up to a constant; kNoVote for a vote of 0. Returns the class that has most
-// (ties: the lowest).
+// Computes the logarithms of all votes, up to a constant; kNoVote for a vote of 0. Returns the class with the highest
+// vote (ties: the lowest class).
 inline int log_votes(const BayesLeaf& leaf, const TreeInstance& instance, double* votes) {
   const int classes = leaf.layout.classes;
   if (!instance.missing && sum_votes(leaf, instance, votes)) return highest(votes, classes);
   product_votes(leaf, instance, votes);
   const int best = highest(votes, classes);
   for (int c = 0; c < classes; ++c) votes[c] = std::log(votes[c]);
-  for (int c = 0; c < best; ++c)  // different products may have one logarithm
+  for (int c = 0; c < best; ++c)  // different products may have the same logarithm
     if (votes[c] == votes[best]) votes[best] = std::nextafter(votes[best], -kNoVote);
   return best;
 }

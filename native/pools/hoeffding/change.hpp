@@ -1,6 +1,6 @@
-// Whether the hits at a leaf have become more or fewer: for trees that split on change instead of on a bound (LAST,
-// local adaptive streaming trees). The test is HDDM-A's (Frías-Blanco et al. 2015), in both directions: what was seen in all
-// against what had been seen when its mean was lowest, and when it was highest.
+// Detects a change of the accuracy at a leaf, for trees that split on change (LAST, local adaptive streaming trees).
+// The test is that of HDDM-A (Frías-Blanco et al. 2015), in both directions. It compares all outcomes with those up to
+// the lowest and the highest mean.
 #pragma once
 
 #include <cmath>
@@ -11,10 +11,10 @@ class LeafChange {
  public:
   static constexpr int kReals = 6;
 
-  // `at`: a leaf's numbers; all 0 where nothing was seen.
+  // at: the numbers of a leaf; all 0 at the start.
   explicit LeafChange(double* at) : all_{at}, low_{at + 2}, high_{at + 4} {}
 
-  // Takes `times` equal hits or misses. True if there was change; then it begins anew.
+  // Adds `times` equal outcomes. Returns true and restarts if the accuracy changed.
   bool add(bool hit, double times, double delta) {
     all_.n[0] += times, all_.n[1] += hit ? times : 0;
     const double log = std::log(1 / delta);
@@ -34,7 +34,7 @@ class LeafChange {
 
  private:
   struct Part {
-    double* n;  // how many, and how many of them were hits
+    double* n;  // number of outcomes, and of correct ones
 
     bool empty() const { return n[0] == 0; }
     double mean() const { return n[1] / n[0]; }
@@ -47,7 +47,7 @@ class LeafChange {
     Part(const Part&) = default;
   };
 
-  // How far the mean of all may be from that of the first of them.
+  // How far the mean of all outcomes may be from that of the first part.
   double between(const Part& first, double log) const {
     return std::sqrt((1 / first.n[0] - 1 / all_.n[0]) * log / 2);
   }

@@ -1,4 +1,4 @@
-// A tree made anew for a schema that has grown: more features, more values, more classes.
+// Rebuilds a tree for an extended schema: more features, values or classes.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace heros {
 
-// Copies the statistics of a class into a block with room for more features and values.
+// Copies the statistics of a class to a block with room for more features and values.
 inline void widen(const TreeLayout& before, const ConstClassBlock& old, const TreeLayout& after,
                   const ClassBlock& block) {
   const int n = before.numbers();
@@ -26,7 +26,7 @@ inline void HoeffdingTree::grow(const TreeLayout& before, const TreeLayout& afte
   HoeffdingTree old = std::move(*this);
   old.prune(before, after);
   *this = HoeffdingTree(old.settings_, after);
-  std::vector<std::pair<int, int>> moves{{0, 0}};  // from the old node to the new one, parents first
+  std::vector<std::pair<int, int>> moves{{0, 0}};  // from old node to new node, parents first
   for (std::size_t i = 0; i < moves.size(); ++i) {
     const auto [from, to] = moves[i];
     std::copy_n(old.counts(before, from), before.classes, counts(after, to));
@@ -64,8 +64,8 @@ inline void HoeffdingTree::move_observers(const TreeLayout& before, const Hoeffd
   }
 }
 
-// Nodes are larger in a larger schema. While they alone would cross the limit, the split whose branches have
-// seen least becomes a leaf again.
+// Nodes are larger in a larger schema. While the nodes alone exceed the limit, the split with the least weight below it
+// becomes a leaf again.
 inline void HoeffdingTree::prune(const TreeLayout& before, const TreeLayout& after) {
   const auto crosses = [&] {
     std::int64_t n = 1;
@@ -82,7 +82,7 @@ inline void HoeffdingTree::prune(const TreeLayout& before, const TreeLayout& aft
   while (crosses()) collapse(before, least_seen_split(before));
 }
 
-// Of the splits with nothing but leaves below.
+// Considers only splits whose children are all leaves.
 inline int HoeffdingTree::least_seen_split(const TreeLayout& layout) const {
   int least = -1;
   double least_weight = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// How a tree sees a schema: which features are numbers, which are codes, and where each keeps its
-// statistics. One layout serves all trees of a pool.
+// The layout of a tree's statistics for a schema: which features are numeric or nominal, and where their statistics
+// are. All trees of a pool share one layout.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace heros {
 
-// log(n) for counts. Most counts in a tree are small: a table is faster than the logarithm, and equal.
+// log(n) for counts. Most counts are small, and for them a table is faster and gives the same result.
 class LogTable {
  public:
   LogTable() : logs_(kSize) {
@@ -29,18 +29,18 @@ inline const LogTable& log_table() {
   return table;
 }
 
-// Numeric statistics of one class at one leaf are five rows of doubles (mean, precision, spread, low, high)
-// and one of counts; nominal ones are a divisor per feature and a count per value.
+// The numeric statistics of one class at one leaf are five rows of doubles (mean, precision, spread, low, high) and one
+// of counts. The nominal statistics are a divisor per feature and a count per value.
 struct TreeLayout {
-  std::vector<std::int32_t> values;    // per feature: how many values it has, 0 if numeric
+  std::vector<std::int32_t> values;    // per feature: number of values, 0 if numeric
   int classes = 0;
   std::vector<std::int32_t> numeric;   // the numeric features, in order
   std::vector<std::int32_t> nominal;   // the nominal features, in order
-  std::vector<std::int32_t> position;  // per feature: its place among its kind
-  std::vector<std::int32_t> slot;      // per nominal feature: where its value counts begin
+  std::vector<std::int32_t> position;  // per feature: its index among features of its kind
+  std::vector<std::int32_t> slot;      // per nominal feature: start of its value counts
   std::vector<std::int32_t> usual;     // the slots of code 0 of features with two values (see TreeInstance)
   int slots = 0;
-  int watch = 0;                       // doubles that a leaf has for finding change
+  int watch = 0;                       // doubles per leaf for the detection of change
 
   TreeLayout() = default;
   TreeLayout(std::vector<std::int32_t> values_per_feature, int n_classes, int watch_reals = 0)
@@ -63,27 +63,27 @@ struct TreeLayout {
   int leaf_reals() const { return 2 + 2 * classes + watch; }
   int leaf_ints() const { return 1 + classes; }
 
-  // What the byte limit of a tree counts.
+  // Sizes counted by the byte limit of a tree.
   std::int64_t block_bytes() const { return std::int64_t{8} * block_reals() + std::int64_t{4} * block_ints(); }
   std::int64_t leaf_bytes() const { return std::int64_t{8} * leaf_reals() + std::int64_t{4} * leaf_ints(); }
   std::int64_t node_bytes() const { return 16 + 4 + std::int64_t{8} * classes; }
 };
 
-// An instance as the trees read it, prepared once for the whole pool. Features with two values are often
-// columns of a one-hot code and mostly 0. So each class keeps the sum of the logarithms for all of them
-// being 0 (LogBase), and an instance lists what it adds to that and what it takes away.
+// An instance as the trees read it, prepared once for the whole pool. Features with two values are often columns of a
+// one-hot code and mostly 0. Each class therefore keeps the sum of logarithms for all of them being 0 (LogBase). An
+// instance lists the differences from that sum.
 struct TreeInstance {
-  std::vector<double> x;                   // as it came
+  std::vector<double> x;                   // the original values
   std::vector<double> numbers;             // the numeric values
   std::vector<std::int32_t> slots;         // per nominal feature: the slot of its value, -1 if missing
-  std::vector<std::int32_t> plus, minus;  // the slots whose logarithms are added, and taken away
+  std::vector<std::int32_t> plus, minus;  // the slots whose logarithms are added, and subtracted
   bool missing = false;                    // whether any value is missing
 
   void assign(const double* row, const TreeLayout& layout) {
     x.assign(row, row + layout.features());
     prepare(layout);
   }
-  // For a tree that knows only some columns of a row.
+  // Prepares an instance for a tree that uses only some columns of a row.
   void gather(const double* row, const std::vector<std::int32_t>& columns, const TreeLayout& layout) {
     x.resize(columns.size());
     for (std::size_t j = 0; j < columns.size(); ++j) x[j] = row[columns[j]];

@@ -1,9 +1,8 @@
-// The memory of one Hoeffding tree, and the byte limit it keeps.
+// The memory of one Hoeffding tree, and its byte limit.
 //
-// Nodes lie in one array, the children of a node side by side. A leaf that learns (an active leaf) has a
-// record, with its hits and cached sums, and a block of statistics for each class it has seen. A leaf
-// without them only counts classes and answers with the majority. When something new would cross the
-// limit, the least promising active leaves give their statistics up (VFDT, section 4).
+// Nodes are in one array, the children of a node side by side. A leaf that learns (an active leaf) has a record with
+// its hits and cached sums, and a block of statistics per class. An inactive leaf only counts classes and predicts the
+// majority. If memory is short, the least promising active leaves lose their statistics (VFDT, section 4).
 #pragma once
 
 #include <algorithm>
@@ -19,13 +18,13 @@
 
 namespace heros {
 
-// A node as routing sees it. A split: the feature and kind of its test, its value, the first child. A leaf:
-// its record, and in `value` its weight when it last looked for a split.
+// A node, for routing. A split has the feature and kind of its test, its value, and the first child. A leaf has its
+// record, and in `value` its weight at the last split attempt.
 struct Node {
   static constexpr std::int32_t kLeaf = -1;      // `test` of a leaf
-  static constexpr std::int32_t kAbsent = -2;    // `test` of a branch that no instance has taken
-  static constexpr std::int32_t kFresh = -1;     // `link` of a leaf that may learn but has nothing yet
-  static constexpr std::int32_t kInactive = -2;  // `link` of a leaf that may not
+  static constexpr std::int32_t kAbsent = -2;    // `test` of a branch without instances
+  static constexpr std::int32_t kFresh = -1;     // `link` of a leaf that may learn but has no statistics yet
+  static constexpr std::int32_t kInactive = -2;  // `link` of a leaf that may not learn
 
   double value = 0;
   std::int32_t test = kAbsent;  // 4 * feature + kind of a split
@@ -82,7 +81,7 @@ class TreeMemory {
  protected:
   static constexpr int kMajorityHits = 0, kBayesHits = 1, kBases = 2;  // in a record's doubles
   static constexpr int kOwner = 0, kBlocks = 1;                        // in a record's integers
-  static constexpr std::int32_t kNobody = -1;                          // kOwner of a record not in use
+  static constexpr std::int32_t kNobody = -1;                          // kOwner of a free record
 
   double* counts(const TreeLayout& layout, int node) { return &counts_[std::size_t(node) * layout.classes]; }
   double weight(const TreeLayout& layout, int node) const {
@@ -90,7 +89,7 @@ class TreeMemory {
     for (int c = 0; c < layout.classes; ++c) total += counts(layout, node)[c];
     return total;
   }
-  // How often the majority was wrong: what a leaf could still win by splitting.
+  // The number of instances outside the majority: what a leaf could gain by splitting.
   double promise(const TreeLayout& layout, int node) const {
     const double* seen = counts(layout, node);
     return weight(layout, node) - *std::max_element(seen, seen + layout.classes);
@@ -122,15 +121,15 @@ class TreeMemory {
     return layout.leaf_bytes() + n * layout.block_bytes();
   }
 
-  // A split is taken only if its nodes leave room for the statistics of one leaf such as this: a tree that
-  // is full of nodes could never learn again.
+  // A split must leave room for the statistics of one such leaf. Otherwise a tree full of nodes could never learn
+  // again.
   bool room_for_split(const TreeLayout& layout, int node, int branches) const {
     const auto nodes = static_cast<std::int64_t>(nodes_.size()) + branches;
     return nodes * layout.node_bytes() + observer_bytes(layout, node) <= max_bytes_;
   }
 
-  // Gives leaf `node` what it needs to learn from an instance of class y. False if there is no room even at
-  // the cost of less promising leaves; the leaf is then inactive.
+  // Provides what leaf `node` needs to learn from an instance of class y. If there is no room, even after deactivating
+  // less promising leaves, the leaf becomes inactive and the result is false.
   bool open_observers(const TreeLayout& layout, int node, int y) {
     const bool fresh = nodes_[node].link == Node::kFresh;
     if (!fresh && blocks_of(node)[y] >= 0) return true;
@@ -152,7 +151,7 @@ class TreeMemory {
     return true;
   }
 
-  // Takes a leaf's statistics away; it may begin anew.
+  // Frees the statistics of a leaf. The leaf may collect new ones.
   void close_observers(const TreeLayout& layout, int node) {
     if (!nodes_[node].observes()) return;
     bytes_ -= observer_bytes(layout, node);
@@ -168,14 +167,14 @@ class TreeMemory {
     nodes_[node].link = Node::kInactive;
   }
 
-  // An inactive leaf asks whether it may learn again.
+  // Lets an inactive leaf learn again if there is room.
   void reconsider(const TreeLayout& layout, int node) {
     const std::int64_t need = layout.leaf_bytes() + classes_present(layout, node) * layout.block_bytes();
     if (make_room(layout, need, node)) nodes_[node].link = Node::kFresh;
   }
 
-  // Makes room for `need` bytes by deactivating leaves that promise less than leaf `asking` (-1: than
-  // anything), the least promising first. All or nothing.
+  // Frees `need` bytes by deactivating leaves that are less promising than leaf `asking` (-1: any leaf), the least
+  // promising first. If that is not enough, nothing changes.
   bool make_room(const TreeLayout& layout, std::int64_t need, int asking) {
     if (bytes_ + need <= max_bytes_) return true;
     const double bar = asking < 0 ? std::numeric_limits<double>::infinity() : promise(layout, asking);
@@ -199,7 +198,7 @@ class TreeMemory {
   std::int64_t max_bytes_ = 0, bytes_ = 0;
   std::vector<Node> nodes_;
   std::vector<double> counts_;         // (nodes, classes)
-  std::vector<std::int32_t> lengths_;  // per node: one more than the highest class that was ever counted
+  std::vector<std::int32_t> lengths_;  // per node: one more than the highest class counted
   Slab leaves_, blocks_;
 };
 

@@ -1,5 +1,5 @@
-// What a leaf remembers of the instances of one class: a Gaussian per numeric feature, value counts per
-// nominal one. From these come the naive-Bayes votes and the candidate splits.
+// The statistics of one class at a leaf: a Gaussian per numeric feature, value counts per nominal feature. Naive Bayes
+// and the search for splits use them.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace heros {
 
-// The statistics of one class at one leaf: pointers into a block's memory.
+// The statistics of one class at one leaf, as pointers into a block.
 template <class Real, class Int>
 struct ClassBlockView {
   Real *mean, *precision, *spread, *low, *high;  // per numeric feature; precision = 1 / (2 variance)
-  Int *seen;                                     // per numeric feature: values that were not missing
+  Int *seen;                                     // per numeric feature: number of values
   Int *divisor;                                  // per nominal feature: values seen + highest code seen + 1
   Int *count;                                    // per slot
 
@@ -30,7 +30,7 @@ struct ClassBlockView {
 using ClassBlock = ClassBlockView<double, std::int32_t>;
 using ConstClassBlock = ClassBlockView<const double, const std::int32_t>;
 
-// The precision of a feature that has not varied: any other value gets probability 0, as exp(-1e300 d²) is.
+// The precision of a constant feature: any other value gets probability 0, as exp(-1e300 d²) does.
 inline constexpr double kNoSpread = 1e300;
 
 inline void clear(const TreeLayout& layout, const ClassBlock& block) {
@@ -39,12 +39,12 @@ inline void clear(const TreeLayout& layout, const ClassBlock& block) {
   std::fill_n(block.high, layout.numbers(), -std::numeric_limits<double>::infinity());
 }
 
-// Statistics are counted with 32 bits. A leaf that has observed this many instances of a class observes no
-// more of them; a divisor also counts values, of which there are at most 2^24.
+// Counts have 32 bits. A leaf ignores further instances of a class after this many. A divisor also counts values, of
+// which there are at most 2^24.
 inline constexpr double kMostObserved = 1 << 30;
 inline constexpr std::int32_t kFull = (1 << 30) + (1 << 25);
 
-// Whether a block holds what observing can have given.
+// Whether the statistics of a block are valid.
 inline bool is_sound(const TreeLayout& layout, const ConstClassBlock& block) {
   for (int j = 0; j < layout.numbers(); ++j) {
     const bool moments = std::isfinite(block.mean[j]) && std::isfinite(block.spread[j]) && block.spread[j] >= 0 &&
@@ -56,13 +56,13 @@ inline bool is_sound(const TreeLayout& layout, const ConstClassBlock& block) {
   return true;
 }
 
-// A value that counts `times` times moves the moments as that many equal ones; once, no bit differs from a sum that knows
-// no weights. The mean of the first value is that value, however often it counts: w * x / w may be another number.
+// Adds a value with weight `times`. With weight 1, the result equals the unweighted formula bit for bit. The first mean
+// is x itself, as w * x / w may differ by rounding.
 inline void observe_number(const ClassBlock& block, int j, double x, std::int32_t times) {
   const double w = times, n = block.seen[j] + w, away = x - block.mean[j];
   const double mean = block.mean[j] + (block.seen[j] > 0 ? w * away / n : away);
   const double spread = block.spread[j] + w * away * (x - mean);
-  if (!std::isfinite(spread)) return;  // numbers near the end of the range: beyond what moments can hold
+  if (!std::isfinite(spread)) return;  // too large for the moments: ignored
   block.seen[j] += times;
   block.mean[j] = mean;
   block.spread[j] = spread;
@@ -75,7 +75,7 @@ inline void observe_number(const ClassBlock& block, int j, double x, std::int32_
 inline void observe_code(const TreeLayout& layout, const ClassBlock& block, int j, std::int32_t slot,
                          std::int32_t times) {
   std::int32_t growth = 0;
-  if (block.count[slot] == 0) {  // the highest code may have moved up
+  if (block.count[slot] == 0) {  // the highest code may have increased
     const std::int32_t first = layout.slot[j], last = first + layout.values[layout.nominal[j]] - 1;
     std::int32_t highest = last;
     while (highest >= first && block.count[highest] == 0) --highest;
@@ -96,12 +96,12 @@ inline void observe(const TreeLayout& layout, const ClassBlock& block, const Tre
 
 // The part of a class's naive-Bayes log-vote that does not depend on the instance.
 struct LogBase {
-  double base;      // Σ log of the densities' constants, the nominal divisors and the usual codes' counts
-  double headroom;  // at least the log of any partial product; infinite if a feature has not been seen
+  double base;      // Σ log of the densities' constants, the nominal divisors and the counts of code 0
+  double headroom;  // upper bound on the log of any partial product; infinite if a feature has no values
 };
 
 inline LogBase log_base(const TreeLayout& layout, const ConstClassBlock& block) {
-  // The product of the precisions / π, mantissas and exponents apart: one logarithm for all features.
+  // The product of the precisions / π, with mantissas and exponents separate: one logarithm for all features.
   double product = 1;
   std::int64_t exponent = 0, above_one = 0;
   bool unseen = false;
@@ -127,7 +127,7 @@ inline LogBase log_base(const TreeLayout& layout, const ConstClassBlock& block) 
   return {numbers + codes, unseen ? std::numeric_limits<double>::infinity() : headroom};
 }
 
-// Σ (x − mean)² · precision, in four fixed lanes: the sum is the same on every machine.
+// Σ (x − mean)² · precision, in four fixed lanes, so that the sum is the same on every machine.
 inline double distance(const double* x, const double* mean, const double* precision, int n) {
   double lane[4] = {0, 0, 0, 0};
   int j = 0;
@@ -160,15 +160,15 @@ struct Gaussian {
 
   Gaussian(double n, double centre, double spread) : mean(centre), sd(n > 1 ? std::sqrt(spread / (n - 1)) : 0) {}
 
-  // Without any spread it is a point, and counts as 1 there.
+  // A constant feature has density 1 at its value, 0 elsewhere.
   double density(double x) const {
     if (!(sd > 0)) return x == mean ? 1 : 0;
     const double away = x - mean;
     return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
   }
 
-  // The probability of a value <= x, for sd > 0: by the smaller of the two tails, so that it is as exact on one
-  // side of the mean as on the other.
+  // The probability of a value <= x, for sd > 0. It uses the smaller tail, so that it is equally exact on both sides of
+  // the mean.
   double at_most(double x) const {
     const double away = (x - mean) / sd * (std::numbers::sqrt2 / 2);
     const double tail = std::erfc(std::fabs(away)) / 2;

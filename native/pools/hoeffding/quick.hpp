@@ -1,6 +1,6 @@
-// How well a number's cuts part the classes, for all cuts at once and in single precision: forests look for splits so
-// often that the exact way (split.hpp) would be most of their time. Lanes of fixed length without sums across them: the
-// same results on every machine.
+// Merits of all thresholds of a numeric feature at once, in single precision. Forests search for splits so often that
+// the exact way (split.hpp) would take most of their time. Fixed lanes without sums across them give the same results
+// on every machine.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace heros {
 
-// log2(x) for normal x > 0, to about 1e-6: the exponent, and a polynomial for the mantissa.
+// log2(x) for normal x > 0, with an error of about 1e-6: the exponent, and a polynomial for the mantissa.
 inline float quick_log2(float x) {
   const auto bits = std::bit_cast<std::int32_t>(x);
   const auto exponent = static_cast<float>((bits >> 23) - 127);
@@ -20,7 +20,7 @@ inline float quick_log2(float x) {
   return exponent + p * (m - 1);
 }
 
-// The probability of a normal value <= z, to about 3e-7 (Abramowitz and Stegun, 7.1.28).
+// The normal distribution function, with an error of about 3e-7 (Abramowitz and Stegun, 7.1.28).
 inline float quick_normal(float z) {
   const float x = std::fabs(z) * 0.70710678f;
   float q = 1 + x * (0.0705230784f +
@@ -30,7 +30,7 @@ inline float quick_normal(float z) {
   return 0.5f + std::copysign(0.5f - 0.5f / q, z);
 }
 
-// The cuts of one numeric feature. Classes are added one after the other.
+// The thresholds of one numeric feature. Classes are added one by one.
 class QuickCuts {
  public:
   static constexpr int kCuts = 12;
@@ -41,7 +41,7 @@ class QuickCuts {
 
   double value(int k) const { return value_[k]; }
 
-  // A class of which n values were seen, in [low, high].
+  // Adds a class with n values in [low, high].
   void add(double n, double mean, double sd, double low, double high) {
     const double scale = sd > 0 ? 1 / sd : 0;
     const auto whole = static_cast<float>(n);
@@ -62,7 +62,7 @@ class QuickCuts {
     double entropy = std::numeric_limits<double>::infinity();
   };
 
-  // The cut after which the classes' entropy is lowest, of those with more than `smallest` of the weight on either side.
+  // Returns the threshold with the lowest entropy, if both sides have more than `smallest` of the weight.
   Best best(float smallest) const {
     float after[kCuts];
     for (int k = 0; k < kCuts; ++k) {

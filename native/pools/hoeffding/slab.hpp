@@ -1,5 +1,5 @@
-// Records of one size, addressed by number: each has some doubles and some integers. Freed records are
-// used again, so a tree that stays inside its byte limit stays inside that memory.
+// An array of records of one size, addressed by index. Each record has some doubles and some integers. Freed records
+// are reused, so a tree within its byte limit stays within that memory.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace heros {
 
-// Room for `n` elements, taken a little ahead: doubling would hold up to twice what a tree accounts for.
+// Resizes to n elements with a small reserve. Doubling would use up to twice the memory that the tree accounts for.
 template <class T>
 void make_size(std::vector<T>& values, std::size_t n) {
   if (n > values.capacity()) values.reserve(n + n / 8);
@@ -22,7 +22,7 @@ class Slab {
   Slab() = default;
   Slab(int reals, int ints) : n_reals_(reals), n_ints_(ints) {}
 
-  // The slab with this memory. Throws std::invalid_argument if the parts do not fit together.
+  // Takes over existing memory. Throws std::invalid_argument if the parts do not fit together.
   Slab(int reals, int ints, std::vector<double> all_reals, std::vector<std::int32_t> all_ints,
        std::vector<std::int32_t> all_free)
       : n_reals_(reals), n_ints_(ints), reals_(std::move(all_reals)), ints_(std::move(all_ints)),
@@ -39,10 +39,10 @@ class Slab {
   std::int32_t* ints(int i) { return ints_.data() + std::size_t(i) * n_ints_; }
   const std::int32_t* ints(int i) const { return ints_.data() + std::size_t(i) * n_ints_; }
 
-  int size() const { return size_; }  // records ever made, the free ones included
+  int size() const { return size_; }  // number of records, including free ones
   int used() const { return size_ - static_cast<int>(free_.size()); }
 
-  // A record of zeros.
+  // Returns a record of zeros.
   int take() {
     if (!free_.empty()) {
       const int i = free_.back();
@@ -57,7 +57,7 @@ class Slab {
   }
   void give_back(int i) { free_.push_back(i); }
 
-  // The whole memory, for the state of a tree (see state.hpp).
+  // The whole memory, for the state of a tree (state.hpp).
   const std::vector<double>& all_reals() const { return reals_; }
   const std::vector<std::int32_t>& all_ints() const { return ints_; }
   const std::vector<std::int32_t>& all_free() const { return free_; }

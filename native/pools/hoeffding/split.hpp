@@ -1,5 +1,5 @@
-// Which test splits a leaf best. Numeric features offer ten cuts between their extremes, judged by the
-// class Gaussians; nominal ones a branch per value, or one value against the rest.
+// Searches the best split of a leaf. A numeric feature offers ten thresholds between its extremes, rated with the
+// Gaussians of the classes. A nominal feature offers a branch per value, or one value against the rest.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,9 @@ namespace heros {
 enum class Criterion : int { information_gain, gini };
 enum class Test : int { at_most, each_value, equals };  // branch 0: x <= value | x is the branch | x == value
 
-// How a leaf looks for a split, besides MOA's way. Quickly: in single precision (quick.hpp). With chance: offered some of
-// the features only (`features` of them, the same in every search of that leaf; 0: all), or one random cut of a number
-// instead of those at even distances. What is drawn follows from a tree's key, the leaf and what it has seen: there is
-// nothing to keep.
+// Options of the search beyond MOA's. quick: single precision (quick.hpp). features: a random subset of this size, the
+// same in every search of a leaf; 0 means all. random_cuts: one random threshold instead of evenly spaced ones. Random
+// numbers follow from the tree's key, the leaf and its counts, so there is no state to store.
 struct Search {
   std::uint64_t key = 0;
   std::int32_t features = 0;
@@ -44,12 +43,12 @@ struct Split {
   int branches = 2;
 };
 
-// The statistics of every class at a leaf; `blocks` may be missing (a class not seen since the leaf began).
+// The statistics of every class at a leaf. A class without instances since the leaf was created has no block.
 struct LeafStatistics {
   const TreeLayout& layout;
-  const double* counts;                // per class, the share inherited at the leaf's birth included
+  const double* counts;                // per class, including counts inherited from the parent
   std::vector<ConstClassBlock> blocks;  // of the classes seen
-  std::vector<int> classes;             // which classes those are
+  std::vector<int> classes;             // the classes of these blocks
 };
 
 class SplitSearch {
@@ -64,7 +63,7 @@ class SplitSearch {
     bool any = false;  // whether any feature offered a test
   };
 
-  // Of tests with equal merit the one on the later feature wins, as in MOA (a stable sort, the last taken).
+  // If merits are equal, the test on the later feature wins, as in MOA (a stable sort, the last taken).
   Result operator()(const LeafStatistics& leaf) {
     classes_ = leaf.layout.classes;
     Result result;
@@ -87,8 +86,8 @@ class SplitSearch {
     return result;
   }
 
-  // The class counts every branch of a split begins with, (branches, classes); `lengths`: per branch, one
-  // more than the highest class that was weighed for it.
+  // The initial class counts of every branch of a split, (branches, classes). lengths: per branch, one more than the
+  // highest class counted.
   void distribute(const LeafStatistics& leaf, const Split& split, std::vector<double>& counts,
                   std::vector<std::int32_t>& lengths) {
     classes_ = leaf.layout.classes;
@@ -107,9 +106,9 @@ class SplitSearch {
  private:
   static constexpr int kCuts = 10;
   static constexpr double kSmallestBranch = 0.01;
-  static constexpr std::int64_t kMostCells = 1 << 24;  // branches times classes: more are never told apart
+  static constexpr std::int64_t kMostCells = 1 << 24;  // limit of branches times classes
 
-  // Whether the next of `left` features is one of those `wanted`: every set of them is as likely as any other.
+  // Whether to use the next of `left` features, `wanted` of which are used. All subsets are equally likely.
   bool offered(int left, int wanted) {
     return wanted >= left || features_.below(static_cast<std::uint32_t>(left)) < static_cast<std::uint32_t>(wanted);
   }
@@ -137,7 +136,7 @@ class SplitSearch {
     return total > 0 ? (entropy + total * log2_of(total)) / total : 0;
   }
 
-  // The merit of the split in after_. A split needs two branches with more than 1 % of the weight each.
+  // The merit of the split in after_. At least two branches need more than 1 % of the weight each.
   double merit(int branches) {
     double total = 0;
     weights_.assign(branches, 0.0);
@@ -206,7 +205,7 @@ class SplitSearch {
         add(1, c, n);
       } else if (value >= block.high[j]) {
         add(0, c, n);
-      } else {  // inside the range of a feature that varies
+      } else {  // within the range of a varying feature
         const Gaussian gaussian(n, block.mean[j], block.spread[j]);
         const double equal = gaussian.density(value) * n;
         const double less = gaussian.at_most(value) * n - equal;
@@ -219,7 +218,7 @@ class SplitSearch {
   Split best_nominal(const LeafStatistics& leaf, int feature) {
     const int j = leaf.layout.position[feature], seen = values_seen(leaf, j);
     Split best;
-    if (seen == 1 && criterion_ == Criterion::information_gain) {  // nothing to tell apart
+    if (seen == 1 && criterion_ == Criterion::information_gain) {  // a constant cannot split
       best.feature = feature, best.test = binary_ ? Test::equals : Test::each_value;
       return best;
     }
@@ -227,17 +226,17 @@ class SplitSearch {
       reset(seen);
       deal(leaf, j, seen);
       best = {feature, Test::each_value, 0, merit(seen), leaf.layout.values[feature]};
-      // One value against the rest cannot tell more than all values apart; it may be allowed where that is
-      // not, because the rest together are large enough.
+      // One value against the rest cannot be better than a branch per value. It may be valid where the latter is not,
+      // as the rest together has more weight.
       if (std::isfinite(best.merit)) return best;
     }
     reset(2);
-    std::vector<double> totals;  // of each class; counts are whole numbers, so a difference of sums is exact
+    std::vector<double> totals;  // per class; counts are integers, so differences of sums are exact
     for (const ConstClassBlock& block : leaf.blocks) {
       const std::int32_t* count = block.count + leaf.layout.slot[j];
       totals.push_back(std::accumulate(count, count + seen, 0.0));
     }
-    const int tests = how_.quick && seen == 2 ? 1 : seen;  // of two values one test says all
+    const int tests = how_.quick && seen == 2 ? 1 : seen;  // for two values one test is enough
     for (int v = 0; v < tests; ++v) {
       for (std::size_t i = 0; i < leaf.blocks.size(); ++i) {
         branch(0)[leaf.classes[i]] = leaf.blocks[i].count[leaf.layout.slot[j] + v];

@@ -1,4 +1,4 @@
-// The state of a pool of trees as arrays: those of all trees end to end, and where each tree's begin.
+// The state of a pool of trees: the concatenated arrays of all trees, and where each tree begins.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline TreeArrays HoeffdingTree::arrays() const {
   return a;
 }
 
-// Makes this tree the one the arrays describe; throws std::invalid_argument if they do not fit together.
+// Imports the tree from arrays; throws std::invalid_argument if they do not fit together.
 inline void HoeffdingTree::adopt(TreeArrays a, const TreeSettings& settings, const TreeLayout& layout) {
   settings_ = settings, max_bytes_ = settings.max_bytes;
   const std::size_t n = a.node_value.size();
@@ -90,7 +90,7 @@ inline void HoeffdingTree::check_records(const TreeLayout& layout) const {
   for (const std::int32_t count : blocks_.all_ints()) require(count >= 0 && count <= kFull, "counts");
 }
 
-// What the leaves have observed. What follows from the blocks is worked out anew instead of believed.
+// Checks the statistics of the leaves. Derived values are computed again instead of being imported.
 inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].observes()) continue;
@@ -117,7 +117,7 @@ void tree_fields(Archive& a, std::vector<Tree>& trees) {
   joined(a, "block_reals", trees, &TreeArrays::block_reals), joined(a, "block_ints", trees, &TreeArrays::block_ints);
 }
 
-// A pool on its way in or out: a pool itself keeps no second copy of its trees.
+// The state of a pool, for export and import. The pool itself keeps no second copy of its trees.
 struct PoolState {
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;

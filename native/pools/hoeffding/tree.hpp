@@ -1,4 +1,4 @@
-// One Hoeffding tree (Domingos and Hulten 2000, VFDT): how it answers and how it learns.
+// One Hoeffding tree (Domingos and Hulten 2000, VFDT): prediction and training.
 #pragma once
 
 #include <cmath>
@@ -23,8 +23,8 @@ struct TreeSettings {
   Criterion criterion = Criterion::information_gain;
   LeafPrediction prediction = LeafPrediction::adaptive;
   bool binary_splits = false;
-  std::int32_t max_depth = -1;  // -1: none
-  bool on_change = false;       // leaves split when their hits change, not when a bound is reached
+  std::int32_t max_depth = -1;  // -1: no limit
+  bool on_change = false;       // leaves split when their accuracy changes, not when a bound is reached
   Search search = {};
 };
 
@@ -40,7 +40,7 @@ class HoeffdingTree : public TreeMemory {
       : TreeMemory(settings.max_bytes, layout), settings_(settings) {}
 
   const TreeSettings& settings() const { return settings_; }
-  // From now on; the byte limit is one that the tree keeps already.
+  // Changes the settings. The tree must already satisfy the new byte limit.
   void change(const TreeSettings& settings) { settings_ = settings, max_bytes_ = settings.max_bytes; }
 
   Place find(const double* x) const {
@@ -57,33 +57,32 @@ class HoeffdingTree : public TreeMemory {
     return place;
   }
 
-  // The class counts that answer for a place; an absent branch leaves the answer to the split above.
+  // The class counts used for a prediction at a place. For an absent branch these are the counts of the split above.
   const double* counts_at(const TreeLayout& layout, const Place& place) const {
     return counts(layout, nodes_[place.node].test == Node::kAbsent ? place.above : place.node);
   }
 
-  // Whether naive Bayes answers at a place. It must have observed something; adaptive leaves ask which of
-  // the two was right more often.
+  // Whether naive Bayes predicts at a place. The leaf must have statistics. Adaptive leaves use the one of naive Bayes
+  // and majority with more correct predictions.
   bool answers_by_bayes(const Place& place) const {
     if (settings_.prediction == LeafPrediction::majority || !nodes_[place.node].observes()) return false;
     const double* record = leaves_.reals(nodes_[place.node].link);
     return settings_.prediction == LeafPrediction::naive_bayes || !(record[kMajorityHits] > record[kBayesHits]);
   }
 
-  // The logarithm of every class's naive-Bayes vote at a leaf that observes; returns the class with most.
+  // Computes the logarithms of the naive Bayes votes at an active leaf. Returns the class with the highest vote.
   int bayes_votes(const TreeLayout& layout, const Place& place, const TreeInstance& instance, double* votes) const {
     const double* base = leaves_.reals(nodes_[place.node].link) + kBases;
     const double* seen = counts(layout, place.node);
     return log_votes({layout, blocks_, blocks_of(place.node), seen, base, base + layout.classes}, instance, votes);
   }
 
-  // Learns from an instance of class y that was found at `place`. `bayes`: the class naive Bayes gave it
-  // there, or -1 if that has not been worked out. `votes`: scratch, one double per class. The instance
-  // counts as `times` equal ones.
+  // Trains on an instance of class y at `place`, with weight `times`. bayes: the prediction of naive Bayes there, or -1
+  // if not yet computed. votes: scratch memory, one double per class.
   void train(const TreeLayout& layout, const TreeInstance& instance, int y, const Place& place, int bayes,
              double* votes, std::int32_t times = 1) {
     Node& node = nodes_[place.node];
-    if (node.splits()) return;  // its feature is missing: the instance teaches nothing here
+    if (node.splits()) return;  // the split's feature is missing: nothing to learn here
     if (node.test == Node::kAbsent) node = {0, Node::kLeaf, Node::kFresh};
     if (node.link != Node::kInactive) {
       const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
@@ -102,7 +101,7 @@ class HoeffdingTree : public TreeMemory {
     }
   }
 
-  // Brings what an answer reads of a place into the cache.
+  // Prefetches the memory that a prediction at a place reads.
   void prefetch(const TreeLayout& layout, const Place& place) const {
     __builtin_prefetch(counts(layout, place.node));
     if (!nodes_[place.node].observes()) return;
@@ -110,9 +109,9 @@ class HoeffdingTree : public TreeMemory {
     __builtin_prefetch(leaves_.ints(nodes_[place.node].link));
   }
 
-  void grow(const TreeLayout& before, const TreeLayout& after);  // hoeffding_grow.hpp
+  void grow(const TreeLayout& before, const TreeLayout& after);  // grow.hpp
 
-  TreeArrays arrays() const;  // hoeffding_state.hpp
+  TreeArrays arrays() const;  // state.hpp
   void adopt(TreeArrays arrays, const TreeSettings& settings, const TreeLayout& layout);
 
  private:
@@ -125,7 +124,7 @@ class HoeffdingTree : public TreeMemory {
     return weight(layout, node) - nodes_[node].value >= settings_.grace_period;
   }
 
-  // The class naive Bayes gives an instance at an active leaf; without statistics: the majority.
+  // The class predicted by naive Bayes at an active leaf; without statistics, the majority.
   int bayes_vote(const TreeLayout& layout, const TreeInstance& instance, const Place& place, double* votes) const {
     const bool asked = settings_.prediction == LeafPrediction::adaptive ||
                        (settings_.prediction == LeafPrediction::naive_bayes && settings_.on_change);
@@ -134,7 +133,7 @@ class HoeffdingTree : public TreeMemory {
     return bayes_votes(layout, place, instance, votes);
   }
 
-  // Whether the hits of the one that answers have changed, for a tree that splits on that.
+  // Counts correct predictions. Returns whether the accuracy changed, for a tree that splits on change.
   bool record_hits(const TreeLayout& layout, int node, int y, bool bayes_hit, std::int32_t times) {
     double* record = leaves_.reals(nodes_[node].link);
     const bool hit = lengths_[node] > 0 && highest(counts(layout, node), layout.classes) == y;
@@ -185,14 +184,14 @@ class HoeffdingTree : public TreeMemory {
     const double gap = found.best.merit - found.second;
     if (!settings_.on_change && found.any && !(gap > bound || bound < settings_.tie_threshold))
       return put_off(node, n, gap, bound);
-    // Not splitting is best: the leaf begins anew with the counts it has, as MOA's do.
+    // Not splitting is best: the leaf restarts with its current counts, as in MOA.
     if (found.best.feature < 0) return close_observers(layout, node);
     if (!std::isfinite(found.best.merit)) return;
     if (room_for_split(layout, node, found.best.branches)) split(layout, node, found.best, leaf, search);
   }
 
-  // A quick tree does not look again before it has half of what it lacks for a bound below the gap it found, or below
-  // the tie threshold (local split-time prediction: Losing, Wersing and Hammer 2018).
+  // A quick tree delays its next search. It waits for half of the instances that the bound needs to fall below the gap
+  // or the tie threshold (local split-time prediction: Losing, Wersing and Hammer 2018).
   void put_off(int node, double n, double gap, double bound) {
     if (!settings_.search.quick) return;
     const double ratio = bound / std::max(settings_.tie_threshold, gap > 0 ? gap : 0);
@@ -231,7 +230,7 @@ class HoeffdingTree : public TreeMemory {
   void check_records(const TreeLayout& layout) const;
   void check_statistics(const TreeLayout& layout);
 
-  static constexpr double kLongestWait = 100;  // times what a leaf has seen
+  static constexpr double kLongestWait = 100;  // in multiples of the leaf's weight
 
   TreeSettings settings_;
 };

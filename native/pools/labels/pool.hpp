@@ -1,4 +1,4 @@
-// A pool of memories of labels: models that know what label follows what, and nothing of the instances' features.
+// A pool of models that use only earlier labels, not the features.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace heros {
 
 struct LabelSettings {
-  double fading;         // what an instance weighs against the next one
-  std::int32_t order;    // classes: how many of the last labels count
-  std::int32_t seasons;  // numbers: how many lags at which the labels repeat themselves are used
+  double fading;         // the weight of an instance relative to the next one
+  std::int32_t order;    // classes: number of last labels used
+  std::int32_t seasons;  // numbers: number of seasonal lags used
 };
 
-// All models share the latest labels, which are kept whoever is trained: a label is part of where the stream stands,
-// as the instance is. What a model learns from them, it learns when it is chosen.
+// All models share the latest labels. Every label is stored, even if no model is trained on it. A model learns from the
+// labels only when the policy chooses it.
 class LabelPool final : public LookingPool {
  public:
   LabelPool(std::vector<LabelSettings> settings, std::int64_t memory, bool numeric)
@@ -54,7 +54,7 @@ class LabelPool final : public LookingPool {
 
   void set_delay(std::int64_t labels) override { delay_ = labels; }
 
-  // The models say what they would have said when the instance was predicted.
+  // Predicts as at the time of the instance's prediction, with only the labels known then.
   void look(const double*, const std::uint8_t* watched, PhaseClock& clock) override {
     from_ = {delay_, 1};
     for (int i = 0; i < models(); ++i)
@@ -76,8 +76,8 @@ class LabelPool final : public LookingPool {
     clock.lap(Phase::train);
   }
 
-  // An instance that is farther from the last label than those that the models have learnt from lately is not theirs to
-  // predict: then they are not sound.
+  // If the last label is farther away than in recent training, the models give no prediction: their output is not
+  // finite.
   void answer(int i, const double*, double* out) override {
     if (delay_ <= reach_) {
       ask(i, {0, 1 + delay_});
@@ -90,7 +90,7 @@ class LabelPool final : public LookingPool {
 
   // (classes, classes): the probability of each class after each label.
   void follows(int i, double* out) const { transitions_[i].follows(out); }
-  // What the inputs of a model count, and the lags of the seasons among them.
+  // The coefficients of a model's inputs, and the seasonal lags among them.
   Series::Inputs coefficients(int i) const { return series_[i].coefficients(); }
   const std::array<std::int32_t, Seasons::kMost>& seasons() const { return seasons_.lags(); }
   std::int64_t remembered() const { return labels_.size(); }
@@ -161,16 +161,16 @@ class LabelPool final : public LookingPool {
   std::int64_t memory_;
   bool numeric_;
   std::vector<std::int32_t> values_;
-  std::int32_t classes_ = 0;  // or 1, if the target is a number
+  std::int32_t classes_ = 0;  // 1 if the target is a number
   RecentLabels labels_;
   Seasons seasons_;
   TargetScale scale_;
-  std::vector<Transitions> transitions_;  // of each model, if the target is a class
-  std::vector<Series> series_;            // of each model, if it is a number
-  std::int64_t reach_ = 0;                // the farthest distance that labels were learnt at lately
+  std::vector<Transitions> transitions_;  // per model, if the target is a class
+  std::vector<Series> series_;            // per model, if the target is a number
+  std::int64_t reach_ = 0;                // the largest recent distance between a label and its prediction
 
   std::int64_t delay_ = 0;
-  Vantage from_;  // of the instance looked at
+  Vantage from_;  // of the evaluated instance
 };
 
 }  // namespace heros

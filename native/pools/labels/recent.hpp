@@ -1,4 +1,4 @@
-// The latest labels in the order in which they were learnt, and the instance whose label is predicted from them.
+// The latest labels in the order of training, and the position of the label to predict.
 #pragma once
 
 #include <algorithm>
@@ -8,17 +8,16 @@
 
 namespace heros {
 
-// A label at some place, counted from the newest one that is kept, which is at 0; the label to be predicted is at
-// −ahead. Labels that had not arrived when the instance was predicted are the newer ones: `first` is the place of the
-// newest label that may be used.
+// Positions are counted back from the newest stored label, which is at 0. The label to predict is at −ahead. Some
+// stored labels may have arrived after the prediction; the newest usable label is at `first`.
 struct Vantage {
-  std::int64_t first = 0;  // labels not yet there, of those that are kept
-  std::int64_t ahead = 1;  // how far the label to be predicted is from the newest one that is kept
+  std::int64_t first = 0;  // number of stored labels that must not be used
+  std::int64_t ahead = 1;  // distance of the label to predict from the newest stored label
 
-  std::int64_t distance() const { return first + ahead; }  // from the newest label that may be used
+  std::int64_t distance() const { return first + ahead; }  // from the newest usable label
 };
 
-// At most `most` labels, end to end; twice as many are held so that the old ones are moved away only now and then.
+// At most `most` labels in one array. It holds twice as many, so that old labels are rarely moved out.
 class RecentLabels {
  public:
   explicit RecentLabels(std::int64_t most = 1) : most_(most) {}

@@ -1,4 +1,4 @@
-// Lags at which a series of numbers repeats itself, found from its differences as they come.
+// Seasonal lags of a series of numbers, found incrementally from its differences.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,17 @@ class Seasons {
  public:
   static constexpr int kMost = 2;
   static constexpr std::int64_t kEvery = 64;  // labels between two searches
-  static constexpr double kLeast = 0.1;       // correlation that counts as a season
-  static constexpr double kClose = 0.9;       // of the highest correlation: near enough for a shorter lag to be taken
+  static constexpr double kLeast = 0.1;       // least correlation of a season
+  static constexpr double kClose = 0.9;       // a shorter lag with this share of the highest correlation is preferred
 
-  // longest: lags up to this one are looked at. Products of differences fade over four times as many labels.
+  // longest: the largest lag. Products of differences fade over four times as many labels.
   explicit Seasons(std::int64_t longest = 0)
       : fading_(1 - 1 / (4.0 * static_cast<double>(std::max<std::int64_t>(longest, 1)))),
         products_(static_cast<std::size_t>(longest + 1)) {}
 
   const std::array<std::int32_t, kMost>& lags() const { return lags_; }  // 0: none
 
-  // A label that comes after those that are kept. True if other lags are in use from now on.
+  // Adds a label after the stored ones. Returns true if the lags changed.
   bool learn(const RecentLabels& labels, double label) {
     const std::int64_t n = labels.size();
     if (n < 2) return false;
@@ -59,9 +59,9 @@ class Seasons {
   double correlation(std::int64_t lag) const { return products_[lag] / products_[0]; }
   double least() const {
     const double n = std::min(static_cast<double>(count_), 1 / (1 - fading_));
-    return std::max(kLeast, 4 / std::sqrt(n));  // of hundreds of lags some look like seasons by chance
+    return std::max(kLeast, 4 / std::sqrt(n));  // among hundreds of lags some correlate by chance
   }
-  // A lag at which the correlation is higher than at those beside it, of a season that came three times.
+  // Whether lag l has a local maximum of the correlation, and the season occurred three times.
   bool stands_out(std::int64_t l) const {
     const double r = correlation(l);
     return 3 * l <= count_ && r > least() && r >= correlation(l - 1) && r > correlation(l + 1);
@@ -79,7 +79,7 @@ class Seasons {
     if (keeps(lags_[0], found[0])) found[0] = lags_[0];
     const std::int64_t first = found[0];
     for (std::int64_t l = 2; l <= last && first > 0; ++l) {
-      const bool multiple = std::min(l % first, first - l % first) <= 1;  // tells nothing new, unless it tells more
+      const bool multiple = std::min(l % first, first - l % first) <= 1;  // needs a higher correlation
       if (l == first || !stands_out(l) || (multiple && correlation(l) <= correlation(first))) continue;
       if (found[1] == 0 || correlation(l) > correlation(found[1])) found[1] = static_cast<std::int32_t>(l);
     }
@@ -88,16 +88,16 @@ class Seasons {
     lags_ = found;
     return changed;
   }
-  // A season that is about as good as another one stays.
+  // Whether a known lag stays: its correlation is nearly as high as the other's.
   bool keeps(std::int64_t lag, std::int64_t other) const {
     return lag > 0 && correlation(lag) > least() && (other == 0 || correlation(lag) >= kClose * correlation(other));
   }
 
   double fading_;
-  std::vector<double> products_;  // per lag: of a difference between two labels and the one so many labels before
+  std::vector<double> products_;  // per lag: faded products of differences that far apart
   std::int64_t count_ = 0;
   std::array<std::int32_t, kMost> lags_{};
-  bool fits_ = true;  // what was read last
+  bool fits_ = true;  // whether the imported state is valid
 };
 
 }  // namespace heros

@@ -1,5 +1,5 @@
-// A number from the numbers before it: the last one, its trend, recent means and seasons, weighed by least squares with
-// fading.
+// Predicts a number from earlier numbers: the last one, its trend, recent means and seasons, combined by least squares
+// with fading.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@ namespace heros {
 class Series {
  public:
   static constexpr int kInputs = 4 + 2 * Seasons::kMost;
-  static constexpr std::int64_t kFew = 8;  // labels whose mean is an input
-  static constexpr double kPrior = 4;      // instances that count as having told nothing but the last label
+  static constexpr std::int64_t kFew = 8;  // number of labels whose mean is an input
+  static constexpr double kPrior = 4;      // prior instances in which only the last label mattered
   static constexpr std::size_t kSums = 1 + kInputs + kInputs * kInputs;
   using Inputs = std::array<double, kInputs>;
   using Sums = std::array<double, kSums>;
 
   Series(double fading = 1, int seasons = Seasons::kMost) : fading_(fading), seasons_(seasons) {}
 
-  // What is known of the label to be predicted, each as a difference from the newest label that may be used: the mean,
-  // the trend, the mean of the last few, and of each season the label at the same place and the one that stood where
-  // the newest label stands now.
+  // The inputs, each as a difference from the newest usable label: the mean, the trend, and the mean of the last few
+  // labels. Each season adds two labels from earlier periods: at the position to predict, and at the position of the
+  // newest label.
   Inputs inputs(const RecentLabels& labels, const Vantage& from, double mean, const Seasons& seasons) const {
     const double last = labels.at(from.first);
     Inputs in{1, mean - last};
@@ -39,16 +39,16 @@ class Series {
     for (int s = 0; s < seasons_; ++s) {
       const std::int64_t lag = seasons.lags()[s];
       if (lag == 0) continue;
-      const std::int64_t times = (from.distance() + lag - 1) / lag;  // back to a label that may be used
+      const std::int64_t times = (from.distance() + lag - 1) / lag;  // periods back to a usable label
       const std::int64_t place = times * lag - from.ahead;
       if (labels.has(place)) in[4 + 2 * s] = labels.at(place) - last;
-      const std::int64_t then = place + from.distance();  // where the newest label was in that season
+      const std::int64_t then = place + from.distance();  // position of the newest label in that period
       if (labels.has(then)) in[5 + 2 * s] = labels.at(then) - last;
     }
     return in;
   }
 
-  // How far the label is from the newest one that may be used.
+  // Predicts the difference between the label and the newest usable label.
   double predict(const Inputs& in) const {
     const Inputs by = coefficients();
     double said = 0;
@@ -64,11 +64,11 @@ class Series {
       sums[1 + i] += weight * in[i] * difference;
       for (int j = 0; j < kInputs; ++j) sums[product(i, j)] += weight * in[i] * in[j];
     }
-    if (finite(sums)) sums_ = sums;  // else: numbers near the end of the range, beyond what sums can hold
+    if (finite(sums)) sums_ = sums;  // otherwise too large for the sums: ignored
   }
 
-  // Other lags stand for the seasons from now on: what is known is learnt anew from the labels that are kept, as if each
-  // had come so many labels after it was predicted.
+  // Learns again from the stored labels after the seasonal lags changed. `delay` is assumed between each prediction and
+  // its label.
   void relearn(const RecentLabels& labels, std::int64_t delay, double mean, const Seasons& seasons) {
     sums_ = {};
     for (std::int64_t place = labels.size() - 2 - delay; place >= 0; --place) {
@@ -77,8 +77,8 @@ class Series {
     }
   }
 
-  // What each input counts: least squares, in units in which all inputs have the same size, with kPrior instances that
-  // speak for zero. An input that has never been anything but zero counts nothing.
+  // Least squares with all inputs scaled to the same size, and kPrior instances in favour of zero. An input that was
+  // always zero has coefficient 0.
   Inputs coefficients() const {
     Inputs by{}, size{};
     double lower[kInputs][kInputs] = {};

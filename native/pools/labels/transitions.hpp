@@ -1,4 +1,4 @@
-// How often each class came after the last label, or the last two; old instances fade.
+// Counts of classes after the last label or the last two labels, with fading.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,14 @@
 
 namespace heros {
 
-// Where counts lie: a row for all instances, a row per last label, and a row per pair of last labels. A row has a
-// count per class. Where rows would take more than kMost numbers, the classes from the last context on share it.
+// The memory layout of the counts: a row for all instances, a row per last label, and a row per pair of last labels. A
+// row has one count per class. If this takes more than kMost numbers, the classes from the last context on share that
+// context.
 struct TransitionLayout {
   static constexpr std::int64_t kMost = 1 << 17;
 
   int classes = 0;
-  int contexts[3] = {1, 0, 0};  // that a label is told apart into, where the last none, one or two count
+  int contexts[3] = {1, 0, 0};  // number of contexts of a label, using the last 0, 1 or 2 labels
 
   TransitionLayout() = default;
   TransitionLayout(int n_classes, int order) : classes(n_classes) {
@@ -31,7 +32,7 @@ struct TransitionLayout {
   }
 
   std::int64_t row() const { return classes; }
-  // Where the row of these labels is, and how many numbers there are in all.
+  // The start of the row of these labels, and the total number of counts.
   std::int64_t place(int order, int last, int before) const {
     if (order == 0) return 0;
     const int n = contexts[order];
@@ -47,13 +48,13 @@ struct TransitionLayout {
 class Transitions {
  public:
   static constexpr double kHeaviest = 0x1p300;
-  static constexpr double kPrior = 1;  // instances that count as having followed as they do after any label
+  static constexpr double kPrior = 1;  // prior instances, distributed as after any label
 
   Transitions(double fading = 1, int order = 1) : fading_(fading), order_(order) {}
 
   int classes() const { return layout_.classes; }
 
-  // What was counted stays; contexts that come to be shared are added up.
+  // Keeps all counts. Contexts that are now shared are added up.
   void grow(int classes) {
     const TransitionLayout grown(classes, order_);
     std::vector<double> counts(static_cast<std::size_t>(grown.size()));
@@ -67,8 +68,8 @@ class Transitions {
     layout_ = grown, counts_ = std::move(counts);
   }
 
-  // The probabilities of the classes: how frequent they are, moved towards what followed the last label, and then
-  // towards what followed the last two, the more the more often these were seen.
+  // Predicts the class frequencies, moved towards the frequencies after the last label, then towards those after the
+  // last two. The more often these labels occurred, the larger the move.
   void predict(const RecentLabels& labels, const Vantage& from, double* p) const {
     const int classes = layout_.classes;
     std::fill_n(p, classes, 1.0 / classes);
@@ -81,7 +82,7 @@ class Transitions {
   }
 
   void learn(const RecentLabels& labels, const Vantage& from, int target, double weight) {
-    weight_ /= fading_;  // instead of making every count smaller
+    weight_ /= fading_;  // instead of reducing every count
     if (weight_ > kHeaviest / 2) {
       weight_ /= kHeaviest / 2;
       for (double& count : counts_) count *= 2 / kHeaviest;
@@ -100,10 +101,10 @@ class Transitions {
     }
   }
 
-  double weight_ = 1;  // what the last instance weighed
+  double weight_ = 1;  // the weight of the last instance
   std::vector<double> counts_;
 
-  // For this many classes, once weight and counts were read.
+  // Checks imported weight and counts for this number of classes.
   void check(int classes) {
     layout_ = TransitionLayout(classes, order_);
     require(weight_ >= 1 && weight_ <= kHeaviest, "the weight of the next instance");
@@ -112,7 +113,7 @@ class Transitions {
   }
 
  private:
-  // How many of the last labels there are to go by.
+  // The number of last labels that can be used.
   int known(const RecentLabels& labels, const Vantage& from) const {
     int n = 0;
     while (n < order_ && labels.has(from.first + n)) ++n;

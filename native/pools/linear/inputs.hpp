@@ -1,4 +1,4 @@
-// The inputs of linear models: those of the encoder, and shared ones for features with very many values.
+// The inputs of linear models: those of the encoder, and shared inputs for features with very many values.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace heros {
 
-// A row of weights that is active, and the value of its input.
+// An active row of weights, and the value of its input.
 struct ActiveRow {
   std::int32_t row;
   double value;
 };
 
-// Row 0 is the bias. The first `own` values of a nominal feature have inputs of their own; later ones share `shared`
-// inputs, which a hash spreads them over. These rows come next, if some feature has so many values; then the
-// encoder's inputs, so that new ones are appended.
+// The rows of weights. Row 0 is the bias. The first `own` values of a nominal feature have their own inputs. A hash
+// maps the others to `shared` inputs, whose rows come next if any feature needs them. The encoder's inputs follow, so
+// that new inputs are appended.
 class LinearInputs {
  public:
   LinearInputs(double divisor, std::int32_t own, std::int32_t shared) : own_(own), shared_(shared), encoder_(divisor) {}
@@ -30,7 +30,7 @@ class LinearInputs {
   int rows() const { return 1 + hashed_rows() + encoder_.inputs(); }
   const std::vector<std::int32_t>& values() const { return values_; }
 
-  // Where row r of a smaller schema is in this one, which has grown out of it.
+  // The row in this schema of row r of a smaller schema.
   int row_now(int r, const LinearInputs& before) const {
     return r <= before.hashed_rows() ? r : r + hashed_rows() - before.hashed_rows();
   }
@@ -40,7 +40,7 @@ class LinearInputs {
     encoder_.grow(clipped());
   }
 
-  // What the models see of x, as if x were already part of the running moments. Changes nothing.
+  // Encodes x as if it were already part of the running moments. Does not change them.
   void encode(const double* x, std::vector<ActiveRow>& out) {
     out.assign(1, {0, 1.0});
     x_.assign(x, x + values_.size());
@@ -53,7 +53,7 @@ class LinearInputs {
     for (int j = 0; j < active_.size(); ++j)
       out.push_back({1 + hashed_rows() + active_.index[j], double{active_.value[j]}});
   }
-  void learn(const double* x) { encoder_.learn(x); }  // codes beyond `own` are none of the moments' business
+  void learn(const double* x) { encoder_.learn(x); }  // codes beyond `own` have no moments
 
   template <class Archive>
   void fields(Archive& a) {
@@ -77,7 +77,7 @@ class LinearInputs {
     return fewer;
   }
 
-  // Two features whose values fall on one input add up there.
+  // If two features share an input, their values are added.
   static void add_shared(std::int32_t row, std::vector<ActiveRow>& out) {
     for (ActiveRow& active : out)
       if (active.row == row) return void(active.value += 1);

@@ -1,5 +1,5 @@
-// A pool of linear models with different optimisers and learning rates, one instance at a time: multinomial logistic
-// regressions, or regressions of a number.
+// A pool of linear models with different optimisers and learning rates: multinomial logistic regression, or linear
+// regression.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace heros {
 
 class LinearPool final : public LookingPool {
  public:
-  // numeric: whether the target is a number, which is learnt in the unit of its running scale.
+  // numeric: whether the target is a number; models learn it in the unit of its running scale.
   LinearPool(std::vector<LinearSettings> settings, double divisor, std::int32_t own, std::int32_t shared,
              bool numeric = false)
       : settings_(std::move(settings)), inputs_(divisor, own, shared), numeric_(numeric), steps_(settings_.size()) {}
@@ -32,7 +32,7 @@ class LinearPool final : public LookingPool {
   const std::vector<std::int32_t>& values() const { return inputs_.values(); }
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). New weights are zero.
+  // Adapts the pool to an extended schema. New weights are zero.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     LinearPool grown = *this;
     grown.inputs_.grow(values);
@@ -57,7 +57,7 @@ class LinearPool final : public LookingPool {
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     if (numeric_) note_target(target);
-    look(x, chosen, clock);  // for nothing if they have looked at x
+    look(x, chosen, clock);  // no work if they were evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) step(i, target);
     inputs_.learn(x);
@@ -71,7 +71,7 @@ class LinearPool final : public LookingPool {
     output(i, out);
   }
 
-  // The weights of model i (rows, classes) as they are now, the bias in the first row.
+  // Writes the current weights of model i (rows, classes); the bias is the first row.
   void read_weights(int i, double* out) const {
     const LinearStep step(settings_[i], classes_);
     std::fill_n(out, std::size_t(inputs_.rows()) * classes_, 0.0);
@@ -106,12 +106,12 @@ class LinearPool final : public LookingPool {
   double* row(int i, int r) { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
   const double* row(int i, int r) const { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
 
-  // The step at which a row was last touched; of a model whose rows do not drift every row counts as up to date.
+  // The step at which a row was last touched. Rows that do not drift are always up to date.
   std::int64_t touched(int i, int r) const {
     return drifts(settings_[i]) ? touched_[touched_places_[i] + r] : steps_[i];
   }
 
-  // Where the models' rows begin. False if there are more of them than can be counted.
+  // Computes the start of each model's rows. False if there are too many rows.
   bool find_places() {
     row_places_.assign(1, 0), touched_places_.assign(1, 0);
     const auto rows = static_cast<std::size_t>(inputs_.rows());
@@ -157,7 +157,7 @@ class LinearPool final : public LookingPool {
     looks_.take(i);
   }
 
-  // A model that has diverged stays as it is.
+  // Trains model i, unless it has diverged.
   void step(int i, double target) {
     if (!looks_.sound(i)) return;
     const LinearStep step(settings_[i], classes_);
@@ -178,8 +178,8 @@ class LinearPool final : public LookingPool {
     }
   }
 
-  // How far model i goes against an error: along the slope of its loss; if it is passive-aggressive, as far as it takes
-  // (PA-I: and no farther than its rate allows).
+  // The step size of model i for an error: the derivative of its loss. A passive-aggressive model (PA-I) goes as far as
+  // needed, limited by its rate.
   double slope_of(int i, double error) const {
     const LinearSettings& s = settings_[i];
     if (s.optimizer != Optimizer::pa) return slope(s.loss, error);
@@ -188,7 +188,7 @@ class LinearPool final : public LookingPool {
     return std::copysign(std::min(s.rate, std::max(0.0, std::fabs(error) - s.epsilon) / squares), error);
   }
 
-  // Makes the target part of its scale. Where that changes the unit, so do all weights, and what was said does not hold.
+  // Adds the target to its scale. If the unit changes, all weights are converted and the last evaluation is discarded.
   void note_target(double target) {
     const TargetScale::Unit before = scale_.unit();
     if (!scale_.learn(target)) return;
@@ -211,12 +211,12 @@ class LinearPool final : public LookingPool {
   LinearInputs inputs_;
   bool numeric_;
   TargetScale scale_;
-  std::int32_t classes_ = 0;  // or 1, if the target is a number
+  std::int32_t classes_ = 0;  // 1 if the target is a number
   std::vector<std::int64_t> steps_;                         // training steps of each model
-  std::vector<double> weights_;                             // model after model, row after row
-  std::vector<std::int64_t> touched_;                       // per row of the models whose rows drift
-  std::vector<std::size_t> row_places_, touched_places_;  // where a model's begin
-  std::vector<ActiveRow> active_;  // of the instance looked at
+  std::vector<double> weights_;                             // by model, then by row
+  std::vector<std::int64_t> touched_;                       // per row of the models with drifting rows
+  std::vector<std::size_t> row_places_, touched_places_;  // start of each model's part
+  std::vector<ActiveRow> active_;  // rows of the evaluated instance
   std::vector<double> errors_;
 };
 

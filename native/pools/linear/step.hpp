@@ -1,6 +1,6 @@
-// How a row of weights learns. A row has a weight per class and, behind the weights, what the optimiser keeps of each.
-// A row whose input is inactive is left alone, whatever the optimiser would do to it meanwhile; `catch_up` does that
-// in closed form when the row is needed again.
+// Training of a row of weights. A row has one weight per class, followed by the optimiser's numbers for each weight. A
+// row with an inactive input is not touched. `catch_up` makes up for the missed steps in closed form when the row is
+// needed again.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,15 @@ enum class Optimizer : int { sgd, adam, ftrl, pa };
 struct LinearSettings {
   Optimizer optimizer;
   double rate, l1, l2;
-  Loss loss = Loss::squared;  // where the target is a number
-  double epsilon = 0;         // pa: the error that is none
+  Loss loss = Loss::squared;  // for a numeric target
+  double epsilon = 0;         // pa: smaller errors are ignored
 };
 
-// Numbers kept per weight, itself included: Adam m and v; FTRL z and the root of n.
+// Numbers per weight, including the weight: Adam adds m and v; FTRL adds z and the square root of n.
 inline int planes(Optimizer optimizer) {
   return optimizer == Optimizer::sgd || optimizer == Optimizer::pa ? 1 : 3;
 }
-// Whether rows change while their inputs are inactive.
+// Whether weights change while their inputs are inactive.
 inline bool drifts(const LinearSettings& s) {
   return s.optimizer == Optimizer::adam || (s.optimizer == Optimizer::sgd && s.l2 > 0);
 }
@@ -35,7 +35,7 @@ class LinearStep {
  public:
   LinearStep(const LinearSettings& settings, int classes) : settings_(settings), classes_(classes) {}
 
-  // The weights of a row that was last touched at step `from`, as they are at step `to`, added to the logits.
+  // Adds the weights of a row to the logits. The row was last touched at step `from` and is read as of step `to`.
   void add(const double* row, double value, std::int64_t from, std::int64_t to, double* logits) const {
     if (from == to) {
       for (int c = 0; c < classes_; ++c) logits[c] += value * row[c];
@@ -48,7 +48,7 @@ class LinearStep {
     }
   }
 
-  // The row as step `to` finds it.
+  // Brings a row from step `from` to step `to`.
   void catch_up(double* row, std::int64_t from, std::int64_t to) const {
     if (from == to) return;
     if (settings_.optimizer == Optimizer::sgd) {
@@ -64,7 +64,7 @@ class LinearStep {
     }
   }
 
-  // One step, number t, along errors (∂loss/∂logit) times the value of the row's input.
+  // Training step t along errors (∂loss/∂logit) times the value of the row's input.
   void train(double* row, const double* errors, double value, std::int64_t t, bool bias) const {
     switch (settings_.optimizer) {
       case Optimizer::sgd: return sgd(row, errors, value, bias);
@@ -74,8 +74,8 @@ class LinearStep {
     }
   }
 
-  // The row in another unit of the target: answers stay what they were, and the optimiser knows what it would, had
-  // the unit been that one all the time. The row is caught up.
+  // Converts a caught-up row to another unit of the target. Predictions stay the same. The optimiser's numbers become
+  // those it would have with the new unit from the start.
   void rescale(double* row, const Rescaling& to, bool bias) const {
     double *second = row + classes_, *third = second + classes_;
     for (int c = 0; c < classes_; ++c) {
@@ -91,7 +91,7 @@ class LinearStep {
   }
 
  private:
-  // What l2 leaves of a weight in a step of SGD. The bias is active at every step and pays no l1 or l2.
+  // The factor by which l2 shrinks a weight per step of SGD. The bias is active at every step and has no l1 or l2.
   double keep() const { return std::max(0.0, 1 - settings_.rate * settings_.l2); }
   double decay(std::int64_t from, std::int64_t to) const {
     return std::pow(keep(), static_cast<double>(to - from));
@@ -132,14 +132,14 @@ class LinearStep {
     }
   }
 
-  // The z that gives a weight: of a weight of zero it stays where it may be.
+  // The z that gives weight w. For w = 0, z stays within ±l1.
   double ftrl_sum(double w, double z, double root, bool bias) const {
     const double l1 = bias ? 0 : settings_.l1, l2 = bias ? 0 : settings_.l2;
     if (w == 0) return std::clamp(z, -l1, l1);
     return -w * ((kBeta + root) / settings_.rate + l2) - std::copysign(l1, w);
   }
 
-  // Passive-aggressive: errors are how far to go.
+  // Passive-aggressive: `errors` are the step sizes.
   void pa(double* w, const double* errors, double value) const {
     for (int c = 0; c < classes_; ++c) w[c] -= errors[c] * value;
   }

@@ -1,4 +1,4 @@
-// What Adam does to a weight while its gradient is zero, in closed form.
+// The effect of Adam on a weight while its gradient is zero, in closed form.
 //
 // With zero gradient for s steps from step t on, m and v only decay and w moves by
 //   −lr·(m/√v)·Σ_{τ=1..s} a_{t+τ} ρ^τ,   a_t = √(1 − β2^t)/(1 − β1^t),  ρ = β1/√β2,
@@ -18,17 +18,17 @@ class Adam {
  public:
   static constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
 
-  // The tables are shared by all pools.
+  // All pools share the tables.
   static const Adam& tables() {
     static const Adam adam;
     return adam;
   }
 
-  // By what the learning rate (a_t) and ε are multiplied at step t.
+  // The factors of the learning rate (a_t) and of ε at step t.
   double rate_factor(std::int64_t t) const { return rate_factor_[clamp(t, kFaded)]; }
   double epsilon(std::int64_t t) const { return epsilon_[clamp(t, kFaded)]; }
 
-  // For a row last touched at step `from` of a model that has made `to` steps.
+  // The update of a row last touched at step `from`, for a model at step `to`.
   CatchUp between(std::int64_t from, std::int64_t to, double rate) const {
     const std::int64_t s = to - from;
     CatchUp lag;
@@ -41,7 +41,7 @@ class Adam {
   }
 
  private:
-  static constexpr std::int64_t kFaded = 40000;  // 0.999^40000 < 1e-17: no bias correction from here on
+  static constexpr std::int64_t kFaded = 40000;  // 0.999^40000 < 1e-17: the bias correction is negligible
   static constexpr std::int64_t kPowers = 1024;
 
   Adam() : rate_factor_(kFaded + 1), epsilon_(kFaded + 1), tail_(kFaded + 1) {

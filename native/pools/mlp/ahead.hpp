@@ -1,5 +1,5 @@
-// Models that have been at rest for long are evaluated on the next kAhead instances in one pass over their weights: a
-// policy that leaves large models alone does not pay for reading them at every instance. Results do not change.
+// Evaluates long-idle models on the next kAhead instances in one pass over their weights. A policy that rarely trains
+// large models then need not read their weights at every instance. Results do not change.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace heros {
 
 class Ahead {
  public:
-  // A model at rest for so long is expected to stay there. If it is chosen all the same, it has to look again: a look
-  // ahead leaves no activations to train on.
+  // A model idle for this many steps is expected to stay idle. If it is chosen, it must be evaluated again, as this
+  // pass stores no activations for training.
   static constexpr std::int64_t kLongRest = kAhead;
-  static constexpr int kOneIn = 8;  // a look is prepared if at least one model in so many rests
+  static constexpr int kOneIn = 8;  // worthwhile if at least one model in this many is idle
 
-  // `outputs`: floats that a model's logits take. More than are needed do no harm.
+  // outputs: floats for the logits of a model. More than needed do no harm.
   void make_place(int models, int outputs) {
     close();
     rest_.resize(models);
@@ -31,7 +31,7 @@ class Ahead {
   }
   void close() { at_ = kAhead; }
 
-  // Counts for how many steps each model has been at rest. What a chosen one saw ahead holds no more.
+  // Counts the idle steps of each model. Results of chosen models become invalid.
   void note(const std::uint8_t* chosen) {
     long_rests_ = 0;
     for (std::size_t i = 0; i < rest_.size(); ++i) {
@@ -41,8 +41,8 @@ class Ahead {
     }
   }
 
-  // Goes on to the next instance, the first of `left` rows X, and gives its inputs: they are known from a look ahead,
-  // or one is taken now if it pays.
+  // Goes to the next instance, the first of `left` rows X, and returns its inputs. If no inputs are prepared, it
+  // prepares the next kAhead instances if that is worthwhile.
   void advance(Encoder& encoder, const double* X, std::int64_t left, Inputs& seen) {
     if (at_ + 1 < kAhead) {
       ++at_;
@@ -54,10 +54,10 @@ class Ahead {
       std::fill(covered_.begin(), covered_.end(), std::uint8_t{0});
       at_ = 0;
     }
-    std::swap(seen, inputs_[at_]);  // merged into rows_, it is not needed here again
+    std::swap(seen, inputs_[at_]);  // merged into rows_, so not needed here again
   }
 
-  // Whether model i should look ahead now, and whether it has: then its logits for the present instance are known.
+  // Whether model i should be evaluated ahead now, and whether its logits for the current instance are known.
   bool wanted(int i) const { return at_ == 0 && rest_[i] >= kLongRest; }
   bool covers(int i) const { return at_ < kAhead && covered_[i]; }
   const std::vector<AheadRow>& rows() const { return rows_; }
@@ -66,11 +66,11 @@ class Ahead {
   void read(int i, int outputs, float* logits) { std::copy_n(logits_at(i, at_), outputs, logits); }
 
  private:
-  // From what there is, so that it holds if more could not be had.
+  // Computed from the allocated size, so that it is correct even if an allocation failed.
   std::size_t stride() const { return logits_.size() / (rest_.size() * kAhead); }
   float* logits_at(int i, int instance) { return &logits_[(std::size_t(i) * kAhead + instance) * stride()]; }
 
-  // The inputs that are active in any of the instances.
+  // Merges the active inputs of the instances.
   void merge(const Encoder& encoder) {
     constexpr std::int32_t kEnd = std::numeric_limits<std::int32_t>::max();
     std::array<int, kAhead> at{};
@@ -90,12 +90,12 @@ class Ahead {
     }
   }
 
-  std::vector<std::int64_t> rest_;  // steps each model has been at rest
+  std::vector<std::int64_t> rest_;  // idle steps of each model
   int long_rests_ = 0;
-  int at_ = kAhead;  // which of the instances looked at is the present one; kAhead: none is
+  int at_ = kAhead;  // index of the current instance among those evaluated ahead; kAhead: none
   std::array<Inputs, kAhead> inputs_;
   std::vector<AheadRow> rows_;
-  std::vector<std::uint8_t> covered_;  // models that have looked at these instances
+  std::vector<std::uint8_t> covered_;  // models evaluated on these instances
   AlignedFloats logits_;               // (M, kAhead, stride)
 };
 

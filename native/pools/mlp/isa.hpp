@@ -1,4 +1,4 @@
-// Which instruction set the kernels use.
+// The choice of the instruction set for the kernels.
 #pragma once
 
 #include <stdexcept>
@@ -16,7 +16,7 @@ struct Isa {
   AheadFunction look_ahead;
 };
 
-// What this machine can run, the widest first.
+// The instruction sets of this machine, the widest first.
 inline const std::vector<Isa>& available_isas() {
   static const std::vector<Isa> isas = [] {
     std::vector<Isa> found;

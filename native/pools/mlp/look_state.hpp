@@ -1,4 +1,4 @@
-// What the models of a pool of perceptrons know of the instance that was evaluated last.
+// The state of a pool's evaluation of the last instance.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace heros {
 
-// How far a model has evaluated the instance.
+// How far a model has been evaluated on the instance.
 enum class Seen : std::uint8_t {
   nothing,
-  glimpsed,  // logits, for a prediction; the rows that Adam had to catch up for it are not kept
-  ahead,     // logits, from one pass over several instances, which leaves no activations to train on
+  glimpsed,  // logits, for a prediction; the rows that Adam caught up are not stored
+  ahead,     // logits, from a pass over several instances, which stores no activations
   kept,      // logits and activations
 };
 
@@ -27,20 +27,20 @@ class LookState {
   Seen operator[](int i) const { return seen_[i]; }
   void note(int i, Seen seen) { seen_[i] = seen; }
 
-  // The inputs of the instance, and those of the one before it, which a fused step trains on.
+  // The inputs of the instance, and of the one before it, on which a fused step trains.
   const Inputs& inputs() const { return inputs_; }
   const Inputs& inputs_before() const { return before_; }
   Ahead& ahead() { return ahead_; }
 
-  // Goes to x, unless x is the instance already (a prediction followed by learning from it).
+  // Goes to x, unless x is already the current instance (training after a prediction).
   void go_to(const double* x, Encoder& encoder) {
     if (last_.is(x)) return;
     encoder.encode(x, inputs_);
     std::fill(seen_.begin(), seen_.end(), Seen::nothing);
     last_.set(x, encoder.features());
   }
-  // Goes to the next instance while the models still train on this one: what they know of this one stays noted until
-  // they evaluate the next. Only where all models look is it worth looking further ahead, at `left` rows.
+  // Goes to the next instance while the models still train on the current one. The evaluation of the current instance
+  // stays valid until then. Evaluating `left` rows ahead pays only if all models are evaluated.
   void go_on(const double* next, std::int64_t left, const std::uint8_t* chosen, bool all_look, Encoder& encoder) {
     std::swap(before_, inputs_);
     if (all_look) {
@@ -52,7 +52,7 @@ class LookState {
     }
     last_.set(next, encoder.features());
   }
-  // What the models know no longer holds.
+  // Discards the evaluation.
   void forget() {
     last_.forget();
     std::fill(seen_.begin(), seen_.end(), Seen::nothing);

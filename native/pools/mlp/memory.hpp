@@ -1,5 +1,5 @@
-// The weights and moments of a pool of perceptrons: where each lies (the layout of mlp_sweep.hpp), and how they move
-// when the pool grows.
+// The weights and moments of a pool of perceptrons: their positions (the layout of sweep.hpp), and how they move when
+// the pool grows.
 #pragma once
 
 #include <algorithm>
@@ -25,26 +25,26 @@ class MlpMemory {
   int classes() const { return classes_; }
   int dense_room() const { return dense_room_; }
 
-  // Units and classes fill whole vectors.
+  // Units and classes are padded to whole vectors.
   static int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
   int units(int i) const { return padded(hidden_[i]); }
 
-  // Two classes need one row of output weights, w1 − w0: their gradients are each other's negative, so w0 and w1 go
-  // the same way in opposite directions and only their difference counts.
+  // Two classes need one row of output weights, w1 − w0. Their gradients are negatives of each other, so only the
+  // difference matters.
   bool paired() const { return classes_ == 2; }
   int outputs() const { return paired() ? 1 : classes_; }
 
-  // Where model i's parts begin.
+  // The start of each part of model i.
   float* dense(int i) { return &weights_[offset_[i]]; }
   float* sparse(int i) { return dense(i) + dense_size(i); }
   float* output_bias(int i) { return &bias_at(i, 0, 0); }
-  // Per input, the step up to which its row is caught up.
+  // Per input: the step up to which its row is caught up.
   std::int64_t* touched(int i) { return touched_.data() + std::size_t(i) * room(); }
-  // Sparse rows are set apart by a cache line, so that rows of a power of two do not all fall into the same sets.
+  // Sparse rows have a cache line between them, so that rows of a power of two do not share the same cache sets.
   std::size_t sparse_stride(int i) const { return std::size_t(units(i)) * parts(i) + kLanes; }
 
-  // Part 0 is the weight, 1 and 2 are Adam's m and v. An output weight of unit hidden(i) is the bias. A pair of
-  // output weights remembers what they were when they were set: what they are now follows from the difference.
+  // Part 0 is the weight, 1 and 2 are Adam's m and v. The output weight of unit hidden(i) is the bias. A pair of output
+  // weights stores its initial values; the current values follow from the difference.
   int parts(int i) const { return adam_[i] ? 3 : 1; }
   float& input_at(const Encoder& encoder, int i, int input, int unit, int part = 0) {
     const int slot = encoder.slot(input);
@@ -62,7 +62,7 @@ class MlpMemory {
     if (part > 0) return part == 1 ? sign * pair : pair;
     return pair == apart || !std::isfinite(apart) ? w[c] : w[c] + sign * ((pair - apart) / 2);
   }
-  // To set a weight of a pair takes its partner back to where that was set: set both, unless that has not moved.
+  // Setting one weight of a pair resets the other to its initial value. Set both, unless the other has not changed.
   void set_output(int i, int c, int unit, int part, float value) {
     if (!paired()) {
       output_row(i, c, unit, part) = value;
@@ -80,9 +80,9 @@ class MlpMemory {
     std::fill_n(touched(i), room(), std::int64_t{0});
   }
 
-  // Makes room for the encoder's inputs and the classes, of which the first `inputs` inputs are known, and moves
-  // what is known there. If there is not enough memory, everything stays as it is. Room grows in strides, so that a
-  // stream with ever new categories does not move the pool every time.
+  // Makes room for the encoder's inputs and the classes, and moves the weights of the first `inputs` inputs. If memory
+  // is short, everything stays unchanged. Room grows in larger steps, so that new categories rarely move the whole
+  // pool.
   void grow(const Encoder& encoder, int classes, int inputs) {
     const int dense = encoder.scaled_inputs(), sparse = encoder.inputs() - dense;
     if (dense > dense_room_ || sparse > sparse_room_ || classes > classes_)
@@ -99,7 +99,7 @@ class MlpMemory {
     require(classes_ >= 0 && dense_room_ >= encoder.scaled_inputs() &&
                 sparse_room_ >= encoder.inputs() - encoder.scaled_inputs(),
             "room for every input");
-    require(fits(), "weights for every model");  // before anything is done with them
+    require(fits(), "weights for every model");  // before any use
     find_offsets();
     for (int i = 0; i < models(); ++i)
       require(std::all_of(touched(i), touched(i) + room(), [&](auto t) { return t >= 0 && t <= steps[i]; }),
@@ -112,13 +112,13 @@ class MlpMemory {
     if (wanted <= room) return room;
     return room == 0 ? wanted : std::max(wanted, room + room / 2);
   }
-  // A model's memory: the blocks of dense rows, then the sparse rows.
+  // The memory of a model: blocks of dense rows, then sparse rows.
   int dense_rows() const { return outputs() + 1 + dense_room_; }
   std::size_t dense_size(int i) const { return std::size_t(units(i)) * parts(i) * dense_rows(); }
   std::size_t model_size(int i) const { return dense_size(i) + sparse_stride(i) * sparse_room_; }
   std::size_t start_size(int i) const { return 2 * (std::size_t(hidden_[i]) + 1); }
 
-  // A dense row: the outputs, the hidden units' bias, the scaled inputs.
+  // A dense row is an output, the bias of the hidden units or a scaled input, in this order.
   float& dense_at(int i, int row, int unit, int part) {
     const std::size_t base = offset_[i] + std::size_t(block_start(unit)) * parts(i) * dense_rows();
     const std::size_t line = part == 0 ? row : dense_rows() + 2 * std::size_t(row) + (part - 1);
@@ -134,7 +134,7 @@ class MlpMemory {
   }
   float* start(int i, int unit) { return &output_start_[start_offset_[i] + 2 * std::size_t(unit)]; }
 
-  // Whether the arrays are as large as the classes, the room and the models' widths ask for.
+  // Whether the sizes of the arrays match the classes, the room and the models' widths.
   bool fits() const {
     const std::size_t m = hidden_.size(), c = std::size_t(classes_) + kLanes - 1;
     if (m == 0 || touched_.size() / m != std::size_t(dense_room_) + std::size_t(sparse_room_) ||
@@ -152,7 +152,7 @@ class MlpMemory {
       start_offset_.push_back(start_offset_.back() + start_size(i));
     }
   }
-  // Zeroed memory for the present classes and room.
+  // Allocates zeros for the current classes and room.
   void lay_out() {
     find_offsets();
     weights_.assign(offset_.back(), 0);
@@ -169,7 +169,7 @@ class MlpMemory {
     *this = std::move(fresh);
   }
 
-  // Every weight and moment of the first `inputs` inputs and of the old one's classes.
+  // Copies the weights and moments of the first `inputs` inputs and of the old classes.
   void take_over(MlpMemory& old, const Encoder& encoder, int inputs) {
     for (int i = 0; i < models(); ++i) {
       std::copy_n(old.touched(i), inputs, touched(i));
@@ -196,7 +196,7 @@ class MlpMemory {
   std::vector<std::uint8_t> adam_;
   std::int32_t classes_ = 0, dense_room_ = 0, sparse_room_ = 0;
   AlignedFloats weights_, output_bias_;
-  std::vector<float> output_start_;     // two classes: the weights that a pair began with
+  std::vector<float> output_start_;     // two classes: the initial output weights
   std::vector<std::int64_t> touched_;   // (M, room)
   std::vector<std::size_t> offset_, start_offset_;
 };

@@ -1,4 +1,4 @@
-// The active inputs of the instance trained on and of the one evaluated, merged.
+// The merged active inputs of the instance to train on and of the instance to evaluate.
 #pragma once
 
 #include <algorithm>

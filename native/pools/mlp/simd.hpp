@@ -1,5 +1,5 @@
-// A vector of floats in the widest form the file is compiled for. Everything lives in a namespace named
-// after the instruction set, so that no two variants share a symbol.
+// A vector of floats, of the widest kind of the target instruction set. Each instruction set has its own namespace, so
+// that variants share no symbols.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Floats {
   static constexpr int lanes = 16;
   __m512 v;
 };
-// Some intrinsics are written with a full mask: GCC 12 warns about the plain ones (an undefined source).
+// Some intrinsics have a full mask, as GCC 12 warns about the plain ones (an undefined source).
 inline constexpr __mmask16 kAll = 0xFFFF;
 inline Floats load(const float* p) { return {_mm512_load_ps(p)}; }
 inline void store(float* p, Floats a) { _mm512_store_ps(p, a.v); }
@@ -40,13 +40,13 @@ inline Floats operator+(Floats a, Floats b) { return {_mm512_add_ps(a.v, b.v)}; 
 inline Floats operator-(Floats a, Floats b) { return {_mm512_sub_ps(a.v, b.v)}; }
 inline Floats fma(Floats a, Floats b, Floats c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }   // a·b + c
 inline Floats fnma(Floats a, Floats b, Floats c) { return {_mm512_fnmadd_ps(a.v, b.v, c.v)}; }  // c − a·b
-inline Floats relu(Floats a) { return {_mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), a.v)}; }  // in this order: NaN stays
+inline Floats relu(Floats a) { return {_mm512_maskz_max_ps(kAll, _mm512_setzero_ps(), a.v)}; }  // this order keeps NaN
 inline Floats where_positive(Floats a, Floats b) {  // a > 0 ? b : 0
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, _mm512_setzero_ps(), _CMP_GT_OQ), b.v)};
 }
-// m / (2·(√v + ε)) for v > 0, given 2ε: the 2 saves a multiplication, and goes into the learning rate.
-// Newton's iteration on the 14-bit estimates is within 2 ulp and keeps the divider free:
-// with s = v·r ≈ √v, √v = s + r·(v − s²)/2 up to the square of the error of s.
+// m / (2·(√v + ε)) for v > 0, given 2ε. The factor 2 saves a multiplication; the learning rate includes it. Newton's
+// iteration on the 14-bit estimates is within 2 ulp and keeps the divider free: with s = v·r ≈ √v, √v = s + r·(v −
+// s²)/2 up to the square of the error of s.
 inline Floats half_over_root(Floats m, Floats v, Floats twice_epsilon) {
   const __m512 two = _mm512_set1_ps(2.0F);
   const __m512 r = _mm512_maskz_rsqrt14_ps(kAll, v.v);

@@ -1,4 +1,4 @@
-// Sixteen floats in four NEON registers: a single one would keep the pipes waiting for its own results.
+// Sixteen floats in four NEON registers. With a single register, the pipelines would wait for their own results.
 #pragma once
 
 #include <arm_neon.h>
@@ -23,7 +23,7 @@ inline Floats each(Operation f, const Floats& x, const Floats& y) {
   return {f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)};
 }
 
-// Through pointers: GCC takes vld1q and vst1q for a change of any memory and reads its constants again after each.
+// Uses pointers: GCC treats vld1q and vst1q as changes of any memory and reloads constants after each.
 inline Floats load(const float* p) {
   const Quad* q = reinterpret_cast<const Quad*>(p);
   return {q[0], q[1], q[2], q[3]};
@@ -48,7 +48,7 @@ inline Floats fma(const Floats& x, const Floats& y, const Floats& z) {  // x·y 
 inline Floats fnma(const Floats& x, const Floats& y, const Floats& z) {  // z − x·y
   return {vfmsq_f32(z.a, x.a, y.a), vfmsq_f32(z.b, x.b, y.b), vfmsq_f32(z.c, x.c, y.c), vfmsq_f32(z.d, x.d, y.d)};
 }
-inline Floats relu(const Floats& x) {  // NaN stays
+inline Floats relu(const Floats& x) {  // keeps NaN
   return each([](Quad p) { return vmaxq_f32(p, vdupq_n_f32(0)); }, x);
 }
 inline Floats where_positive(const Floats& x, const Floats& y) {  // x > 0 ? y : 0
@@ -59,8 +59,8 @@ inline Floats root(const Floats& x) {
   return each([](Quad p) { return vsqrtq_f32(p); }, x);
 }
 
-// m / d, within 2 ulp. Roots and divisions share a unit that takes 7 cycles for each: three quarters are divided by
-// Newton's iteration on an 8-bit estimate instead, which keeps the other pipes as busy as that unit.
+// m / d, within 2 ulp. Square roots and divisions share a unit that takes 7 cycles for each. Three quarters of the
+// divisions use Newton's iteration on an 8-bit estimate instead, which balances the pipelines.
 inline Floats over(const Floats& m, const Floats& d) {
   const auto newton = [](Quad p, Quad q) {
     const Quad rough = vrecpeq_f32(q), better = vmulq_f32(rough, vrecpsq_f32(q, rough));  // vrecps(q, r) = 2 − q·r
@@ -69,7 +69,7 @@ inline Floats over(const Floats& m, const Floats& d) {
   return {newton(m.a, d.a), newton(m.b, d.b), newton(m.c, d.c), vdivq_f32(m.d, d.d)};
 }
 
-// A sum of products in one register, so that what is kept per output is read and written at a quarter of the cost.
+// Adds products to a sum in one register. A sum per output then takes a quarter of the memory traffic.
 inline Quad add_products(const Floats& x, const Floats& y, Quad sum) {
   const Quad even = vfmaq_f32(vmulq_f32(x.a, y.a), x.c, y.c), odd = vfmaq_f32(vmulq_f32(x.b, y.b), x.d, y.d);
   return vaddq_f32(sum, vaddq_f32(even, odd));

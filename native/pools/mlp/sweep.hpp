@@ -1,17 +1,15 @@
-// One pass over one model's memory: what it is told, and where it finds things.
+// A sweep: one pass over the memory of one model. This file defines its arguments and the memory layout.
 //
-// A model with H hidden units is padded to a multiple of 16 (units beyond H are zero and stay zero) and
-// swept in blocks of up to 64 units. Rows are of two kinds:
+// A model with H hidden units is padded to a multiple of 16 (units beyond H are zero and stay zero). It is processed in
+// blocks of up to 64 units. There are two kinds of rows:
 //
-// Dense rows are used at every step: one row of output weights per class, the bias row, one row per scaled
-// input. (Two classes share one row of output weights: see `pair`.) A block holds their weights, row after row,
-// and behind them for Adam their moments, row by row, m then v. So the backward pass for an instance and the
-// forward pass for the next run through a block once, while it is in the first-level cache, and a model that is
-// only evaluated does not touch moments.
+// Dense rows are used at every step: one row of output weights per class, the bias row, and one row per scaled input.
+// (Two classes share one row of output weights: see `pair`.) A block holds their weights, row by row, followed for Adam
+// by their moments, row by row, m then v. The backward pass for an instance and the forward pass for the next thus read
+// a block once, while it is in the first-level cache. A model that is only evaluated does not read moments.
 //
-// Sparse rows are one-hot categories: few of many are active. Each is one run of memory over all units: the
-// weights, then for every 64 units m and v. Runs are long enough for the hardware to fetch ahead from the
-// outer cache.
+// Sparse rows are one-hot categories, of which few are active. Each is contiguous over all units: the weights, then for
+// every 64 units m and v. Rows are long enough for the hardware to prefetch from the outer cache.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +19,12 @@ namespace heros {
 
 inline constexpr int kLanes = 16;  // units are padded to a multiple of this, in every instruction set
 inline constexpr int kUnits = 64;  // units in a block
-inline constexpr int kAhead = 4;   // instances a look ahead takes
+inline constexpr int kAhead = 4;   // instances evaluated ahead
 
-// An input that is active in the instance trained on (`now`), the one evaluated (`next`), or both.
+// An input that is active in the instance to train on (`now`), the instance to evaluate (`next`), or both.
 struct SweepRow {
   std::int32_t input;
-  std::int32_t slot = 0;  // its row among the dense or the sparse ones
+  std::int32_t slot = 0;  // its index among dense or sparse rows
   bool sparse = false;
   bool in_now = false, in_next = false;
   float now = 0, next = 0;
@@ -41,8 +39,8 @@ struct AheadRow {
   float value[kAhead] = {};
 };
 
-// Adam moves a weight even when its input is inactive. Such a row is left alone until the input becomes
-// active again, then caught up in closed form:
+// Adam changes a weight even when its input is inactive. Such a row is updated in closed form when the input becomes
+// active again:
 // w −= drift·m/(√v + ε), m *= keep_m, v *= keep_v.
 struct CatchUp {
   bool due = false;
@@ -53,7 +51,7 @@ struct Sweep {
   float* dense;              // blocks of (outputs + 1 + dense_rows) rows
   float* sparse;             // rows, sparse_stride floats apart
   float* activations;        // (units), after the ReLU: read for `now`, written for `next`
-  float* output_bias;        // (padded outputs), for Adam m and v behind it
+  float* output_bias;        // (padded outputs), followed for Adam by m and v
   float* logits;             // (padded outputs), written for `next`
   const float* errors;       // (padded outputs), ∂loss/∂logit of `now`
   const SweepRow* rows;
@@ -64,21 +62,21 @@ struct Sweep {
   int outputs;               // rows of output weights
   int dense_rows;            // scaled inputs a block has room for
   bool adam;
-  bool pair;                 // the one output row is that of class 1 minus that of class 0: it moves twice as far
+  bool pair;                 // the single output row is class 1 minus class 0: its steps are twice as large
   bool train, evaluate;      // what to do
-  bool keep;                 // write caught-up rows back (false: a look that changes nothing)
-  float rate;                // SGD: the learning rate; Adam: it, times √(1 − β2^t)/(1 − β1^t)
+  bool keep;                 // store caught-up rows (false: the evaluation changes nothing)
+  float rate;                // learning rate; for Adam times √(1 − β2^t)/(1 − β1^t)
   float epsilon;             // Adam's ε times √(1 − β2^t)
   float beta1, beta2;
   float take1, take2;        // 1 − β1 and 1 − β2, each rounded once
 };
 
-// A look at the next kAhead instances, for a model that is not trained and whose rows need no catching up: every
-// weight is read once for all of them. Their logits are those of as many sweeps, bit for bit.
+// Evaluation on the next kAhead instances, for a model that is not trained and whose rows are caught up. Every weight
+// is read once for all instances. The logits equal those of separate sweeps bit for bit.
 struct LookAhead {
   const AheadRow* rows;
   int n_rows;
-  float* logits;             // of the first; those of the others follow, `stride` floats apart
+  float* logits;             // of the first instance; the others follow, `stride` floats apart
   std::size_t stride;
 };
 

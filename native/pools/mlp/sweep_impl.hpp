@@ -1,4 +1,4 @@
-// The pass of mlp_sweep.hpp, written once and compiled for every instruction set.
+// The sweep of sweep.hpp, compiled for every instruction set except NEON.
 #pragma once
 
 #include "pools/mlp/sweep.hpp"
@@ -8,7 +8,7 @@ namespace heros::HEROS_ISA {
 namespace {
 
 constexpr float kTiny = 1e-36F;
-constexpr int kAheadVectors = Floats::lanes == 16 ? 4 : 2;  // times kAhead instances: what the registers hold
+constexpr int kAheadVectors = Floats::lanes == 16 ? 4 : 2;  // times kAhead instances: as many as fit the registers
 
 template <int V>
 struct Unit {  // the V vectors that hold one row of a block
@@ -30,8 +30,8 @@ struct Constants {
         beta2(broadcast(s.beta2)), take2(broadcast(s.take2)), tiny(broadcast(kTiny)) {}
 };
 
-// A gradient is an outer product u·x. What the optimiser does to u alone is done once per block, not once
-// per row: SGD needs rate·u; Adam (1 − β1)·u for m and (1 − β2)·u² for v.
+// A gradient is an outer product u·x. The optimiser's work on u alone is done once per block, not once per row: SGD
+// needs rate·u; Adam needs (1 − β1)·u for m and (1 − β2)·u² for v.
 template <bool Adam>
 struct Slope {
   Floats first, second;
@@ -39,14 +39,14 @@ struct Slope {
   Slope(Floats u, Floats rate, const Constants& c) : first((Adam ? c.take1 : rate) * u), second(c.take2 * u * u) {}
 };
 
-// Where the row of one block begins: its weights, and for Adam m, with v `size` floats further.
+// The start of a row of one block: its weights, and for Adam m; v is `size` floats further.
 struct Row {
   float* weights;
   float* moments;
 };
 
-// One vector of weights takes a gradient step; returns the new weights. x and xx: the factor x of the
-// gradient and its square. kTiny keeps v away from 0, where 1/√v is not finite.
+// A gradient step of one vector of weights; returns the new weights. x and xx: the factor x of the gradient and its
+// square. kTiny keeps v above 0, where 1/√v is not finite.
 template <bool Adam>
 inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x, Floats xx, Floats rate,
                    const Constants& c) {
@@ -64,7 +64,7 @@ inline Floats step(Row row, int at, int size, const Slope<Adam>& slope, Floats x
   return w;
 }
 
-// The weights of a row whose input was inactive for a while; written back, with the moments, if `keep`.
+// The weights of a row whose input was inactive. If `keep`, they are stored with the moments.
 inline Floats caught_up(Row row, int at, int size, const CatchUp& lag, bool keep) {
   const Floats m = load(row.moments + at), v = load(row.moments + size + at);
   const Floats half = half_over_root(m, v + broadcast(kTiny), broadcast(2 * lag.epsilon));
@@ -85,7 +85,7 @@ struct Block {
   const Sweep& s;
   const Constants& constants;
   float* base;
-  int unit;  // the first of the block
+  int unit;  // the first unit of the block
 
   int dense_rows() const { return s.outputs + 1 + s.dense_rows; }
   Row dense(int row) const { return {base + row * kSize, base + (dense_rows() + 2 * row) * kSize}; }
@@ -98,7 +98,7 @@ struct Block {
     return {run + unit, run + s.units + 2 * unit};
   }
 
-  // Trains the output rows; gives the slope at the hidden units.
+  // Trains the output rows; computes the slope at the hidden units.
   void backward(Slope<Adam> (&slope)[V]) const {
     const Unit<V> active = load_row<V>(s.activations + unit);
     Unit<V> back;
@@ -118,8 +118,8 @@ struct Block {
       slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants.rate, constants);
   }
 
-  // Trains the bias and the rows of `now` and sums up the hidden units of `next` on the way. The order of
-  // the sum is that of the rows whatever is trained: a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
+  // what is trained, so a fused pass equals two separate ones bit for bit.
   template <bool Train, bool Evaluate>
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
@@ -173,8 +173,8 @@ struct Block {
     if (s.evaluate) outputs(next, sums);
   }
 
-  // A look ahead at as many vectors as registers can hold for kAhead instances; the sums of output c and instance j
-  // are in sums[c * kAhead + j].
+  // Evaluates as many vectors at once as the registers hold for kAhead instances. sums[c * kAhead + j] is the sum of
+  // output c and instance j.
   static constexpr int kTogether = V < kAheadVectors ? V : kAheadVectors;
   static_assert(V % kTogether == 0);
   void look_ahead(const LookAhead& ahead, Floats* sums) const {
@@ -204,7 +204,7 @@ struct Block {
   }
 };
 
-// Does `work` on a block of W · kLanes units; gives where the next one begins.
+// Does `work` on a block of W · kLanes units; returns the start of the next block.
 template <int W, bool Adam, class Work>
 float* on_block(const Sweep& s, const Constants& constants, float* base, int unit, Work work) {
   using B = Block<W * kLanes / Floats::lanes, Adam>;
@@ -213,9 +213,9 @@ float* on_block(const Sweep& s, const Constants& constants, float* base, int uni
   return base + std::size_t(block.dense_rows()) * B::kSize * B::kParts;
 }
 
-// Trains the output bias, if it is to be trained, and does `work` on every block. One function, since the compiler
-// keeps its constants in registers only if they are made where the blocks are: with a call in between, a step takes
-// 1 to 9 % longer.
+// Trains the output bias if required, and does `work` on every block. This is one function because the compiler keeps
+// constants in registers only if they are created where the blocks are. With a call in between, a step takes 1 to 9 %
+// longer.
 template <bool Adam, class Work>
 void pass_over(const Sweep& s, Work work) {
   const Constants constants(s);
@@ -240,7 +240,7 @@ void pass_over(const Sweep& s, Work work) {
   else pass_over<false>(s, work);
 }
 
-// n sums, zeroed: on the stack unless there are very many.
+// n sums, initially zero: on the stack unless n is very large.
 class Sums {
  public:
   explicit Sums(int n) : heap_(n <= kOnStack ? nullptr : new Floats[n]) {

@@ -1,6 +1,6 @@
-// The pass of sweep.hpp for 64-bit ARM. It has a shape of its own: NEON's registers hold a quarter of what the shape
-// of sweep_impl.hpp asks for. Sums over hidden units and slopes lie in the first-level cache, a row goes through in
-// groups of 16 units, and Adam's weights follow one group behind the moments, so that no root is waited for.
+// The sweep of sweep.hpp for 64-bit ARM. NEON's registers hold a quarter of what sweep_impl.hpp needs, so its structure
+// differs. Sums over hidden units and slopes stay in the first-level cache. A row is processed in groups of 16 units.
+// Adam's weights follow one group behind the moments, so that no square root is waited for.
 #include "pools/mlp/sweep.hpp"
 
 #if defined(__aarch64__)
@@ -13,7 +13,7 @@ namespace heros::neon {
 namespace {
 
 constexpr int kGroup = Floats::lanes;
-constexpr float kTiny = 1e-36F;  // keeps the root of a row that was never trained, whose ε is 0 too, away from 0
+constexpr float kTiny = 1e-36F;  // keeps the root of an untrained row, whose ε is 0 too, above 0
 
 struct Constants {
   float rate, output_rate;
@@ -23,8 +23,8 @@ struct Constants {
         beta1(broadcast(s.beta1)), take1(broadcast(s.take1)), beta2(broadcast(s.beta2)), take2(broadcast(s.take2)) {}
 };
 
-// A gradient is an outer product u·x. What the optimiser does to u alone is done once per block: SGD needs rate·u;
-// Adam (1 − β1)·u for m and (1 − β2)·u² for v.
+// A gradient is an outer product u·x. The optimiser's work on u alone is done once per block: SGD needs rate·u; Adam
+// needs (1 − β1)·u for m and (1 − β2)·u² for v.
 struct alignas(64) Slopes {
   float first[kUnits], second[kUnits];
   void set(int unit, const Floats& u, bool adam, float rate, const Constants& c) {
@@ -33,16 +33,16 @@ struct alignas(64) Slopes {
   }
 };
 
-// The row of one block: its weights, and for Adam m, with v `size` floats further.
+// A row of one block: its weights, and for Adam m; v is `size` floats further.
 struct Row {
   float* weights;
   float* moments;
 };
 
-enum class Sum { nothing, before, after };  // what is summed up over rows: the weights as they were, or as they are now
+enum class Sum { nothing, before, after };  // what a pass sums: nothing, the old weights, or the new weights
 
-// Adam's step of a row of N groups with the gradient's factor x; `times` the weights go into `sums`. The weights follow
-// one group behind the moments: meanwhile the roots are taken.
+// Adam's step of a row of N groups, where x is the gradient's factor. Adds `times` the weights to `sums`. The weights
+// follow one group behind the moments, while the square roots are computed.
 template <int N, Sum kind>
 [[gnu::always_inline]] inline void adam_step(Row row, const Slopes& slopes, float x, float times, float* sums, Same rate,
                                              const Constants& c) {
@@ -72,7 +72,8 @@ template <int N, Sum kind>
   take(size - kGroup, m, waiting);
 }
 
-// The weights of a row whose input was inactive for a while, in `row` and with the moments if `keep`, else in `scratch`.
+// The weights of a row whose input was inactive. If `keep`, they are stored in `row` with the moments, else in
+// `scratch`.
 template <int N>
 [[gnu::noinline]] const float* caught_up(Row row, const CatchUp& lag, bool keep, float* scratch) {
   constexpr int size = N * kGroup;
@@ -107,7 +108,7 @@ struct Block {
   const Sweep& s;
   const Constants& c;
   float* base;
-  int unit;  // its first
+  int unit;  // the first unit of the block
 
   int dense_rows() const { return s.outputs + 1 + s.dense_rows; }
   Row dense(int row) const {
@@ -123,7 +124,7 @@ struct Block {
   float* activations() const { return s.activations + unit; }
   float* end() const { return base + std::size_t(dense_rows()) * size * (Adam ? 3 : 1); }
 
-  // Trains the output rows; gives the slope at the hidden units.
+  // Trains the output rows; computes the slope at the hidden units.
   void backward(Slopes& slopes) const {
     alignas(64) float back[kUnits] = {};
     for (int u = 0; u < size; u += kGroup) slopes.set(u, load(activations() + u), Adam, c.output_rate, c);
@@ -145,8 +146,8 @@ struct Block {
       slopes.set(u, where_positive(load(activations() + u), load(back + u)), Adam, c.rate, c);
   }
 
-  // Trains the bias and the rows of `now` and sums up the hidden units of `next` on the way. The order of the sum is
-  // that of the rows whatever is trained: a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
+  // what is trained, so a fused pass equals two separate ones bit for bit.
   template <bool Evaluate>
   void train_adam(const Slopes& slopes, float* next) const {
     const Same rate = broadcast(c.rate);
@@ -161,7 +162,7 @@ struct Block {
         add(weights_of(r, next + kUnits), row.next, next);
     }
   }
-  // The weights of row r for a look.
+  // The weights of row r for an evaluation.
   const float* weights_of(int r, float* scratch) const {
     const Row row = input(s.rows[r]);
     return Adam && s.catch_up[r].due ? caught_up<N>(row, s.catch_up[r], s.keep, scratch) : row.weights;
@@ -170,7 +171,7 @@ struct Block {
     for (int u = 0; u < size; u += kGroup) store(next + u, fma(broadcast(x), load(weights + u), load(next + u)));
   }
 
-  // The same for SGD, G groups at a time: as many as the registers hold.
+  // The same for SGD, with as many groups G at a time as the registers hold.
   template <int G, bool Evaluate>
   void train_sgd(const Slopes& slopes, int first, float* next) const {
     Floats slope[G], sum[G];
@@ -200,7 +201,7 @@ struct Block {
       for (int i = 0; i < G; ++i) store(next + first + i * kGroup, sum[i]);
   }
 
-  // The hidden units of `next` if nothing is trained.
+  // Computes the hidden units of `next` without training.
   void look(float* next) const {
     Floats sum[N];
     for (int i = 0; i < N; ++i) sum[i] = load(bias().weights + i * kGroup);
@@ -212,7 +213,7 @@ struct Block {
     for (int i = 0; i < N; ++i) store(next + i * kGroup, sum[i]);
   }
 
-  // An output's weights are read one after the other, its sum stays in a register.
+  // Reads the weights of one output after another and keeps its sum in a register.
   void outputs(const float* next, Quad* sums) const {
     Floats active[N];
     for (int i = 0; i < N; ++i) {
@@ -240,7 +241,7 @@ struct Block {
   }
 
   void run(Quad* sums) const {
-    alignas(64) float next[2 * kUnits];  // and a row of scratch
+    alignas(64) float next[2 * kUnits];  // and a row of scratch memory
     if (Adam && s.train) std::fill_n(next, size, 0.0F);
     if (!s.train) look(next);
     else if (s.evaluate) train<true>(next);
@@ -248,7 +249,7 @@ struct Block {
     if (s.evaluate) outputs(next, sums);
   }
 
-  // 16 units on kAhead instances; the sums of output o and instance j are in sums[o * kAhead + j].
+  // Evaluates 16 units on kAhead instances. sums[o * kAhead + j] is the sum of output o and instance j.
   void look_ahead(const LookAhead& ahead, Quad* sums) const {
     for (int u = 0; u < size; u += kGroup) look_ahead(ahead, u, sums);
   }
@@ -292,7 +293,7 @@ void train_output_bias(const Sweep& s, const Constants& c) {
   }
 }
 
-// Does `work` on a block; gives where the next one begins.
+// Does `work` on a block; returns the start of the next block.
 template <int N, bool Adam, class Work>
 float* on_block(const Sweep& s, const Constants& c, float* base, int unit, Work work) {
   const Block<N, Adam> block{s, c, base, unit};
@@ -320,7 +321,7 @@ void pass_over(const Sweep& s, Work work) {
   else pass_over<false>(s, work);
 }
 
-// n sums, zeroed: on the stack unless there are very many.
+// n sums, initially zero: on the stack unless n is very large.
 class Sums {
  public:
   explicit Sums(int n) : heap_(n <= kOnStack ? nullptr : new Quad[n]) { std::fill_n(get(), n, vdupq_n_f32(0)); }

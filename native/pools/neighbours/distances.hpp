@@ -1,8 +1,8 @@
-// Distances from an instance to a block of kRows stored ones.
+// Distances from an instance to a block of kRows stored rows.
 //
-// A block holds its rows column by column, so that a vector takes the same feature of several rows: there are no sums
-// across a vector, and a distance is the same to the last bit whatever the width of vectors. Numbers are in standard
-// deviations; a nominal value that differs counts 1.
+// A block stores its rows column by column, so that a vector holds the same feature of several rows. There are no sums
+// across a vector. A distance is thus the same bit for bit, whatever the width of vectors. Numbers are in standard
+// deviations; a different nominal value counts 1.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace heros {
 
 inline constexpr int kRows = 64;
-inline constexpr float kFarthest = 6;  // numbers beyond so many standard deviations count as there
+inline constexpr float kFarthest = 6;  // numbers are clipped at this many standard deviations
 
 namespace neighbours {
 
@@ -30,7 +30,7 @@ inline Four all(float x) { return Four{x, x, x, x}; }
 
 #if defined(__aarch64__)
 inline constexpr int kTogether = kFours;  // sums that fit the registers
-inline Four less_product(Four c, Four a, Four b) { return vfmsq_f32(c, a, b); }  // c − a·b, for what need not be exact
+inline Four less_product(Four c, Four a, Four b) { return vfmsq_f32(c, a, b); }  // c − a·b; rounding may differ
 inline Four lower(Four a, Four b) { return vminq_f32(a, b); }
 #else
 inline constexpr int kTogether = kFours / 2;
@@ -44,12 +44,13 @@ inline float lowest(const float* values) {
   return std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
 }
 
-// How many of the n codes in `columns` (n, kRows) differ from the instance's, added to `counts` (kRows).
+// Counts how many of the n codes in `columns` (n, kRows) differ from the instance's. Adds the counts to `counts`
+// (kRows).
 inline void add_mismatches(const std::uint8_t* columns, const std::uint8_t* codes, int n, float* counts) {
-  constexpr int kMost = 255;  // that a byte counts
+  constexpr int kMost = 255;  // the largest count of a byte
   for (; n > 0; columns += kMost * kRows, codes += kMost, n -= kMost) {
     const int some = std::min(n, kMost);
-    Bytes same[kBytes] = {};  // counted instead of what differs: an instruction less
+    Bytes same[kBytes] = {};  // counts equal codes: one instruction less
     for (int j = 0; j < some; ++j) {
       const Bytes* column = reinterpret_cast<const Bytes*>(columns + j * kRows);
       const Bytes code = Bytes{} + codes[j];
@@ -67,7 +68,7 @@ inline void add_mismatches(const float* columns, const float* codes, int n, floa
     }
 }
 
-// Squared distances over n numbers, added to what `out` (kRows) holds.
+// Adds the squared distances over n numbers to `out` (kRows).
 inline void add_squares(const float* columns, const float* numbers, int n, float* out) {
   for (int first = 0; first < kFours; first += kTogether) {
     Four sum[kTogether] = {};
@@ -80,7 +81,7 @@ inline void add_squares(const float* columns, const float* numbers, int n, float
   }
 }
 
-// The same for one row of the block, to the last bit.
+// The same for one row of the block, bit for bit.
 inline float square_of(const float* columns, const float* numbers, int n, int row) {
   float sum = 0;
   for (int j = 0; j < n; ++j) {
@@ -90,8 +91,8 @@ inline float square_of(const float* columns, const float* numbers, int n, int ro
   return sum;
 }
 
-// Half of the squared distances without the instance's own half norm, ½‖a‖² − a·x + ½ mismatches, up to rounding. A
-// third of the arithmetic of the distances themselves: most blocks need no more.
+// Half of the squared distances without the instance's own half norm, ½‖a‖² − a·x + ½ mismatches, up to rounding. It
+// needs a third of the arithmetic of exact distances, and is enough for most blocks.
 inline void rough(const float* columns, const float* numbers, int n, const float* half_norms, const float* mismatches,
                   float* out) {
   for (int first = 0; first < kFours; first += kTogether) {
@@ -107,8 +108,9 @@ inline void rough(const float* columns, const float* numbers, int n, const float
   }
 }
 
-// By how much rounding may lift a rough half distance over n numbers and some codes. Every number is within kFarthest,
-// so norms and products are bounded, and a sum of n terms is off by at most n + 1 roundings; twice that, to be safe.
+// Upper bound on the rounding error of a rough half distance over n numbers and some codes. Every number is within
+// kFarthest, so norms and products are bounded. A sum of n terms has at most n + 1 rounding errors; the bound is twice
+// that, for safety.
 inline float rough_slack(int n, int codes) {
   constexpr float kRounding = 1.0F / (1 << 24);
   const float largest = 1.5F * static_cast<float>(n) * kFarthest * kFarthest + 0.5F * static_cast<float>(codes);

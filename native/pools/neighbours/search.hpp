@@ -1,5 +1,5 @@
-// The nearest rows of several windows in one pass: from the newest row to the oldest, with one list of the nearest so
-// far. What the list holds when the pass reaches the end of a window are the nearest rows of that window.
+// Finds the nearest rows in several windows in one pass, from the newest row to the oldest. One list holds the nearest
+// rows so far. At the end of each window, the list holds the nearest rows of that window.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// A model's wish: its k nearest among the newest `width` rows.
+// A model's request: its k nearest rows among the newest `width` rows.
 struct Wish {
   std::int64_t width;
   int k, model;
@@ -25,8 +25,8 @@ struct Neighbour {
 
 class NeighbourSearch {
  public:
-  // Fulfils the wishes, each with found(model, neighbours, how many): nearest first, of rows at the same distance the
-  // newer. The wishes are put in order. No window is wider than the store's rows.
+  // Serves the requests with found(model, neighbours, count): nearest first, ties newest first. The requests are sorted
+  // by width. No window may be wider than the store.
   template <class Found>
   void run(const RowStore& store, const Row& row, std::vector<Wish>& wishes, Found found) {
     std::sort(wishes.begin(), wishes.end(), [](const Wish& a, const Wish& b) { return a.width < b.width; });
@@ -34,7 +34,7 @@ class NeighbourSearch {
     std::int64_t age = 0, slot = store.slot_of(0), measured = -1;
     for (std::size_t w = 0; w < wishes.size(); ++w) {
       keep_most(wishes, w);
-      while (age < wishes[w].width) {  // a block, or what the ends of the ring and of the window leave of it
+      while (age < wishes[w].width) {  // a block, or its part within the ring and the window
         const std::int64_t rows = std::min(slot % kRows + 1, wishes[w].width - age);
         if (measured != slot / kRows) measure(store, row, measured = slot / kRows);
         if (near_) take(row, slot, static_cast<int>(rows));
@@ -47,7 +47,7 @@ class NeighbourSearch {
 
  private:
   static constexpr float kNone = std::numeric_limits<float>::infinity();
-  static constexpr int kFewRows = 4;  // of a block are worked out alone; if more are near, the whole block is
+  static constexpr int kFewRows = 4;  // near rows of a block measured one by one; if more are near, the whole block is
 
   void prepare(const RowStore& store, const Row& row) {
     nearest_.clear();
@@ -57,7 +57,7 @@ class NeighbourSearch {
     factor_ = 0.5F + static_cast<float>(store.numbers() + 4) / (1 << 23);
   }
 
-  // This window and the wider ones need no more than the longest of their lists.
+  // Limits the list to the largest k of this window and the wider ones.
   void keep_most(const std::vector<Wish>& wishes, std::size_t from) {
     most_ = 0;
     for (std::size_t w = from; w < wishes.size(); ++w) most_ = std::max(most_, std::size_t(wishes[w].k));
@@ -69,7 +69,7 @@ class NeighbourSearch {
     rough_bound_ = bound_ * factor_ + slack_;
   }
 
-  // The distances of a block, rough ones where these may do; `near_` is false if no row of it is near enough.
+  // Measures the distances of a block, roughly if that is enough. `near_` is false if no row is near enough.
   void measure(const RowStore& store, const Row& row, std::int64_t block) {
     floats_ = store.floats_of(block);
     std::fill_n(squares_, kRows, 0.0F);
@@ -77,7 +77,7 @@ class NeighbourSearch {
       neighbours::add_mismatches(store.bytes_of(block), row.fews.data(), store.fews(), squares_);
       neighbours::add_mismatches(floats_ + store.numbers() * kRows, row.manys.data(), store.manys(), squares_);
       near_ = neighbours::lowest(squares_) < bound_;
-      if (!near_) return;  // the numbers need not be read
+      if (!near_) return;  // no need to read the numbers
     }
     near_ = exact_ = true;
     if (store.numbers() == 0) return;
@@ -92,13 +92,13 @@ class NeighbourSearch {
     exact_ = true;
   }
 
-  // The rows of the measured block from this slot down.
+  // Adds near rows of the measured block, from this slot down.
   void take(const Row& row, std::int64_t slot, int rows) {
     const std::int64_t first = slot / kRows * kRows;
     const int from = static_cast<int>(slot - first), end = from - rows;
     const float* lanes = exact_ ? squares_ : rough_;
     const float bound = exact_ ? bound_ : rough_bound_;
-    int found[kRows], n = 0;  // without branches: which rows are near cannot be predicted
+    int found[kRows], n = 0;  // branch-free: near rows are unpredictable
     for (int r = from; r > end; --r) found[n] = r, n += lanes[r] < bound;
     if (!exact_ && n > kFewRows) measure_exactly(row);
     for (int j = 0; j < n; ++j) {
@@ -117,13 +117,13 @@ class NeighbourSearch {
     set_bound();
   }
 
-  std::vector<Neighbour> nearest_;  // the nearest so far, in order
-  std::size_t most_ = 0;            // how many of them are wanted
-  float bound_ = kNone;             // nearer than this is wanted
+  std::vector<Neighbour> nearest_;  // the nearest so far, sorted
+  std::size_t most_ = 0;            // the wanted length of that list
+  float bound_ = kNone;             // only rows nearer than this are added
   float rough_bound_ = kNone, slack_ = 0, factor_ = 0.5F;
 
-  // Of the measured block.
-  alignas(64) float squares_[kRows] = {}, rough_[kRows] = {};  // squares_: mismatches only, unless they are exact_
+  // Results for the measured block.
+  alignas(64) float squares_[kRows] = {}, rough_[kRows] = {};  // squares_: only mismatches unless exact_
   const float* floats_ = nullptr;
   bool near_ = false, exact_ = false;
   int asked_ = 0;

@@ -1,4 +1,4 @@
-// The state of a pool of neighbours as arrays: rows in the order in which they came, whatever their place in the ring.
+// The state of a pool of neighbours: rows in the order of arrival, whatever their place in the ring.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 namespace heros {
 
 struct NeighboursState {
-  bool numeric = false;  // known to the pool, and not kept
-  TargetScale scale;     // if it is
+  bool numeric = false;  // given by the pool, not part of the state
+  TargetScale scale;     // only if numeric
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;
   Moments moments;
-  std::int64_t added = 0;              // rows ever
+  std::int64_t added = 0;              // number of rows ever added
   std::vector<float> numbers;          // (rows, numeric features)
   std::vector<std::int32_t> codes;     // (rows, nominal features), -1: missing
   std::vector<double> targets;         // (rows)
-  std::vector<std::int64_t> forgotten;  // per model: rows that are no longer looked at
+  std::vector<std::int64_t> forgotten;  // per model: number of oldest rows that it ignores
   Adwin hits;
 
   template <class Archive>
@@ -40,7 +40,7 @@ struct NeighboursState {
     if (numeric) scale.fields(target);
   }
 
-  // What can be said without the pool.
+  // Checks everything that does not depend on the pool.
   void check() const {
     require(classes >= 0, "classes");
     require(all_of(values, [](std::int32_t n) { return n >= 0 && n <= 1 << 24; }), "values");
@@ -68,7 +68,7 @@ struct NeighboursState {
   }
 };
 
-// Row by row, between the store's columns and the state's arrays, where nominal features are in the schema's order.
+// Converts a row between the store's columns and the state's arrays, which keep nominal features in the schema's order.
 inline void append_row(const Row& row, const RowLayout& layout, NeighboursState& state) {
   state.numbers.insert(state.numbers.end(), row.numbers.begin(), row.numbers.end());
   std::size_t few = 0, many = 0;
@@ -91,7 +91,7 @@ inline void read_row(const NeighboursState& state, std::size_t at, const RowLayo
   }
 }
 
-// The state as one of a larger schema: what came before is at the mean, or missing, in features that are new.
+// Extends the state to a larger schema. In new features, old rows get the mean or a missing value.
 inline void widen(NeighboursState& state, const std::vector<std::int32_t>& values) {
   const auto more = [&](auto& flat, auto kind, auto filler) {
     const auto width = std::count_if(state.values.begin(), state.values.end(), kind);

@@ -1,5 +1,5 @@
-// The rows that neighbours are looked for among: a ring that holds the newest ones, in blocks of kRows, column by
-// column (distances.hpp). One store serves all models of a pool.
+// The rows in which neighbours are searched: a ring of the newest rows, in blocks of kRows, column by column
+// (distances.hpp). All models of a pool share one store.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 
 namespace heros {
 
-// How rows see a schema: numbers; codes of features with few values, a byte each; codes of features with many, as
-// floats, which hold 24 bits.
+// The columns of a row: numbers; codes of features with few values, one byte each; codes of features with many values,
+// as floats (exact up to 24 bits).
 struct RowLayout {
   static constexpr std::int32_t kFew = 255;
   static constexpr std::uint8_t kMissingByte = 255;
   static constexpr float kMissing = -1;
 
-  std::vector<std::int32_t> values;              // per feature: how many values it has, 0 if numeric
+  std::vector<std::int32_t> values;              // per feature: number of values, 0 if numeric
   std::vector<std::int32_t> number, few, many;  // the features of each kind, in order
 
   RowLayout() = default;
@@ -34,18 +34,18 @@ struct RowLayout {
   int fews() const { return static_cast<int>(few.size()); }
   int manys() const { return static_cast<int>(many.size()); }
 
-  // Whether rows of the other layout are rows of this one.
+  // Whether rows of the other layout have the same columns.
   bool same_columns(const RowLayout& other) const {
     return number == other.number && few == other.few && many == other.many;
   }
 
-  // What the byte limit counts: the columns, half a norm and the target of every row.
+  // Bytes per block counted by the byte limit: the columns, the half norm and the target of every row.
   std::int64_t block_bytes() const {
     return kRows * (std::int64_t{4} * (numbers() + manys() + 1) + fews() + std::int64_t{8});
   }
 };
 
-// An instance as the store keeps it.
+// An instance in the store's format.
 struct Row {
   std::vector<float> numbers, manys;
   std::vector<std::uint8_t> fews;
@@ -54,8 +54,8 @@ struct Row {
     numbers.resize(layout.number.size()), manys.resize(layout.many.size()), fews.resize(layout.few.size());
   }
 
-  // Numbers in standard deviations from the mean, x itself included; a missing one is at the mean. A missing nominal
-  // value is a value of its own.
+  // Scales numbers to standard deviations from the mean, including x itself. A missing number becomes the mean. A
+  // missing nominal value is a value of its own.
   void assign(const double* x, const RowLayout& layout, const Moments& moments) {
     for (std::size_t j = 0; j < numbers.size(); ++j) numbers[j] = scaled(layout.number[j], x, moments);
     for (std::size_t j = 0; j < fews.size(); ++j) {
@@ -78,7 +78,7 @@ struct Row {
 class RowStore {
  public:
   RowStore() = default;
-  // For at most `rows` rows (in whole blocks) within a number of bytes that holds at least one block.
+  // Holds at most `rows` rows, in whole blocks, within max_bytes, which must hold at least one block.
   RowStore(const RowLayout& layout, std::int64_t rows, std::int64_t max_bytes)
       : numbers_(layout.numbers()), fews_(layout.fews()), manys_(layout.manys()), block_bytes_(layout.block_bytes()),
         most_blocks_(std::min((rows + kRows - 1) / kRows, max_bytes / block_bytes_)) {}
@@ -101,7 +101,7 @@ class RowStore {
     ++added_;
   }
 
-  // The row of this age (0: the newest), and its target.
+  // Reads the row of this age (0: the newest) and its target.
   void read(std::int64_t age, Row& row) const {
     const std::int64_t slot = slot_of(age);
     const float* column = at(slot);
@@ -112,7 +112,7 @@ class RowStore {
   }
   double target(std::int64_t age) const { return targets_[slot_of(age)]; }
 
-  // For the search: slots, the newest row's first, going down and around.
+  // For the search: slots start at the newest row, go down and wrap around.
   std::int64_t slot_of(std::int64_t age) const { return (added_ - 1 - age) % room(); }
   double target_at(std::int64_t slot) const { return targets_[slot]; }
   int numbers() const { return numbers_; }
@@ -128,7 +128,7 @@ class RowStore {
   }
   const float* at(std::int64_t slot) const { return const_cast<RowStore*>(this)->at(slot); }
 
-  // Memory grows with the rows, by half at a time, and never beyond the limit.
+  // Memory grows with the rows, by half at a time, up to the limit.
   void add_block() {
     ++blocks_;
     resize(floats_, kRows * (numbers_ + manys_));

@@ -1,4 +1,4 @@
-// Where the numbers of a regression tree's leaves lie.
+// The memory layout of regression trees.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace heros {
 
-// A leaf that looks for splits has an observer: for every numeric feature the range that its bins divide, and of each
-// bin how many targets there were, their sum and the sum of their squares; for a nominal one the same per value. The
-// sums are those of deviations from the leaf's first target, so that large targets lose no digits.
+// A leaf that may split has an observer. A numeric feature has the range of its bins; each bin has the number of
+// targets, their sum and the sum of their squares. A nominal feature has the same sums per value. Sums are of
+// deviations from the leaf's first target, so that large targets lose no digits.
 struct RegressionLayout {
   static constexpr int kSums = 3;
 
-  std::vector<std::int32_t> values;   // per feature: how many values it has, 0 if numeric
-  std::vector<std::size_t> place;     // per feature: where its part of an observer begins
-  std::vector<std::int32_t> number;  // per feature: the how manieth numeric one, or -1
+  std::vector<std::int32_t> values;   // per feature: number of values, 0 if numeric
+  std::vector<std::size_t> place;     // per feature: start of its part of an observer
+  std::vector<std::int32_t> number;  // per feature: its index among numeric ones, or -1
   int numbers = 0;
   std::size_t observer = 0;          // doubles
 
@@ -30,7 +30,7 @@ struct RegressionLayout {
     }
   }
   int features() const { return static_cast<int>(values.size()); }
-  // Weights of a leaf's linear model: one per numeric feature, and the bias.
+  // The number of weights of a leaf's linear model: one per numeric feature, and the bias.
   std::size_t weights() const { return std::size_t(numbers) + 1; }
 };
 
@@ -40,7 +40,7 @@ struct RegressionTreeSettings {
   std::int64_t max_bytes, grace_period;
   double split_confidence, tie_threshold;
   Prediction prediction;
-  std::int32_t max_depth;  // negative: none
+  std::int32_t max_depth;  // negative: no limit
 };
 
 }  // namespace heros

@@ -1,4 +1,4 @@
-// A pool of regression trees with different byte limits, grace periods and ways to answer.
+// A pool of regression trees with different byte limits, grace periods and predictions.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ class RegressionTreePool final : public LookingPool {
   int outputs() const override { return outputs_; }
   const std::vector<std::int32_t>& values() const { return layout_.values; }
 
-  // The least number of bytes for a schema: a tree of one node.
+  // The lowest byte limit for a schema: a tree of one node.
   std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
     return RegressionTree::node_bytes(RegressionLayout(values));
   }
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). What was learnt stays.
+  // Adapts the pool to an extended schema. Known statistics stay.
   void grow(const std::vector<std::int32_t>& values) {
     RegressionTreePool grown = *this;
     grown.layout_ = RegressionLayout(values);
@@ -52,7 +52,7 @@ class RegressionTreePool final : public LookingPool {
     clock.lap(Phase::evaluate);
   }
 
-  double outcome(int, double) const override { return 0; }  // a number's is the task's to say
+  double outcome(int, double) const override { return 0; }  // the task rates numbers
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
@@ -72,7 +72,7 @@ class RegressionTreePool final : public LookingPool {
 
   RegressionTree::Summary summary(int i) const { return trees_[i].summary(layout_); }
 
-  // All trees' numbers one after the other, with how many nodes and observers' numbers each has.
+  // The arrays of all trees are concatenated, with the number of nodes and of observed numbers per tree.
   template <class Archive>
   void fields(Archive& a) {
     std::vector<std::int64_t> nodes, observed;
@@ -107,7 +107,7 @@ class RegressionTreePool final : public LookingPool {
   }
 
  private:
-  static constexpr double kFarthest = 3;  // standard deviations of a number, for linear models
+  static constexpr double kFarthest = 3;  // standard deviations: numeric inputs of linear models are clipped there
 
   void make_place() {
     looks_.resize(models(), features(), outputs_);
@@ -129,7 +129,7 @@ class RegressionTreePool final : public LookingPool {
     looks_.take(i, TargetScale::kLargest);
   }
 
-  // What `fields` read, tree by tree.
+  // Splits the imported arrays into trees.
   void unpack(const std::vector<std::int64_t>& nodes, const std::vector<std::int64_t>& observed,
               const std::vector<std::int32_t>& ints, const std::vector<double>& reals,
               const std::vector<double>& weights, const std::vector<double>& observers) {
@@ -155,7 +155,7 @@ class RegressionTreePool final : public LookingPool {
       trees_[t].observers.assign(b, b + observed[t]), b += observed[t];
     }
   }
-  // Values that a layout can be made of, whatever was read.
+  // Clamps imported values to a range that is safe for a layout.
   std::vector<std::int32_t> sound_values() const {
     std::vector<std::int32_t> values = layout_.values;
     for (std::int32_t& n : values) n = std::clamp(n, 0, 1 << 24);
@@ -167,9 +167,9 @@ class RegressionTreePool final : public LookingPool {
   std::int32_t outputs_ = 0;
   std::vector<RegressionTree> trees_;
   Moments moments_;
-  bool whole_ = true;  // what was read last fits together
+  bool whole_ = true;  // whether the imported arrays fit together
 
-  std::vector<double> z_;  // the numbers of the instance looked at, standardised
+  std::vector<double> z_;  // the standardised numeric features of the evaluated instance
 };
 
 }  // namespace heros

@@ -1,10 +1,10 @@
-// A Hoeffding tree for numbers (after FIMT, Ikonomovska et al. 2011): a leaf splits where that takes most variance from
-// its targets, once the best feature is ahead of the second with the confidence asked for. Numeric features are seen
-// through bins of equal width over the range that the leaf can get. A leaf answers with the mean of its targets or with
-// a linear model (NLMS over standardised numbers, inherited from its parent), whichever has been better lately.
+// A Hoeffding tree for regression (after FIMT, Ikonomovska et al. 2011). A leaf splits where this reduces the variance
+// of its targets most, once the best feature is better than the second with the required confidence. Numeric features
+// are counted in bins of equal width. A leaf predicts the mean of its targets or uses a linear model, whichever had
+// smaller recent errors. The linear model (NLMS over standardised numbers) is inherited from the parent.
 //
-// The byte limit counts nodes and observers. If something new would cross it, the leaves with the least squared error
-// give their observers up, and do not split any more.
+// The byte limit counts nodes and observers. If memory is short, the leaves with the smallest squared error lose their
+// observers and do not split any more.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +26,15 @@ class RegressionTree : public BinnedTree {
  public:
   struct Sums {
     double n = 0, sum = 0, squares = 0;
-    double error() const { return n > 0 ? std::max(squares - sum * sum / n, 0.0) : 0.0; }  // about their mean
+    double error() const { return n > 0 ? std::max(squares - sum * sum / n, 0.0) : 0.0; }  // around their mean
     void add(const double* s) { n += s[0], sum += s[1], squares += s[2]; }
   };
   std::vector<double> reals;        // per node: see below
   std::vector<double> weights;      // per node: of its linear model
 
   static constexpr int kReals = 8;
-  // The cut; how many targets, their mean and squared deviations; how many at the last try; the first target; recent
-  // errors of mean and model.
+  // The threshold; the count, mean and squared deviations of the targets; the count at the last split attempt; the
+  // first target; recent errors of the mean and of the linear model.
   enum Real { kCut, kCount, kMean, kSquares, kTried, kOrigin, kMeanError, kModelError };
 
   double& r(int node, Real what) { return reals[std::size_t(node) * kReals + what]; }
@@ -52,7 +52,7 @@ class RegressionTree : public BinnedTree {
     if (fits(layout, max_bytes, static_cast<std::int64_t>(layout.observer * sizeof(double)))) observe(0, layout.observer);
   }
 
-  // Where x falls. A missing value goes where more instances went.
+  // Returns the leaf of x. A missing value follows the branch with more instances.
   int leaf_of(const double* x, const RegressionLayout& layout) const {
     int node = 0;
     while (i(node, kFeature) >= 0) node = i(node, kChild) + branch(node, x[i(node, kFeature)], layout);
@@ -65,7 +65,7 @@ class RegressionTree : public BinnedTree {
     return uses_model(leaf, settings) ? model(leaf, z, layout) : r(leaf, kMean);
   }
 
-  // z: the numeric features, standardised.
+  // z: the standardised numeric features.
   void learn(const double* x, const double* z, double y, double weight, const RegressionLayout& layout,
              const RegressionTreeSettings& settings) {
     if (!(weight > 0)) return;
@@ -82,7 +82,8 @@ class RegressionTree : public BinnedTree {
     if (settings.max_depth < 0 || i(leaf, kDepth) < settings.max_depth) try_split(leaf, layout, settings);
   }
 
-  // Takes a layout with more features or values on. New parts are empty; what does not fit any more is given up.
+  // Adapts the tree to a layout with more features or values. New parts are empty; observers that no longer fit are
+  // removed.
   void grow(const RegressionLayout& before, const RegressionLayout& after, std::int64_t max_bytes) {
     std::vector<double> wider(std::size_t(nodes()) * after.weights()), observed;
     for (int node = 0; node < nodes(); ++node)
@@ -139,8 +140,8 @@ class RegressionTree : public BinnedTree {
     for (int j = 0; j < layout.numbers; ++j) said += w[j] * z[j];
     return said;
   }
-  // Scaled by the squared length of z, a step does not depend on the unit of the target.
-  // A weight of two is two steps.
+  // NLMS: scaled by the squared length of z, a step does not depend on the unit of the target. A weight of 2 means two
+  // steps.
   void learn_model(int leaf, const double* z, double y, double weight, const RegressionLayout& layout) {
     double* w = &weights[leaf * layout.weights()];
     if (leaf == 0 && r(0, kCount) == 0) w[layout.numbers] = y;
@@ -159,14 +160,14 @@ class RegressionTree : public BinnedTree {
     weights.resize(weights.size() + layout.weights());
     return append_node(depth);
   }
-  bool give_up_least(const RegressionLayout& layout, int but) {  // there is the least to gain
+  bool give_up_least(const RegressionLayout& layout, int but) {  // the leaf with the smallest squared error
     return BinnedTree::give_up_least(but, layout.observer, [this](int node) { return r(node, kSquares); });
   }
   bool fits(const RegressionLayout& layout, std::int64_t max_bytes, std::int64_t more) const {
     return bytes(layout) + more <= max_bytes;
   }
 
-  // Counts a target, as its deviation from the leaf's origin, for every feature.
+  // Adds a target, as its deviation from the leaf's origin, to every feature's sums.
   void note(int leaf, const double* x, double off, double weight, const RegressionLayout& layout) {
     double* first = observer(leaf, layout.observer);
     for (int f = 0; f < layout.features(); ++f) {
@@ -189,13 +190,13 @@ class RegressionTree : public BinnedTree {
     const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * (best.below.n + best.above.n)));
     if (second.merit / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
     const auto observer = static_cast<std::int64_t>(layout.observer * sizeof(double));
-    const std::int64_t more = 2 * node_bytes(layout) + observer;  // one child takes over the room of the leaf's own
+    const std::int64_t more = 2 * node_bytes(layout) + observer;  // one child reuses the leaf's observer
     while (!fits(layout, settings.max_bytes, more))
       if (!give_up_least(layout, leaf)) return;
     split(leaf, best, layout);
   }
 
-  // What takes most from the sum of squared deviations.
+  // Returns the split on feature f that reduces the squared deviations most.
   Split best_of(int leaf, int f, const RegressionLayout& layout) const {
     const double* at = observer(leaf, layout.observer) + layout.place[f];
     const bool number = layout.values[f] == 0;

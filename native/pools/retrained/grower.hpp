@@ -1,9 +1,9 @@
-// Grows one tree on binned instances, leaf by leaf: the leaf whose split lowers the loss most is split next (best first).
+// Grows one tree on binned instances, best first: the next split is the one that lowers the loss most.
 //
-// Derivatives are whole numbers. The first and the second derivative of an instance are rounded to a part in 2^30 of the
-// sum of all instances' and packed into one 64-bit number, the first above the second. So a histogram takes one addition
-// per instance and feature, sums do not depend on the order of instances, and of two leaves that come from one the
-// histogram of the larger is that of both less that of the smaller, exactly.
+// Derivatives are integers. The first and second derivative of an instance are rounded to 1/2^30 of the sum over all
+// instances. Both are packed into one 64-bit number, the first above the second. A histogram then needs one addition
+// per instance and feature, and sums do not depend on the order of instances. Of two sibling leaves, the histogram of
+// the larger is that of the parent minus that of the smaller, exactly.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace heros {
 
 using PackedSum = std::int64_t;  // G·2^32 + H, with 0 <= H < 2^32
 
-inline constexpr double kWhole = 1 << 30;  // what the second derivatives of all instances, and |first ones|, sum up to
+inline constexpr double kWhole = 1 << 30;  // the sum of all second derivatives, and of all |first derivatives|
 
 inline double second_of(PackedSum sum) { return static_cast<double>(static_cast<std::uint32_t>(sum)); }
 inline double first_of(PackedSum sum) {
@@ -37,13 +37,13 @@ class TreeGrower {
   struct Split {
     double gain = 0;
     ByteTest test;
-    PackedSum below = 0;  // the sum of the instances that go below
+    PackedSum below = 0;  // sum of the instances that go below
   };
   struct Leaf {
     std::int32_t first = 0, end = 0;  // its instances in `order`
     PackedSum sum = 0;
-    std::int32_t histogram = -1;  // its place, or -1
-    std::int32_t parent = -1;     // number of the split above
+    std::int32_t histogram = -1;  // its index, or -1
+    std::int32_t parent = -1;     // index of the split above
     bool below = false;
     Split best;
     std::int32_t size() const { return end - first; }
@@ -55,9 +55,9 @@ class TreeGrower {
     double gain;
   };
 
-  std::vector<PackedSum> derivatives;  // of every instance's loss, by slots of the window
+  std::vector<PackedSum> derivatives;  // of the loss of every instance, by slot of the window
 
-  // Takes over the instances [first, first + n) of a window whose first `features` features are asked for.
+  // Takes the instances [first, first + n) of a window, and its first `features` features.
   void start(const BinnedWindow& window, std::int64_t first, std::int64_t n, int features,
              const RetrainedSettings& settings) {
     most_leaves_ = settings.leaves, min_leaf_ = settings.min_leaf, shrinkage_ = settings.shrinkage;
@@ -80,7 +80,7 @@ class TreeGrower {
   double first_derivative(const Leaf& leaf) const { return first_of(leaf.sum) * first_unit_; }
   double second_derivative(const Leaf& leaf) const { return second_of(leaf.sum) * second_unit_; }
 
-  // A tree that is one leaf, for `derivatives`; first_unit and second_unit: what 1 of each stands for.
+  // Starts a tree with one leaf from `derivatives`. first_unit, second_unit: the values of an integer 1.
   void begin(const BinnedWindow& window, double first_unit, double second_unit) {
     first_unit_ = first_unit, second_unit_ = second_unit;
     order_ = instances_;
@@ -93,11 +93,11 @@ class TreeGrower {
     find(window, leaves_[0]);
   }
 
-  // Whether there is a leaf to split, and room for another.
+  // Whether a leaf can be split, and the limit of leaves allows it.
   bool can_split() const {
     return static_cast<std::int32_t>(leaves_.size()) < most_leaves_ && leaves_[best()].best.gain > 0;
   }
-  // Splits the best leaf. Its number is then that of the child below; the one above is the last.
+  // Splits the best leaf. The child below keeps its index; the child above is appended.
   void split(const BinnedWindow& window) {
     const std::size_t at = best();
     const Split by = leaves_[at].best;
@@ -133,27 +133,28 @@ class TreeGrower {
   }
 
  private:
-  static constexpr double kLeastSecond = 1e-3;  // second derivatives in a leaf
-  static constexpr double kRounding = 1e-10;    // a gain below this share of what is compared is rounding
-  // Sets of values: a value needs kFewest instances to be in one, and both sides kGroup; the loss is less trusted, and
-  // values are sorted by steps that are drawn to 0. Up to kSingle values each is only held against all others.
+  static constexpr double kLeastSecond = 1e-3;  // least sum of second derivatives in a leaf
+  static constexpr double kRounding = 1e-10;    // a gain below this share of the compared sums is rounding
+  // Sets of values: a value needs kFewest instances to be in a set, and both sides need kGroup. Values are sorted by
+  // their steps; kSmooth is added to λ, which shrinks the steps. With up to kSingle values, each is only compared with
+  // all others.
   static constexpr double kFewest = 10, kGroup = 50, kSmooth = 10;
   static constexpr int kSingle = 4;
-  static constexpr double kUsual = 0.8;  // of the instances: the byte of a feature that is hardly ever another
+  static constexpr double kUsual = 0.8;  // share of the instances from which on a byte is the usual one of a feature
 
   PackedSum* histogram(const Leaf& leaf) {
     return histograms_.data() + static_cast<std::size_t>(leaf.histogram) * begins_.back();
   }
   bool divisible(const Leaf& leaf) const { return leaf.size() >= 2 * min_leaf_ && leaf.size() >= 2; }
-  std::size_t best() const {  // the first of equals
+  std::size_t best() const {  // ties: the first
     std::size_t found = 0;
     for (std::size_t l = 1; l < leaves_.size(); ++l)
       if (leaves_[l].best.gain > leaves_[found].best.gain) found = l;
     return found;
   }
 
-  // Of a feature nearly all of whose instances have the same byte, only the others are listed and added up: what they
-  // leave of a leaf's sum is that byte's.
+  // For a feature with a usual byte, only the other instances are listed and summed. The rest of a leaf's sum belongs
+  // to the usual byte.
   void list_rare(const BinnedWindow& window) {
     dense_.clear(), usual_.assign(static_cast<std::size_t>(features_), -1);
     std::vector<std::int32_t> counts(static_cast<std::size_t>(begins_.back()));
@@ -203,7 +204,8 @@ class TreeGrower {
     }
   }
 
-  // The instances of a leaf, those that go below first and otherwise in the order they had. Where the others begin.
+  // Partitions the instances of a leaf, keeping their order: those that go below come first. Returns where the others
+  // begin.
   std::int32_t part(const BinnedWindow& window, const Leaf& leaf, const ByteTest& test) {
     std::uint8_t goes[256];
     for (int byte = 0; byte < 256; ++byte) goes[byte] = test.below(byte) ? 1 : 0;
@@ -237,7 +239,8 @@ class TreeGrower {
     if (leaf.best.test.feature >= 0) leaf.best.gain = most - whole;
   }
 
-  // The best cut of a number, with its missing values below and above. Without any, they go where more instances go.
+  // Finds the best threshold of a number, with missing values below and above. Without missing values, later ones
+  // follow the larger side.
   void find_cut(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double& most) const {
     for (const bool missing_below : {true, false}) {
       if (!missing_below && own[kMissing] == 0) break;
@@ -247,7 +250,7 @@ class TreeGrower {
       PackedSum part = 0;
       for (int b = missing_below ? 0 : 1; b < bytes - 1; ++b) {
         if (b > 0) below += own[b];
-        if (own[b] == 0) continue;  // as after the bin before
+        if (own[b] == 0) continue;  // same split as after the bin before
         const double h = second_of(below);
         if (h < least) continue;
         if (all - h < least) break;
@@ -261,8 +264,8 @@ class TreeGrower {
     }
   }
 
-  // The best set of values. Values are sorted by the step they ask for; a set holds those from either end. What is in no
-  // set goes above.
+  // Finds the best set of values. Values are sorted by their steps; a set takes values from one end. All other values
+  // go above.
   void find_set(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double per_instance, double& most) {
     int present = 0;
     for (int b = 0; b < bytes; ++b) present += own[b] != 0;
@@ -300,17 +303,17 @@ class TreeGrower {
 
   int most_leaves_ = 2, min_leaf_ = 1, features_ = 0;
   double shrinkage_ = 0, first_unit_ = 1, second_unit_ = 1;
-  std::vector<std::int32_t> begins_;             // where each feature's part of a histogram begins, and the end
-  std::vector<std::int32_t> instances_, order_;  // slots, in the order of time and leaf by leaf
-  std::vector<std::int32_t> aside_;              // while a leaf is parted
+  std::vector<std::int32_t> begins_;             // start of each feature's part of a histogram, and the end
+  std::vector<std::int32_t> instances_, order_;  // slots, by time and by leaf
+  std::vector<std::int32_t> aside_;              // scratch of the partition
   std::vector<PackedSum> histograms_;            // (leaves, bytes of all features)
-  std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each, or -1
+  std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each feature, or -1
   std::vector<std::int32_t> dense_begins_;
-  std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all are
-  std::vector<std::int32_t> rare_, rare_ends_;   // places in a histogram, slot after slot, and where those of a slot end
+  std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all features are dense
+  std::vector<std::int32_t> rare_, rare_ends_;   // histogram indices, slot by slot, and the end of each slot's
   std::vector<Leaf> leaves_;
-  std::vector<Node> nodes_;                      // splits so far: parents before their children
-  std::vector<std::pair<double, int>> asking_;   // values of a nominal feature, by what they ask for
+  std::vector<Node> nodes_;                      // splits so far, parents first
+  std::vector<std::pair<double, int>> asking_;   // values of a nominal feature, by their steps
 };
 
 }  // namespace heros

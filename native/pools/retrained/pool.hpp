@@ -1,4 +1,4 @@
-// A pool of retrained boosted trees with different settings. Each keeps the instances it was trained on.
+// A pool of retrained boosted trees with different settings. Each model stores its own window of instances.
 #pragma once
 
 #include <vector>

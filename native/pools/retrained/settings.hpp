@@ -7,19 +7,19 @@
 namespace heros {
 
 struct RetrainedSettings {
-  std::int64_t window = 5000;  // instances that a training uses: the latest
+  std::int64_t window = 5000;  // number of latest instances used for a training
   std::int64_t every = 1000;   // instances between two trainings
-  std::int64_t spread = 0;     // instances over which the work of one training is spread; 0: as many as it needs
+  std::int64_t spread = 0;     // instances over which one training is spread; 0: as many as it needs
   std::int32_t trees = 30;     // per output
-  std::int32_t leaves = 15;    // of a tree, at most
+  std::int32_t leaves = 15;    // at most, per tree
   double learning_rate = 0.2;
-  std::int32_t bins = 63;      // of a numeric feature, at most
-  std::int32_t min_leaf = 20;  // instances in a leaf
+  std::int32_t bins = 63;      // at most, per numeric feature
+  std::int32_t min_leaf = 20;  // instances in a leaf, at least
   double shrinkage = 1;        // λ: added to a leaf's second derivatives
-  std::int32_t most_trees = 0;  // of all outputs together; 0: no limit
-  std::int64_t max_bytes = 0;  // of instances, trees and everything that a training needs
+  std::int32_t most_trees = 0;  // at most, over all outputs; 0: no limit
+  std::int64_t max_bytes = 0;  // for instances, trees and the memory of a training
 
-  // Trees of each of so many outputs. Where these are fewer than `trees`, each takes a larger step.
+  // Trees per output. If `most_trees` allows fewer than `trees`, each tree takes a larger step.
   static constexpr double kLargestStep = 0.5;
   std::int32_t rounds(int outputs) const {
     return most_trees == 0 ? trees : std::clamp(most_trees / std::max(outputs, 1), 1, trees);
@@ -29,8 +29,8 @@ struct RetrainedSettings {
     return std::max(learning_rate, std::min(larger, kLargestStep));
   }
 
-  // Over how many instances a training may be spread, and over how many it is: so many that a step has about kStep
-  // instances and features to go through, which is about a millisecond.
+  // The number of instances over which a training may be spread, and is spread. A step processes about kStep values
+  // (instances times features), which takes about a millisecond.
   static constexpr double kStep = 500'000, kPerTree = 10, kPasses = 2;
   std::int64_t most_spread() const { return spread > 0 ? spread : std::max<std::int64_t>(1, std::min(every, window) / 2); }
   std::int64_t spread_for(std::int64_t instances, int features, int outputs) const {

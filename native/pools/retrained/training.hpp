@@ -1,9 +1,9 @@
-// One training, in pieces: it takes hold of the instances that are in the window when it starts, and every instance that
-// comes later pays for a part of the work. The instances stay where they are until it ends.
+// One training, split into steps. It uses the instances in the window at its start. Every later instance does a part of
+// the work. The instances stay in place until the training ends.
 //
-// Two classes have one output, the logarithm of the odds of the second; more have one each, and one tree each per round; a
-// number has one. What the trees say of an instance is kept as odds, which a tree multiplies by one factor per leaf: no
-// exponential is taken per instance.
+// Two classes have one output, the log-odds of the second class. More classes have one output each, with one tree each
+// per round; a number has one output. Predictions are stored as odds, which a tree multiplies by one factor per leaf.
+// So no exponential is computed per instance.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Training {
   bool active() const { return steps_ > 0; }
   int outputs() const { return boosted_outputs(classes_, numeric_); }
 
-  // On the latest n instances, in so many steps.
+  // Starts a training on the latest n instances, in this number of steps.
   void start(const BinnedWindow& window, std::int64_t n, int classes, bool numeric, std::int64_t steps,
              const RetrainedSettings& settings) {
     first_ = window.learnt() - n, count_ = n, features_ = window.features(), classes_ = classes, numeric_ = numeric;
@@ -37,7 +37,7 @@ class Training {
   }
   void stop() { steps_ = 0; }
 
-  // Does the work of one step; whether that was the last, and `trees` are ready.
+  // Does the work of one step. Returns true after the last one, when `trees` is ready.
   bool advance(BinnedWindow& window, const RetrainedSettings& settings) {
     ++step_;
     const std::int64_t due = total_ / steps_ * step_ + total_ % steps_ * step_ / steps_;
@@ -57,7 +57,7 @@ class Training {
            static_cast<std::int64_t>(8 * (odds_.size() + sums_.size() + first_derivatives_.size() + second_derivatives_.size()));
   }
 
-  // What a training has done so far is not kept, for it follows from the instances: it is done over.
+  // The progress of a training is not stored: it follows from the instances, and is computed again.
   template <class Archive>
   void fields(Archive& a) {
     a("first", first_), a("count", count_), a("features", features_), a("classes", classes_), a("fitted", fitted_);
@@ -83,10 +83,10 @@ class Training {
   }
 
  private:
-  static constexpr double kFarthest = 1e100;  // derivatives of a number's loss
-  static constexpr double kSurest = 1e150;    // odds
+  static constexpr double kFarthest = 1e100;  // limit of the derivatives for a number
+  static constexpr double kSurest = 1e150;    // limit of the odds
 
-  // In pieces: the bins of a feature, and a leaf of a tree.
+  // The number of work units: one per feature (its bins), and one per leaf of a tree.
   std::int64_t work(const RetrainedSettings& settings) const {
     return std::int64_t{features_} + std::int64_t{settings.rounds(outputs())} * outputs() * settings.leaves;
   }
@@ -98,7 +98,7 @@ class Training {
     if (fitted_ == features_) prepare(window, settings);
   }
 
-  // What is said before the first tree.
+  // Computes the outputs before the first tree.
   void prepare(const BinnedWindow& window, const RetrainedSettings& settings) {
     trees_ = {};
     trees_.gains.assign(static_cast<std::size_t>(features_), 0);
@@ -134,7 +134,7 @@ class Training {
     for (const double n : counts) all += n + 1;
     for (int c = 0; c < classes_; ++c) {
       trees_.base.push_back(std::log((counts[c] + 1) / all));
-      over_[c] = counts[c] == 0;  // nothing is known of a class that the window lacks
+      over_[c] = counts[c] == 0;  // no tree for a class without instances in the window
     }
   }
 
@@ -149,7 +149,7 @@ class Training {
 
   void begin_tree(const BinnedWindow& window) {
     const int k = static_cast<int>(tree_ % outputs());
-    if (outputs() > 1 && k == 0) {  // odds of this round, for all classes
+    if (outputs() > 1 && k == 0) {  // sums of the odds of all classes, for this round
       std::fill(sums_.begin(), sums_.end(), 0.0);
       for (int c = 0; c < outputs(); ++c)
         for (std::size_t s = 0; s < slots_; ++s) sums_[s] += odds_[c * slots_ + s];
@@ -161,7 +161,7 @@ class Training {
     for (const double h : second_derivatives_) second += h;
     const double first_scale = kWhole / first, second_scale = kWhole / second;
     if (!(std::isnormal(first_scale) && std::isnormal(second_scale) && std::isnormal(first) && std::isnormal(second))) {
-      over_[k] = 1;  // there is nothing left to learn
+      over_[k] = 1;  // nothing left to learn
       return;
     }
     const std::vector<std::int32_t>& instances = grower_.instances();
@@ -172,11 +172,11 @@ class Training {
     over_[k] = !growing_;
   }
 
-  // The derivatives of the loss of output k at what was said so far.
+  // Computes the derivatives of the loss of output k at the current predictions.
   void derive(const BinnedWindow& window, int k) {
     const std::vector<std::int32_t>& instances = grower_.instances();
     const double* odds = odds_.data() + static_cast<std::size_t>(k) * slots_;
-    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // of a step of one class among several
+    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // for a step of one of several classes
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const std::int32_t slot = instances[i];
       const double w = window.weight(slot), y = window.target(slot);
@@ -190,7 +190,7 @@ class Training {
     }
   }
 
-  // Writes the tree, and what it says of the instances it was grown on.
+  // Stores the tree, and adds it to the predictions of the training instances.
   void end_tree(const RetrainedSettings& settings) {
     const int k = static_cast<int>(tree_ % outputs());
     double* odds = odds_.data() + static_cast<std::size_t>(k) * slots_;
@@ -214,19 +214,19 @@ class Training {
     trees_.add_tree(place[0], k);
   }
 
-  // Which instances, with which schema, and how far it is.
+  // The instances, the schema and the progress.
   std::int64_t first_ = 0, count_ = 0;
   std::int32_t features_ = 0, classes_ = 1, fitted_ = 0;
   std::int64_t done_ = 0, step_ = 0, steps_ = 0;
   bool numeric_ = false;
 
-  // All that follows from these.
+  // Computed from the above.
   std::int64_t total_ = 0, tree_ = 0;
   bool growing_ = false;
   std::size_t slots_ = 0;
-  std::vector<std::uint8_t> over_;  // per output: another tree would say nothing
-  std::vector<double> odds_;        // (outputs, slots of the window): odds, or what is said of a number
-  std::vector<double> sums_;        // (slots,) of all classes' odds
+  std::vector<std::uint8_t> over_;  // per output: no further tree is needed
+  std::vector<double> odds_;        // (outputs, slots of the window): odds, or predicted numbers
+  std::vector<double> sums_;        // (slots,) sums of all classes' odds
   std::vector<double> first_derivatives_, second_derivatives_;
   TreeGrower grower_;
   BoostedSlab trees_;

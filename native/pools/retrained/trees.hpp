@@ -1,5 +1,5 @@
-// Boosted trees that are ready to predict. All nodes lie in one array, and so do all leaves; an instance becomes bytes once,
-// for all trees, by the edges of bins that the trees were trained with.
+// Boosted trees for prediction. All nodes are in one array, and so are all leaves. An instance is converted to bytes
+// once for all trees, by the bin edges of the training.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace heros {
 
-// The bytes that go below at a node.
+// A set of bytes: those that go below at a node.
 struct ByteSet {
   std::uint64_t words[4] = {};
   bool has(int byte) const { return (words[byte >> 6] >> (byte & 63) & 1) != 0; }
   void add(int byte) { words[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
 };
 
-// A test of one byte. Of a number: at most `cut`, where a missing value goes below or above. Of a nominal value, or its
-// absence: whether it is in the set.
+// A test of one byte. For a number: at most `cut`; missing values go below or above. For a nominal or missing value:
+// whether it is in the set.
 struct ByteTest {
   std::int32_t feature = -1;
-  std::int32_t cut = 0;  // of a number
+  std::int32_t cut = 0;  // for a number
   bool missing_below = false, by_set = false;
   ByteSet set;
 
@@ -40,12 +40,12 @@ class BoostedSlab {
     std::int64_t trees = 0, leaves = 0, depth = 0;
   };
 
-  std::vector<double> base;   // per output: what is said before the first tree
+  std::vector<double> base;   // per output: the value before the first tree
   std::vector<double> gains;  // per feature: by how much its splits lowered the loss
 
   bool trained() const { return !base.empty(); }
 
-  // A node, where `above` and `below` are nodes, or leaves if they are negative (~leaf).
+  // Adds a node. `above` and `below` are nodes, or leaves if negative (~leaf).
   int add_node(const ByteTest& test) {
     std::int32_t packed = test.cut << 1 | (test.missing_below ? 1 : 0);
     if (test.by_set) {
@@ -62,7 +62,7 @@ class BoostedSlab {
   }
   void add_tree(std::int32_t root, int output) { roots_.push_back(root), outputs_.push_back(output); }
 
-  // Keeps the edges of the features that the trees ask for.
+  // Stores the edges of the features that the trees test.
   void finish(const BinnedWindow& window) {
     tested_.clear();
     for (std::size_t at = 0; at < nodes_.size(); at += kInts) tested_.push_back(nodes_[at + kFeature]);
@@ -72,7 +72,7 @@ class BoostedSlab {
     for (const std::int32_t f : tested_) features_.push_back({window.edges(f)});
   }
 
-  // Adds up what the trees say of x. bytes: room for a byte per feature.
+  // Sums the outputs of the trees for x. bytes: scratch memory, one byte per feature.
   void say(const double* x, const std::vector<std::int32_t>& values, std::uint8_t* bytes, double* said) const {
     for (std::size_t i = 0; i < tested_.size(); ++i) {
       const std::int32_t f = tested_[i];
@@ -89,7 +89,8 @@ class BoostedSlab {
     }
   }
 
-  // The one output of two classes becomes that of the second; a class that was never seen is unlikely from the start.
+  // The single output of two classes becomes that of the second class. A class without instances starts with a low
+  // value.
   void grow(std::size_t features, std::size_t outputs, double unseen) {
     if (!trained()) return;
     gains.resize(features);
@@ -103,7 +104,7 @@ class BoostedSlab {
   Summary summary() const {
     Summary s;
     s.trees = static_cast<std::int64_t>(roots_.size()), s.leaves = static_cast<std::int64_t>(steps_.size());
-    std::vector<std::int64_t> depth(nodes_.size() / kInts + 1);  // children come after their parents
+    std::vector<std::int64_t> depth(nodes_.size() / kInts + 1);  // children follow their parents
     for (std::size_t node = 0; node < nodes_.size() / kInts; ++node)
       for (const int side : {kBelow, kAbove}) {
         const std::int32_t child = nodes_[node * kInts + side];
@@ -113,7 +114,7 @@ class BoostedSlab {
     return s;
   }
 
-  // Of so many trees with so many leaves, with a set for every node.
+  // Bytes of this number of trees and leaves, with a set for every node.
   static std::int64_t bytes_of(std::int64_t trees, std::int64_t leaves) { return trees * (8 + leaves * (16 + 32 + 8)); }
   std::int64_t bytes() const {
     std::size_t sum = 4 * (nodes_.size() + roots_.size() + outputs_.size() + tested_.size());
@@ -166,8 +167,8 @@ class BoostedSlab {
     std::vector<double> edges;
   };
 
-  // Several trees are walked down side by side: each waits for memory at every node, and where a walk ends cannot be
-  // predicted. A walk that has come to its leaf stays there.
+  // Walks down several trees at once. Each walk waits for memory at every node, and its end is unpredictable. A walk
+  // that has reached its leaf stays there.
   static constexpr std::size_t kAbreast = 8;
   void walk(std::int32_t* at, const std::uint8_t* bytes) const {
     const std::int32_t* nodes = nodes_.data();
@@ -177,7 +178,7 @@ class BoostedSlab {
         const std::int32_t *node = nodes + std::size_t(std::max(at[i], 0)) * kInts, test = node[kTest];
         const int byte = bytes[node[kFeature]];
         int below;
-        if (test >= 0) {  // a missing value is 0: where it goes above it is taken for the largest
+        if (test >= 0) {  // a missing value (0) that goes above counts as the largest byte
           const int missing_above = ~test & 1;
           below = static_cast<std::uint8_t>(byte - missing_above) <= (test >> 1) - missing_above;
         } else {
@@ -195,8 +196,8 @@ class BoostedSlab {
   std::vector<std::uint64_t> sets_;    // four words each
   std::vector<double> steps_;          // of the leaves
   std::vector<std::int32_t> roots_, outputs_;  // of the trees
-  std::vector<std::int32_t> tested_;   // the features that any tree asks for, rising
-  std::vector<Feature> features_;      // their edges
+  std::vector<std::int32_t> tested_;   // the features that any tree tests, ascending
+  std::vector<Feature> features_;      // the edges of those features
 };
 
 }  // namespace heros

@@ -1,10 +1,9 @@
-// The latest instances as bytes (pools/retrained/edges.hpp), with their targets and weights: a ring.
+// A ring of the latest instances as bytes (pools/retrained/edges.hpp), with their targets and weights.
 //
-// Edges of bins stay as they are as long as they fit: no bin that could be divided holds more than kCrowded times its
-// share of the instances. Where one does, the feature's edges are made anew. Of the latest kSample instances the values are
-// known as they came; each older instance counts as the middle of its bin, and moves into the new bin that this falls
-// into. So a feature whose values drift is followed, at the price that older instances of it may be a bin or so off until
-// they leave the window; a feature that stands still is never touched.
+// The edges of a feature stay while they fit: no divisible bin holds more than kCrowded times its share of the
+// instances. Otherwise the edges are computed again. The latest kSample instances keep their exact values. Each older
+// instance counts as the middle of its bin, and moves to the new bin of that value. The bins thus follow a drifting
+// feature. Older instances may be off by a bin or so until they leave the window. A stable feature is never rebinned.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ class BinnedWindow {
       : bins_(settings.bins), sample_(std::min(kSample, settings.window)) {}
 
   int features() const { return static_cast<int>(values_.size()); }
-  std::int64_t learnt() const { return learnt_; }  // instances so far
+  std::int64_t learnt() const { return learnt_; }  // number of instances so far
   std::int64_t capacity() const { return capacity_; }
   std::int64_t kept() const { return std::min(learnt_, capacity_); }
 
@@ -40,7 +39,7 @@ class BinnedWindow {
 
   bool nominal(int f) const { return values_[f] > 0; }
   const std::vector<double>& edges(int f) const { return features_[f].edges; }
-  // How many different bytes there can be, the missing value's among them.
+  // The number of possible bytes, including the missing value.
   int bytes_of(int f) const {
     return 1 + (nominal(f) ? std::min(values_[f], kMostBins) : static_cast<int>(edges(f).size()) + 1);
   }
@@ -49,7 +48,7 @@ class BinnedWindow {
     return nominal ? byte_of_code(x) : bin_of(edges, x);
   }
 
-  // Takes on more features and values, and as many instances as there is room for. An instance lacks what is new.
+  // Adapts the window to more features and values, and to a new capacity. New features are missing in old instances.
   void grow(const std::vector<std::int32_t>& values, std::int64_t capacity) {
     const std::size_t before = values_.size(), now = values.size(), numbers_before = numbers_;
     values_ = values;
@@ -86,7 +85,7 @@ class BinnedWindow {
     ++learnt_;
   }
 
-  // Makes new edges for a feature whose edges do not fit any more.
+  // Computes new edges for a feature if the old ones no longer fit.
   void fit(int f) {
     std::int64_t counts[kMostBins + 1] = {};  // of older instances, by bin
     if (nominal(f) || fits(f, counts)) return;
@@ -161,14 +160,14 @@ class BinnedWindow {
   std::int64_t oldest_sampled() const { return learnt_ - std::min({learnt_, sample_, capacity_}); }
   double raw(std::int64_t t, int f) const { return raw_[static_cast<std::size_t>(t % sample_) * numbers_ + number_[f]]; }
 
-  // The middle of bin b, or what is known of one that has no end.
+  // The middle of bin b, or a substitute for an open bin.
   static double middle(const std::vector<double>& edges, std::size_t b, double otherwise) {
     if (edges.empty()) return otherwise;
     if (b == 1) return edges[0];
     if (b > edges.size()) return std::nextafter(edges.back(), std::numeric_limits<double>::max());
     return between(edges[b - 2], edges[b - 1]);
   }
-  // Each value once.
+  // Merges equal values.
   static std::vector<ValueCount> counted(std::vector<ValueCount> values) {
     std::sort(values.begin(), values.end(), [](const ValueCount& a, const ValueCount& b) { return a.value < b.value; });
     std::size_t last = 0;
@@ -179,7 +178,7 @@ class BinnedWindow {
     return values;
   }
 
-  // Whether the edges of a feature fit; if not, older: how many instances that are not sampled are in each bin.
+  // Whether the edges of a feature fit. If not, `older` gets the number of unsampled instances in each bin.
   bool fits(int f, std::int64_t* older) const {
     std::int64_t count[kMostBins + 1] = {}, known = 0;
     double low[kMostBins + 1], high[kMostBins + 1];
@@ -198,9 +197,9 @@ class BinnedWindow {
   }
 
   int bins_;
-  std::int64_t sample_;  // latest values that are kept as they came
+  std::int64_t sample_;  // number of latest exact values
   std::vector<std::int32_t> values_;
-  std::vector<std::size_t> number_;  // per feature: how many numeric ones come before it
+  std::vector<std::size_t> number_;  // per feature: number of numeric features before it
   std::size_t numbers_ = 0;
 
   std::int64_t learnt_ = 0, capacity_ = 0;
