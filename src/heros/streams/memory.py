@@ -25,7 +25,6 @@ __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
 MOST_CHECKED = 1 << 20  # values at a time
-OF_FRAMES = ("frame", "name", "missing")  # parameters of from_frame other than column options
 
 
 def from_arrays(
@@ -136,8 +135,7 @@ def from_frame(
            [21.,  0.],
            [nan,  1.]]), array([0, 1, 0]))
     """
-    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_FRAMES}
-    options = Options("from_frame", **how)
+    options, _ = Options.of("from_frame", locals())
     reader = MemoryReader(table_of(frame, "from_frame"), name, missing)
     return weighed(TableStream(reader, options, name), options)
 

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,13 @@ class Options:
             names = [label_of(one) for one in values]
             if len(set(names)) < len(names):
                 raise self._error(parameter, "a list of distinct names", given)
+
+    @classmethod
+    def of(cls, owner: str, how: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+        """Return the column options among the settings of a user, and the other settings."""
+        known = {field.name for field in fields(cls)} & how.keys()
+        options = cls(owner, **{name: how[name] for name in known}).with_columns(how.get("columns"))
+        return options, {name: value for name, value in how.items() if name not in {*known, "columns"}}
 
     def with_columns(self, columns: Columns | None) -> Options:
         """Return the options, extended by the kinds of columns."""
