@@ -18,6 +18,7 @@ from heros.data.values import label_of, natural_order
 from heros.errors import DataError, ParameterError
 from heros.streams.arrow import MemoryReader
 from heros.streams.base import Block, Stream
+from heros.streams.live.base import passed
 from heros.streams.options import Options
 from heros.streams.tables import TableStream, weighed
 
@@ -192,10 +193,7 @@ class ArrayStream(Stream):
         self._schema = schema
         self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
 
-    @property
-    def schema(self) -> Schema:
-        """The schema of the instances."""
-        return self._schema
+    schema = passed("_schema")
 
     @property
     def n_instances(self) -> int:

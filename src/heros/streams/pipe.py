@@ -63,11 +63,6 @@ def read_pipe(
 class PipeStream(TableStream):
     """A stream from a pipe, which can only be read forwards."""
 
-    _reader: PipeReader
-
-    def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        return self._reader.read_within(wanted, timeout)
-
     def _fork(self) -> Stream:
         return self
 

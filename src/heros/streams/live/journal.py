@@ -46,13 +46,11 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0) -> None:
         self.path = None if path is None else Path(path)
         self.recent = recent
-        try:
+        with self._expected("a separate, writable file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: it holds raw messages
-            self._file = sqlite3.connect(
-                ":memory:" if path is None else os.fspath(path), check_same_thread=False
-            )
+            self._file = sqlite3.connect(self.path or ":memory:", check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
             with self._file:
                 self._file.execute("PRAGMA synchronous = FULL")
@@ -63,8 +61,6 @@ class Journal:
                 self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
                 if not self._file.execute("SELECT 1 FROM reader").fetchone():
                     self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
-        except (OSError, sqlite3.Error) as error:
-            raise HerosError(f"The journal {path} must be a separate, writable file. Got: {error}.") from None
 
     @property
     def reader(self) -> str:
@@ -86,7 +82,7 @@ class Journal:
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages in one transaction, and return their sequence numbers."""
-        with self._transaction():
+        with self._expected("writable"), self._file:
             return [
                 int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
                 for row in ((one.number, one.topic, one.payload) for one in messages)
@@ -109,26 +105,23 @@ class Journal:
 
     def settle(self, sequence: int, trim: int = 0) -> None:
         """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except the newest."""
-        with self._transaction():
+        with self._expected("writable"), self._file:
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query selects; raise a HerosError if the file is damaged."""
-        try:
+        """Return what a query selects."""
+        with self._expected("readable"):
             return self._file.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise HerosError(f"The journal {self.path} must be readable. Got: {error}.") from None
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        """Write all changes of the block or none; raise a HerosError if the disk is full, for example."""
+    def _expected(self, rule: str) -> Iterator[None]:
+        """Raise a HerosError if the file is damaged or the disk is full, for example."""
         try:
-            with self._file:
-                yield
-        except sqlite3.Error as error:
-            raise HerosError(f"The journal {self.path} must be writable. Got: {error}.") from None
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise HerosError(f"The journal {self.path} must be {rule}. Got: {error}.") from None
 
     def close(self) -> None:
         """Close the file."""

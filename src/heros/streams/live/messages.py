@@ -66,13 +66,7 @@ def decoded(decode: Decode, message: bytes) -> Any:
 
 
 def without_password(url: str) -> str:
-    """Return an address without user name and password.
-
-    Examples
-    --------
-    >>> without_password("redis://me:secret@localhost:6379/0")
-    'redis://localhost:6379/0'
-    """
+    """Return an address without user name and password."""
     scheme, separator, rest = url.partition("://")
     return scheme + separator + rest.rpartition("@")[2]
 

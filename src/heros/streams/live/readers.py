@@ -21,12 +21,6 @@ class DirectReader:
     """A reader of an iterator that never blocks, in the caller's thread.
 
     An error of the iterator is raised after the items before it have been returned.
-
-    Examples
-    --------
-    >>> reader = DirectReader(iter("abc"))
-    >>> reader.take(2, None), reader.take(2, None), reader.take(2, None)
-    (['a', 'b'], ['c'], <Signal.END: 'end'>)
     """
 
     def __init__(self, iterator: Iterator[Any]) -> None:
@@ -59,18 +53,6 @@ class BackgroundReader:
 
     The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
     It ends with the iterator, with this object or with the process.
-
-    Examples
-    --------
-    >>> import queue
-    >>> line = queue.Queue()
-    >>> reader = BackgroundReader(iter(line.get, None))
-    >>> line.put("a")
-    >>> reader.take(2, 0.1), reader.take(2, 0)
-    (['a'], <Signal.IDLE: 'idle'>)
-    >>> line.put(None)
-    >>> reader.take(2, None)
-    <Signal.END: 'end'>
     """
 
     def __init__(self, items: Any) -> None:
@@ -97,18 +79,7 @@ class BackgroundReader:
 
 
 class AsyncReader(BackgroundReader):
-    """A reader of an async iterator, in a background thread with its own event loop.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def letters():
-    ...     for letter in "abc":
-    ...         await asyncio.sleep(0)
-    ...         yield letter
-    >>> AsyncReader(letters()).take(5, None)
-    ['a', 'b', 'c']
-    """
+    """A reader of an async iterator, in a background thread with its own event loop."""
 
     @staticmethod
     def _read(items: AsyncIterable[Any], exchange: _Exchange) -> None:  # type: ignore[override]
