@@ -137,7 +137,15 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
 def test_rows_count_what_a_column_says(place):
     rows = "".join(f"{i % 7},{i % 3},{'ny'[i % 7 > 3]}\n" for i in range(300))
     (place / "w.csv").write_text("a,times,late\n" + rows)
-    arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml"), "--json", "--seed", "1"]
+    arguments = [
+        "run",
+        str(place / "w.csv"),
+        "--pool",
+        str(place / "pool.toml"),
+        "--json",
+        "--window",
+        "300",
+    ]  # sums by window
     plain, weighed, twice = (
         runner.invoke(app, [*arguments, *more])
         for more in (["--ignore", "times"], ["--weights", "times"], ["--weights", "times", "--n", "300"])

@@ -195,11 +195,11 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "nope"], "The 'stream' parameter of heros must be a file, - or one of agr_a"),
+        (["run", "nope"], "STREAM must be a file, - or one of agr_a"),
         (["run", "nope.csv"], "The file nope.csv must exist"),
         (
             ["run", "agr_a", "--n", "9", "--k", "51"],
-            "The 'k' parameter of Heros must be a whole number in [1, 13]",
+            "--k must be a whole number in [1, 13]",
         ),
         (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
         (
@@ -222,7 +222,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             ["run", "agr_a", "--meter", "sundial"],
             "must be one of codecarbon, cpu, perf, rapl",
         ),
-        (["run", "agr_a", "--country", "XXX"], "The 'country' parameter of Carbon must be one of AUS"),
+        (["run", "agr_a", "--country", "XXX"], "--country must be one of AUS"),
         (["run", "agr_a", "--meter", "rapl", "--watts", "3"], "left out unless the meter is cpu"),
         (["compare", "-"], "standard input can be read only once"),
         (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "which measures the whole machine"),
@@ -362,3 +362,12 @@ def test_a_long_input_needs_no_more_memory_than_a_short_one(pool):
         assert "from a histogram" in result.stdout.decode()
         peaks.append(int(result.stderr.split()[-1]))
     assert peaks[1] - peaks[0] < 4000
+
+
+@pytest.mark.parametrize(("rows", "least"), [(400, 30), (6000, 30), (40_000, 30)])
+def test_curves_have_enough_points_for_the_length_of_a_file(rows, least, tmp_path, pool):
+    path = tmp_path / "rows.csv"
+    path.write_text("size,late\n" + "".join(f"{i % 7},{'no' if i % 3 else 'yes'}\n" for i in range(rows)))
+    ok("run", str(path), "--target", "late", "--pool", pool, "--k", "1", "--out", str(tmp_path / "runs"))
+    run = records.read(records.find(tmp_path / "runs")[0])
+    assert least <= len(run.curves.end) <= 200

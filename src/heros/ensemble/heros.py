@@ -599,7 +599,7 @@ class Heros:
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
-        """Read rows with an encoder shared by several models, until the schema changes."""
+        """Use this encoder, shared with other models, for rows until the schema changes."""
         self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
@@ -732,7 +732,8 @@ class Heros:
         learner = self._at_work
         if learner.last is None:
             raise HerosError(
-                "There is no choice to explain: no instance was learnt yet, or the policy failed."
+                "There is no choice to explain: the model has not been trained yet, or the policy raised an "
+                "error."
             )
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from heros._base import core as _core
 from heros._base.parameters import number, whole
-from heros._base.registry import Part
+from heros._base.registry import Part, answer_of
 from heros.errors import ParameterError
 from heros.policies import Policy
 
@@ -126,12 +126,12 @@ Watch = Literal["all", "trained"] | int
 
 
 def checked_answer(answer: object) -> Answer:
-    """Return `answer`, or raise an error if it is not valid."""
-    if isinstance(answer, Top | Stack) or (isinstance(answer, str) and answer in ANSWERS):
-        return answer  # type: ignore[return-value]
-    raise ParameterError.of(
-        "answer", "Heros", "'best', 'average', 'weighted', a heros.Top or a heros.Stack", answer
-    )
+    """Return `answer`, or raise an error if it is not valid; ``"top:5"`` is read as on the command line."""
+    found = answer_of(answer, "Heros") if isinstance(answer, str) else answer
+    if isinstance(found, Top | Stack) or (isinstance(found, str) and found in ANSWERS):
+        return found  # type: ignore[return-value]
+    rule = "'best', 'average', 'weighted', 'stack', 'top:5', a heros.Top or a heros.Stack"
+    raise ParameterError.of("answer", "Heros", rule, answer)
 
 
 def native_answer(answer: Answer) -> _core.Answer:

@@ -264,8 +264,8 @@ class Checkpointer:
             return opened(path)
         if not resume and there:
             raise HerosError(
-                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed. "
-                f"Got {len(there)} checkpoints."
+                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed "
+                f"(resume=True). Got {len(there)} checkpoints."
             )
         for path in there:
             try:

@@ -115,7 +115,7 @@ def _numbers(kind: type[Any], text: str, whole: str, owner: str = "heros") -> li
         raise ParameterError.of(kind.role, owner, rule, whole) from None
 
 
-def answer_of(text: str) -> Any:
+def answer_of(text: str, owner: str = "heros") -> Any:
     """Return the `answer` for a text: a name such as ``best``, or a part with numbers such as ``top:5:60``.
 
     Examples
@@ -128,9 +128,9 @@ def answer_of(text: str) -> Any:
     if kind is None:
         return text
     try:
-        return kind(*_numbers(kind, numbers, text))
+        return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", "heros", f"written {form_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written {form_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:

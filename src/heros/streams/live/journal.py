@@ -49,7 +49,9 @@ class Journal:
         with self._expected("a separate, writable file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: it holds raw messages
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
+                self._opened = os.fstat(descriptor)
+                os.close(descriptor)
             self._file = sqlite3.connect(self.path or ":memory:", check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
             with self._file:
@@ -82,7 +84,7 @@ class Journal:
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages in one transaction, and return their sequence numbers."""
-        with self._expected("writable"), self._file:
+        with self._transaction():
             return [
                 int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
                 for row in ((one.number, one.topic, one.payload) for one in messages)
@@ -105,7 +107,7 @@ class Journal:
 
     def settle(self, sequence: int, trim: int = 0) -> None:
         """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except the newest."""
-        with self._expected("writable"), self._file:
+        with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
@@ -116,12 +118,30 @@ class Journal:
             return self._file.execute(query, values).fetchall()
 
     @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Write all changes of the block or none."""
+        self._expect_same_file()
+        with self._expected("writable"), self._file:
+            yield
+
+    @contextmanager
     def _expected(self, rule: str) -> Iterator[None]:
         """Raise a HerosError if the file is damaged or the disk is full, for example."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
             raise HerosError(f"The journal {self.path} must be {rule}. Got: {error}.") from None
+
+    def _expect_same_file(self) -> None:
+        """Raise an error if the file was removed or replaced: SQLite would write to the old file."""
+        if self.path is None:
+            return
+        try:
+            same = os.path.samestat(os.stat(self.path), self._opened)
+        except OSError:
+            same = False
+        if not same:
+            raise HerosError(f"The journal {self.path} must stay in its place. It was removed or replaced.")
 
     def close(self) -> None:
         """Close the file."""
