@@ -311,21 +311,19 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
     """
     columns: dict[str, Column] = {}
     for feature in features:
-        name, written = feature.source, feature.written
-        own = feature.name if feature.column else ""
+        name, own = feature.source, feature.name if feature.column else ""
+        written, tentative = feature.written.removesuffix("?"), feature.written.endswith("?")
         if feature.part in {*DATE_PARTS, "hour"}:
             column = columns.get(name)
             if not isinstance(column, DateColumn):
-                form = DateFormat.of(written.removesuffix("?"))
-                column = columns[name] = DateColumn(
-                    name, form, dates=False, missing=feature.missing, tentative=written.endswith("?")
-                )
+                form = DateFormat.of(written)
+                column = DateColumn(name, form, False, missing=feature.missing, tentative=tentative)
+                columns[name] = column
             column.clock = column.clock or feature.part == "hour"
             column.dates = column.dates or feature.part != "hour"
         elif feature.values is None:
-            form_ = NumberFormat.of(written.removesuffix("?"))
-            tentative = written.endswith("?")
-            columns[name] = NumberColumn(name, feature.missing, form_, tentative=tentative, feature=own)
+            numbers = NumberFormat.of(written)
+            columns[name] = NumberColumn(name, feature.missing, numbers, tentative=tentative, feature=own)
         else:
             codes = Codes(feature.values, None if closed else most, feature.shared)
             columns[name] = NameColumn(name, codes, closed, feature.missing, feature=own)

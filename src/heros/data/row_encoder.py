@@ -341,12 +341,9 @@ class RowEncoder:
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
-        comma = any(
-            isinstance(place.column, NumberColumn)
-            and place.column.format is not None
-            and place.column.format.decimal == ","
-            for place in self.places.values()
-        )
+        columns = (place.column for place in self.places.values())
+        formats = (column.format for column in columns if isinstance(column, NumberColumn))
+        comma = any(form is not None and form.decimal == "," for form in formats)
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
         if isinstance(column, NameColumn):

@@ -104,9 +104,7 @@ class Options:
     def target_among(self, names: Sequence[str]) -> str:
         """Return the name of the target column: by default the last column."""
         if not names:
-            raise DataError(
-                f"The table of {self.owner} must have a target and a feature. Got no columns instead."
-            )
+            raise self._too_small("no columns")
         if self.target is None:
             return names[-2] if len(names) > 1 and names[-1] == self.weights else names[-1]
         if isinstance(self.target, str):
@@ -139,9 +137,10 @@ class Options:
                     raise self._error("weights", f"a column that is not in {other!r}", self.weights)
         if len(names) - len(self.ignore) < 2 + (self.weights is not None):
             kept = [name for name in names if name not in self.ignore]
-            raise DataError(
-                f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
-            )
+            raise self._too_small(f"{kept}")
+
+    def _too_small(self, got: str) -> DataError:
+        return DataError(f"The table of {self.owner} must have a target and a feature. Got {got} instead.")
 
     def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
         return ParameterError.of(parameter, self.owner, rule, given, known)

@@ -27,9 +27,7 @@ class Chunk:
 
     columns: Sequence[pa.Array]  # one per column of the table
     what: str  # "line" or "row"
-    numbers: (
-        Sequence[int] | Callable[[], Sequence[int]]
-    )  # or a function that finds them
+    numbers: Sequence[int] | Callable[[], Sequence[int]]  # or a function that finds them
     faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
 
     @property

@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from heros.streams.live.base import END, IDLE, Signal
@@ -98,7 +99,7 @@ class _Exchange:
         self._error: BaseException | None = None
         self._ended = self.closed = False
         self.wanted = 0  # number of items the reader may still read
-        self.wake: Callable[[], None] | None = None  # wakes a reader with an event loop
+        self.wake: Callable[[], object] | None = None  # wakes a reader with an event loop
 
     # -- the requesting thread --------------------------------------------------------------------------
 
@@ -168,17 +169,13 @@ async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
             task.cancel()
         told.set()
 
-    def wake() -> None:
-        loop.call_soon_threadsafe(tell)
-
-    exchange.wake = wake
+    exchange.wake = partial(loop.call_soon_threadsafe, tell)
     iterator = aiter(items)
     try:
         while not exchange.closed:
             if not exchange.wanted:
-                told.clear()
-                if not exchange.wanted:  # a request may have arrived in between
-                    await told.wait()
+                told.clear()  # `tell` of a request that arrives now runs during the wait
+                await told.wait()
                 continue
             try:
                 exchange.give(await anext(iterator))
