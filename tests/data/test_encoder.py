@@ -103,6 +103,7 @@ def test_shared_codes_are_the_same_after_a_restart_whatever_names_there_are(firs
 
 @pytest.mark.parametrize("shared", [-1, 3, True, 1.5, "1", None])
 def test_a_schema_with_impossible_shared_codes_is_refused(shared):
-    plain = schema_plain(Schema.of([("id", "a", "b")], classes=["no", "yes"])) | {"shared": {"id": shared}}
+    plain = schema_plain(Schema.of([("id", "a", "b")], classes=["no", "yes"]))
+    plain["features"][0] += ["", "", "", shared]
     with pytest.raises(DataError, match="shared"):
         schema_of(plain)

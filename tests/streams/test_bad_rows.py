@@ -536,7 +536,7 @@ def test_many_columns_cost_what_they_are(tmp_path):
     """Each name was looked for among all the others: 40,000 columns took longer to name than to read."""
     names = [f"c{i}" for i in range(20_000)]
     (tmp_path / "few.csv").write_text("a,y\n1,b\n")
-    reader = streams.read(tmp_path / "few.csv")._reader
+    reader = streams.read(tmp_path / "few.csv")._rows.reader
     few = cpu_seconds(lambda: [reader._distinct(names[:200]) for _ in range(100)])
     assert cpu_seconds(lambda: reader._distinct(names)) < 5 * few
     with pytest.raises(DataError, match=r"must have distinct names\. Got \['c7'\] twice"):

@@ -89,9 +89,11 @@ class Pending(Generic[T]):
     def __contains__(self, id: object) -> bool:
         return id in self._held
 
-    def since(self, id: Id) -> float:
-        """Return the arrival time of an item."""
-        return self._held[id][1]
+    def pop(self, id: Id) -> tuple[T, float]:
+        """Remove the item with this id, and return it with its arrival time."""
+        what, since = self._held.pop(id)
+        self.bytes -= self._size(what)
+        return what, since
 
     def put(self, id: Id, what: T) -> None:
         """Add an item now; evict the oldest items if the store is full."""
@@ -107,11 +109,7 @@ class Pending(Generic[T]):
 
     def take(self, id: Id) -> T | None:
         """Remove the item with this id and return it, or None."""
-        held = self._held.pop(id, None)
-        if held is None:
-            return None
-        self.bytes -= self._size(held[0])
-        return held[0]
+        return self.pop(id)[0] if id in self._held else None
 
     def give_up(self, id: Id) -> bool:
         """Evict an item; return False if there is no item with this id."""

@@ -26,18 +26,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
-    """Validate and convert the instances that the user passes.
-
-    Examples
-    --------
-    >>> validator = Validator(Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"]))
-    >>> validator.instances([[31.0, 1.0]])
-    array([[31.,  1.]])
-    >>> validator.instances([[31.0, 1.0], [np.inf, 0.0]])
-    Traceback (most recent call last):
-        ...
-    heros.errors.DataError: Column 'age' (0) of row 1 must be a finite number. Got inf instead.
-    """
+    """Validate and convert the instances that the user passes."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema

@@ -70,11 +70,8 @@ class NumberColumn:
     format: NumberFormat | None = None  # of text; None: the default format
     rule: str = "be a number"  # for error messages
     tentative: bool = False  # whether the texts so far also match another format (``1,234``)
-    feature: str = ""  # feature name; by default the column name
+    feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     width: ClassVar[int] = 1  # number of features
-
-    def __post_init__(self) -> None:
-        self.feature = self.feature or self.name
 
     def value(self, value: Any, words: Words = ()) -> float:
         """Return one value as a number, NaN if missing; raise `Refused` if it is not a finite number."""
@@ -104,8 +101,8 @@ class NumberColumn:
 
     def features(self) -> list[Feature]:
         """Return the column as a feature."""
-        origin = () if self.feature == self.name else (self.name, "number")
-        return [Feature(self.feature, None, self.missing, _written(self), *origin)]
+        origin = (self.name, "number") if self.feature else ()
+        return [Feature(self.feature or self.name, None, self.missing, _written(self), *origin)]
 
 
 @dataclass
@@ -127,11 +124,8 @@ class NameColumn:
     missing: bool = False
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
-    feature: str = ""  # feature name; by default the column name
+    feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     width: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        self.feature = self.feature or self.name
 
     def learn(self, array: pa.Array) -> None:
         """Set the names to those of the first rows, sorted; only the most frequent if there are too many."""
@@ -185,9 +179,8 @@ class NameColumn:
 
     def features(self) -> list[Feature]:
         """Return the column as a feature."""
-        origin = {} if self.feature == self.name else {"column": self.name, "part": "name"}
-        codes = self.values
-        return [Feature(self.feature, codes.labels, self.missing, shared=codes.shared, **origin)]
+        origin, codes = (self.name, "name") if self.feature else ("", ""), self.values
+        return [Feature(self.feature or self.name, codes.labels, self.missing, "", *origin, codes.shared)]
 
 
 @dataclass
@@ -289,13 +282,7 @@ def _written(column: NumberColumn | DateColumn) -> str:
 
 
 def reading_of(column: Column) -> str:
-    """Return how the text of a column is read, if that may be unexpected; else an empty string.
-
-    Examples
-    --------
-    >>> reading_of(DateColumn("when", DateFormat.of("day first"), tentative=True))
-    'dates, day first (it could be month first)'
-    """
+    """Return how the text of a column is read, if that may be unexpected; else an empty string."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -321,34 +308,25 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
     """Return the source columns of features, by name.
 
     If the kind of a column changed, the later kind is used.
-
-    Examples
-    --------
-    >>> when = DateColumn("when", DateFormat.of("month first")).features()
-    >>> columns = columns_of([Feature("age"), *when], most=None)
-    >>> list(columns), columns["when"].format.name
-    (['age', 'when'], 'month first')
     """
     columns: dict[str, Column] = {}
     for feature in features:
-        name, written = feature.source, feature.written
+        name, own = feature.source, feature.name if feature.column else ""
+        written, tentative = feature.written.removesuffix("?"), feature.written.endswith("?")
         if feature.part in {*DATE_PARTS, "hour"}:
             column = columns.get(name)
             if not isinstance(column, DateColumn):
-                form = DateFormat.of(written.removesuffix("?"))
-                column = columns[name] = DateColumn(
-                    name, form, dates=False, missing=feature.missing, tentative=written.endswith("?")
-                )
+                form = DateFormat.of(written)
+                column = DateColumn(name, form, False, missing=feature.missing, tentative=tentative)
+                columns[name] = column
             column.clock = column.clock or feature.part == "hour"
             column.dates = column.dates or feature.part != "hour"
         elif feature.values is None:
-            form_ = NumberFormat.of(written.removesuffix("?"))
-            columns[name] = NumberColumn(
-                name, feature.missing, form_, tentative=written.endswith("?"), feature=feature.name
-            )
+            numbers = NumberFormat.of(written)
+            columns[name] = NumberColumn(name, feature.missing, numbers, tentative=tentative, feature=own)
         else:
             codes = Codes(feature.values, None if closed else most, feature.shared)
-            columns[name] = NameColumn(name, codes, closed, feature.missing, feature=feature.name)
+            columns[name] = NameColumn(name, codes, closed, feature.missing, feature=own)
     for one in columns.values():
         if isinstance(one, DateColumn) and not one.dates:
             one.format = TIMES
@@ -416,13 +394,9 @@ def target_of(value: Any) -> float:
         value = value.strip(BLANKS)
     if is_missing(value) or (isinstance(value, str) and value in MISSING):
         raise Refused("label", "a missing value", "have a value: it is the target")
-    try:
-        if isinstance(value, str):
-            number = math.nan if (found := number_in(value)) is None else found
-        else:
-            number = number_of("label", value)
-    except Refused:
-        number = math.nan
-    if not abs(number) <= LARGEST_TARGET:
+    number = None
+    with suppress(Refused):
+        number = number_in(value) if isinstance(value, str) else number_of("label", value)
+    if number is None or not abs(number) <= LARGEST_TARGET:
         raise Refused("label", shown(value), f"be a finite number, at most {LARGEST_TARGET:g}")
     return number

@@ -48,13 +48,7 @@ class DateFormat:
 
     @classmethod
     def of(cls, written: str) -> DateFormat | None:
-        """Return the format that a feature stores, or None if the format is inferred for each date.
-
-        Examples
-        --------
-        >>> DateFormat.of("month first").name, DateFormat.of("%d.%m.%y").name, DateFormat.of("")
-        ('month first', 'written %d.%m.%y', None)
-        """
+        """Return the format that a feature stores, or None if the format is inferred for each date."""
         if not written:
             return None
         known = {one.name: one for one in (*FORMATS, *NUMBERS)}

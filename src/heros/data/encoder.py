@@ -321,7 +321,9 @@ class Encoder(RowEncoder):
         at = 0
         for row in [*np.flatnonzero(closely).tolist(), n]:
             if row > at:
-                yield self._stretch(X[at:row], targets[at:row])
+                self.seen += row - at
+                stretch = widened(X[at:row], self.width)  # features added meanwhile are missing
+                yield Batch(np.ascontiguousarray(stretch), targets[at:row], self.schema)
             if row == n:
                 break
             at = row + 1
@@ -330,11 +332,6 @@ class Encoder(RowEncoder):
             if self.revision != revision:
                 return start + at
         return start + n
-
-    def _stretch(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> Batch:
-        """Return converted rows as a batch; features added since the conversion are missing."""
-        self.seen += len(X)
-        return Batch(np.ascontiguousarray(widened(X, self.width)), targets, self.schema)
 
 
 def _side_by_side(features: Sequence[Values | float], n: int) -> NDArray[np.float64]:

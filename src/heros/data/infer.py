@@ -113,13 +113,6 @@ def infer_array(  # noqa: PLR0911  a return per kind
     """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
 
     Dictionaries (categorical columns) and booleans are nominal.
-
-    Examples
-    --------
-    >>> infer_array("size", pa.array([1, 2]), 256)
-    NumberColumn(name='size', missing=False, ...)
-    >>> infer_array("tags", pa.array([[1], [2]]), 256)
-    'list<item: int64> is not a number, text or date'
     """
     kind, types = array.type, pa.types
     if why := no_feature(kind):

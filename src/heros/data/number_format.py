@@ -59,13 +59,7 @@ class NumberFormat:
 
     @classmethod
     def of(cls, written: str) -> NumberFormat | None:
-        """Return the format that a feature stores, or None for the default format.
-
-        Examples
-        --------
-        >>> NumberFormat.of(NumberFormat(",", ".").written) == NumberFormat(",", "."), NumberFormat.of("")
-        (True, None)
-        """
+        """Return the format that a feature stores, or None for the default format."""
         return next((form for form in FORMATS if form.written == written), None)
 
     def __str__(self) -> str:

@@ -55,23 +55,13 @@ MOST_NUMBERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a growing schema; None for no limit.
-
-    Parameters
-    ----------
-    features, values, classes
-        The largest number of features, of values of a nominal feature, and of classes.
-    text
-        The largest number of characters of a name.
-    new
-        The largest number of features and values that a row may add, except for the first row.
-    """
+    """The limits of a growing schema; None for no limit."""
 
     features: int | None = None
-    values: int | None = None
+    values: int | None = None  # of a nominal feature
     classes: int | None = None
-    text: int | None = None
-    new: int | None = None
+    text: int | None = None  # characters of a name
+    new: int | None = None  # features and values that a row may add, except for the first row
 
 
 Step = Callable[[], None]
@@ -340,7 +330,8 @@ class RowEncoder:
             for column in absent:
                 if not column.missing:
                     raise Refused(column.name, "a missing value", "have a value")
-        return [partial(_may_miss, absent), *plan, *(columns[name] for name in sorted(columns))]
+        may_miss = (partial(setattr, column, "missing", True) for column in absent)
+        return [*may_miss, *plan, *(columns[name] for name in sorted(columns))]
 
     def _new_column(self, name: str, value: Any) -> tuple[Step, int]:
         """Return the step that adds a column with this first value, and its number of features."""
@@ -350,12 +341,9 @@ class RowEncoder:
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
-        comma = any(
-            isinstance(place.column, NumberColumn)
-            and place.column.format is not None
-            and place.column.format.decimal == ","
-            for place in self.places.values()
-        )
+        columns = (place.column for place in self.places.values())
+        formats = (column.format for column in columns if isinstance(column, NumberColumn))
+        comma = any(form is not None and form.decimal == "," for form in formats)
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
         if isinstance(column, NameColumn):
@@ -400,12 +388,12 @@ class RowEncoder:
 
     def _turns_into_names(self, column: Column, value: Any) -> bool:
         """Return whether a column with very few numbers so far becomes nominal."""
-        first = isinstance(column, NumberColumn) and column.feature == column.name
+        first = isinstance(column, NumberColumn) and not column.feature
         return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the number format of a nominal column if nearly all of its values are numbers."""
-        if column.feature != column.name or column.name in self._nominal or self._closed:
+        if column.feature or column.name in self._nominal or self._closed:
             return None
         if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
             return None
@@ -524,11 +512,6 @@ class RowEncoder:
         """Warn how a text column is read, if that may be unexpected."""
         if text and (how := reading_of(column)):
             self.tell(f"The column {column.name!r} is read as {how}.")
-
-
-def _may_miss(columns: Iterable[Column]) -> None:
-    for column in columns:
-        column.missing = True
 
 
 def _told(column: Column, text: str) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, Self, cast
 
 from heros.errors import DataError, ParameterError
@@ -194,21 +194,14 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 def schema_plain(schema: Schema) -> dict[str, Any]:
     """Return a schema as plain data."""
-    plain: dict[str, Any] = {
-        "features": [[feature.name, feature.values, feature.missing] for feature in schema.features],
-        "classes": list(schema.classes),
-    }
+    features = []
+    for one in schema.features:
+        how = one.written, one.column, one.part, one.shared
+        features.append([one.name, one.values, one.missing, *(how if any(how) else ())])
+    plain: dict[str, Any] = {"features": features, "classes": list(schema.classes)}
     if schema.numeric:
         plain["numeric"] = True
-    reading = {f.name: [f.written, f.column, f.part] for f in schema.features if f.written or f.column}
-    if reading:
-        plain["reading"] = reading
-    if shared := {feature.name: feature.shared for feature in schema.features if feature.shared}:
-        plain["shared"] = shared
-    for name in ("words", "ignored"):
-        if found := getattr(schema, name):
-            plain[name] = list(found)
-    return plain
+    return plain | {name: list(found) for name in ("words", "ignored") if (found := getattr(schema, name))}
 
 
 def schema_of(plain: object) -> Schema:
@@ -221,40 +214,23 @@ def schema_of(plain: object) -> Schema:
     True
     """
     match plain:
-        case {"features": list(features), "classes": list(classes), **rest} if _strings(classes):
-            numeric, reading = rest.get("numeric", False), rest.get("reading", {})
-            words, ignored = (cast(Any, rest.get(name, [])) for name in ("words", "ignored"))
-            if not isinstance(numeric, bool) or (numeric and classes):
-                raise DataError("A schema must have either classes or a numeric target. Got both.")
-            if not isinstance(reading, dict) or not all(_strings(how, 3) for how in reading.values()):
-                raise DataError("The 'reading' of a schema must map features to three texts.")
-            if not _strings(words) or not _strings(ignored):
-                raise DataError("The 'words' and 'ignored' of a schema must be lists of texts.")
-            found = tuple(_feature_of(feature, reading) for feature in features)
-            found = _with_shared(found, rest.get("shared", {}))
-            return Schema(found, tuple(map(str, classes)), numeric, tuple(words), tuple(ignored))
+        case {"features": list(features), "classes": list(classes), **rest}:
+            words, ignored = (_tuple(rest.get(name, [])) for name in ("words", "ignored"))
+            try:
+                found = tuple(map(_feature_of, features))
+                return Schema(found, tuple(classes), cast(Any, rest.get("numeric", False)), words, ignored)
+            except ParameterError as error:
+                raise DataError(str(error)) from None
     raise DataError(f"A schema must have features and classes. Got {plain!r:.80} instead.")
 
 
-def _feature_of(plain: object, reading: Mapping[str, list[str]]) -> Feature:
+def _feature_of(plain: object) -> Feature:
     match plain:
-        case [str(name), None, bool(missing)]:
-            return Feature(name, None, missing, *reading.get(name, ()))
-        case [str(name), [*values], bool(missing)] if _strings(values):
-            return Feature(name, tuple(map(str, values)), missing, *reading.get(name, ()))
-    raise DataError(f"A feature must be [name, values or null, missing]. Got {plain!r:.80} instead.")
+        case [name, values, missing, *reading] if len(reading) in (0, 4):
+            return Feature(cast(Any, name), _tuple(values), cast(Any, missing), *cast(Any, reading))
+    raise DataError(f"A feature must be [name, values or null, missing, ...]. Got {plain!r:.80} instead.")
 
 
-def _with_shared(features: tuple[Feature, ...], shared: object) -> tuple[Feature, ...]:
-    if not isinstance(shared, dict):
-        raise DataError("The 'shared' of a schema must map features to numbers of values.")
-    try:
-        return tuple(replace(one, shared=shared.get(one.name, 0)) for one in features)
-    except ParameterError as error:
-        raise DataError(str(error)) from None
-
-
-def _strings(values: Any, n: int | None = None) -> bool:
-    """Return whether the value is a list of strings, with n elements if n is given."""
-    fits = isinstance(values, list) and (n is None or len(values) == n)
-    return fits and all(isinstance(value, str) for value in values)
+def _tuple(value: Any) -> Any:
+    """Return a list of JSON data as a tuple, and other values unchanged."""
+    return tuple(value) if isinstance(value, list) else value

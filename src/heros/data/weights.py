@@ -101,27 +101,15 @@ class Weights:
         """Continue from the result of `state`."""
         if not state:
             return
-        counts, carry = state.get("counts"), state.get("carry")
-        if (
-            counts is None
-            or carry is None
-            or not (counts.dtype == np.int64 and counts.ndim == 1)
-            or not (carry.dtype == np.float64 and carry.shape == (1,))
-            or (counts < 0).any()
-            or not 0 <= carry[0] < 1
-        ):
+        counts, carry = (state.get(name, np.empty(0, dtype=bool)) for name in ("counts", "carry"))
+        counted = counts.dtype == np.int64 and counts.ndim == 1 and (counts >= 0).all()
+        if not counted or carry.dtype != np.float64 or carry.shape != (1,) or not 0 <= carry[0] < 1:
             raise DataError(f"The state of weights must be counts and a remainder. Got {[*state]}.")
         self._counts, self._carry = counts.tolist(), float(carry[0])
 
 
 def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which numbers are valid weights; missing values are not.
-
-    Examples
-    --------
-    >>> weighs(np.array([0.0, 2.5, -1.0, np.nan]))
-    array([ True,  True, False, False])
-    """
+    """Return which numbers are valid weights; missing values are not."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 

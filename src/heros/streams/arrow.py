@@ -14,7 +14,7 @@ from heros.data.columns import is_text, trimmed
 from heros.data.frames import flat_table
 from heros.errors import DataError, HerosError
 from heros.streams.live.bad_rows import BrokenOff
-from heros.streams.readers import CELLS, Chunk, TableReader, places
+from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["FAULTS", "readable"]
 
@@ -73,7 +73,7 @@ class ArrowReader(TableReader):
             flat = flat_table(pa.Table.from_batches([batch]))
             columns = [column.combine_chunks() for column in flat.columns]
         rows = range(before + 1, self._row + 1)
-        return Chunk([self._plain(column) for column in columns], places("row", rows))
+        return Chunk([self._plain(column) for column in columns], "row", rows)
 
     def _plain(self, column: pa.Array) -> pa.Array:
         """Return a column with trimmed texts, and null for words that stand for a missing value.
@@ -154,7 +154,10 @@ class IPCReader(ArrowReader):
                 batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
             else:
                 batches = iter(reader)
-            yield from _sliced(batches, row, self._chunk_rows)
+            for batch in batches:
+                for start in range(row, batch.num_rows, self._chunk_rows):
+                    yield batch.slice(start, self._chunk_rows)
+                row = max(0, row - batch.num_rows)
 
 
 class MemoryReader(ArrowReader):
@@ -176,10 +179,3 @@ class MemoryReader(ArrowReader):
         clone = MemoryReader.__new__(MemoryReader)
         clone.__dict__.update(self.__getstate__())
         return clone
-
-
-def _sliced(batches: Iterator[pa.RecordBatch], row: int, most: int) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for start in range(row, batch.num_rows, most):
-            yield batch.slice(start, most)
-        row = max(0, row - batch.num_rows)

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.parameters import number, one_of, whole
-from heros.data.encoder import widened
 from heros.data.schema import Schema
 from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
-from heros.streams.live.base import END, Block, DriftPoint, Polled, Signal, Source, passed
+from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "Stream", "empty_block", "joined", "rewound"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "empty_block", "rewound"]
 
 
 class Stream(Source):
@@ -180,6 +179,27 @@ class Stream(Source):
         return f"<{type(self).__name__} {self.name!r} at {self._position:,}>"
 
 
+class RowStream(Stream):
+    """A stream of rows that `_rows`, a `heros.streams.live.rows.RowBlocks`, encodes."""
+
+    _rows: Any
+    schema = passed("schema", "_rows.encoder")
+    bad_rows = passed("bad_rows", "_rows")
+    read_as = passed("read_as", "_rows")
+
+    @abstractmethod
+    def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
+        """Return the next rows, or a signal if there are none."""
+
+    def _draw(self, n: int) -> Block:
+        got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
+        return self._nothing() if isinstance(got, Signal) else got
+
+    def _poll(self, n: int, timeout: float | None) -> Polled:
+        got: Polled = self._rows.take(self._fetch, n, timeout)
+        return got
+
+
 class Taken(Stream):
     """A stream of the next n instances of another stream."""
 
@@ -320,14 +340,6 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     if fresh is current:
         current.restart()  # it cannot be copied, but may be restarted
     return fresh
-
-
-def joined(parts: Sequence[Block]) -> Block:
-    """Concatenate blocks; features that appear in a later block are missing in earlier ones."""
-    if len(parts) == 1:
-        return parts[0]
-    width = parts[-1][0].shape[1]
-    return np.concatenate([widened(X, width) for X, _ in parts]), np.concatenate([y for _, y in parts])
 
 
 def empty_block(n_features: int, numeric: bool = False) -> Block:

@@ -124,19 +124,17 @@ class DelimitedReader(TextReader):
 
     def _end_of_records(self, data: bytes) -> int:
         if not self._quote or self._quote.encode() not in data:
-            return data.rfind(b"\n") + 1
+            return super()._end_of_records(data)
         ends = self._ends(data)
         return int(ends[-1]) if len(ends) else 0
 
     def _ends(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets after newlines that are not inside a quoted value."""
-        characters = np.frombuffer(data, np.uint8)
-        newlines = np.flatnonzero(characters == ord("\n"))
+        ends = super()._ends(data)
         if not self._quote:
-            return newlines + 1
-        quotes = np.flatnonzero(characters == ord(self._quote))
-        outside: NDArray[np.bool_] = np.searchsorted(quotes, newlines) % 2 == 0
-        return np.asarray(newlines[outside] + 1)
+            return ends
+        quotes = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self._quote))
+        return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
 
     def _records(self, records: RawRecords) -> Iterator[Record]:
         reader = self._reader(records.text)
@@ -165,13 +163,6 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
     """Return the delimiter that splits most lines into the same number of cells, preferring more cells.
 
     A space is the delimiter only if nothing else splits the lines, since names and values may contain spaces.
-
-    Examples
-    --------
-    >>> _likeliest_delimiter(["First Name,Age Group,Is Late", "Ann Lee,20 to 30,no", ""], '"')
-    ','
-    >>> _likeliest_delimiter(["a;b;c", "1,5;2,5;x"], '"'), _likeliest_delimiter(["a b", "1 2"], '"')
-    (';', ' ')
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
 

@@ -17,7 +17,7 @@ from heros.data.values import label_of
 from heros.errors import DataError
 from heros.streams.arrow import FAULTS
 from heros.streams.live.bad_rows import BrokenOff
-from heros.streams.readers import CELLS, Chunk, TableReader, places
+from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["ExcelReader"]
 
@@ -80,12 +80,11 @@ class ExcelReader(TableReader):
         if not rows:
             return None
         self._at = rows[-1][0] + 1
-        numbers = [number for number, _ in rows]
         columns = [
             self._array([cells[at] if at < len(cells) else None for _, cells in rows])
             for at in range(len(self.names))
         ]
-        return Chunk(columns, places("row", numbers))
+        return Chunk(columns, "row", [number for number, _ in rows])
 
     def _array(self, values: list[Any]) -> pa.Array:
         """Return the cells of a column as numbers, dates or booleans, or as text if they are mixed."""

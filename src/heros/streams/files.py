@@ -131,27 +131,14 @@ def read(
             [21.,  0.],
             [nan,  1.]]), array([0, 1, 0]))
     """
-    how = {parameter: value for parameter, value in locals().items() if parameter not in ("path", "name")}
-    reader, options = opened(path, **how)
+    reader, options = opened(**{setting: value for setting, value in locals().items() if setting != "name"})
     return weighed(TableStream(reader, options, name or Path(path).name.split(".")[0]), options)
 
 
-def opened(
-    path: str | os.PathLike[str],
-    *,
-    format: str | None = None,
-    columns: Columns | None = None,
-    delimiter: str | None = None,
-    quote: str = '"',
-    header: bool = True,
-    missing: Sequence[str] = (),
-    encoding: str | None = None,
-    **how: Any,
-) -> tuple[TableReader, Options]:
+def opened(path: str | os.PathLike[str], **how: Any) -> tuple[TableReader, Options]:
     """Return the reader of a file and the column options; the parameters are those of `read`."""
-    options = Options("read", **how).with_columns(columns)
-    text = {"delimiter": delimiter, "quote": quote, "header": header, "missing": missing}
-    return reader_of(Path(path), format, tuple(options.ignore), encoding=encoding, **text), options
+    options, text = Options.of("read", how)
+    return reader_of(Path(path), ignore=tuple(options.ignore), **text), options
 
 
 def reader_of(
@@ -160,7 +147,10 @@ def reader_of(
     ignore: tuple[str, ...] = (),
     *,
     encoding: str | None = None,
-    **csv: Any,
+    missing: Sequence[str] = (),
+    delimiter: str | None = None,
+    quote: str = '"',
+    header: bool = True,
 ) -> TableReader:
     """Return the reader of a file, by its name or `format`."""
     try:
@@ -172,11 +162,11 @@ def reader_of(
     kind = _format(file, format)
     head = _head(file) if kind in TEXTS else b""
     encoding = encoding or encoding_of(head)
-    missing = csv.get("missing", ())
     if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
         return JsonReader(file, encoding=encoding, missing=missing)
     if kind == "csv":
-        return DelimitedReader(file, encoding=encoding, **csv)
+        cells: dict[str, Any] = {"delimiter": delimiter, "quote": quote, "header": header}
+        return DelimitedReader(file, encoding=encoding, missing=missing, **cells)
     if kind == "arff":
         return ArffReader(file, encoding=encoding, ignore=ignore, missing=missing)
     if kind == "excel":

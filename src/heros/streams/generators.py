@@ -167,13 +167,8 @@ class RandomRBF(Synthetic):
         attributes = [f"att{i}" for i in range(1, self.features + 1)]
         schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
         sizes = self.classes, self.features, self.centroids
-        seeds = self.model_seed, self.instance_seed
-        super().__init__(
-            f"RandomRBF(speed={self.speed:g})",
-            schema,
-            _core.RandomRBF,
-            *(*sizes, *seeds, self.drifting, self.speed),
-        )
+        arguments = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
+        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *arguments)
 
 
 class LED(Synthetic):

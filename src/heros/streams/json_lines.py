@@ -63,10 +63,8 @@ class JsonReader(TextReader):
                 continue
             row = _row_of(text)
             if row is None:
-                yield (
-                    number,
-                    BadRow(self.label, f"line {number}", None, repr(text.strip()[:80]), "be a JSON object"),
-                )
+                shown = repr(text.strip()[:80])
+                yield number, BadRow(self.label, f"line {number}", None, shown, "be a JSON object")
             else:
                 if not row.keys() <= self._known:
                     self._say_late(row.keys() - self._known, number)

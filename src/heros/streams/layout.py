@@ -24,7 +24,7 @@ from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
 from heros.data.values import NUMBER, label_of
-from heros.errors import DataError, ParameterError
+from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 
@@ -73,11 +73,6 @@ class Layout:
             self.empty = []
         told = (name for name in options.ignore if name in reader.names)
         self.left_out = (*told, *(reader.names[index] for index in self.ignored))
-
-    @property
-    def width(self) -> int:
-        """The number of features."""
-        return sum(column.width for column in self.features.values())
 
     @property
     def numeric(self) -> bool:
@@ -183,11 +178,6 @@ class Layout:
         return column if isinstance(column, NameColumn) and column.values else None
 
     # -- notices and errors -------------------------------------------------------------------------------
-
-    def expect_classes(self) -> None:
-        """Raise a DataError if the target has too many distinct values to be classes."""
-        if what := self.no_classes():
-            raise DataError(f"{self.reader.label}: {what}")
 
     def no_classes(self) -> str:
         """Return the error in the classes of a table with advice; an empty string if they are valid."""

@@ -18,6 +18,7 @@ from heros.data.values import label_of, natural_order
 from heros.errors import DataError, ParameterError
 from heros.streams.arrow import MemoryReader
 from heros.streams.base import Block, Stream
+from heros.streams.live.base import passed
 from heros.streams.options import Options
 from heros.streams.tables import TableStream, weighed
 
@@ -25,7 +26,6 @@ __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
 MOST_CHECKED = 1 << 20  # values at a time
-OF_FRAMES = ("frame", "name", "missing")  # parameters of from_frame other than column options
 
 
 def from_arrays(
@@ -136,8 +136,7 @@ def from_frame(
            [21.,  0.],
            [nan,  1.]]), array([0, 1, 0]))
     """
-    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_FRAMES}
-    options = Options("from_frame", **how)
+    options, _ = Options.of("from_frame", locals())
     reader = MemoryReader(table_of(frame, "from_frame"), name, missing)
     return weighed(TableStream(reader, options, name), options)
 
@@ -194,10 +193,7 @@ class ArrayStream(Stream):
         self._schema = schema
         self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
 
-    @property
-    def schema(self) -> Schema:
-        """The schema of the instances."""
-        return self._schema
+    schema = passed("_schema")
 
     @property
     def n_instances(self) -> int:

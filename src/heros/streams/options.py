@@ -6,7 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,13 @@ class Options:
             if len(set(names)) < len(names):
                 raise self._error(parameter, "a list of distinct names", given)
 
+    @classmethod
+    def of(cls, owner: str, how: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+        """Return the column options among the settings of a user, and the other settings."""
+        known = {field.name for field in fields(cls)} & how.keys()
+        options = cls(owner, **{name: how[name] for name in known}).with_columns(how.get("columns"))
+        return options, {name: value for name, value in how.items() if name not in {*known, "columns"}}
+
     def with_columns(self, columns: Columns | None) -> Options:
         """Return the options, extended by the kinds of columns."""
         if columns is None:
@@ -97,9 +104,7 @@ class Options:
     def target_among(self, names: Sequence[str]) -> str:
         """Return the name of the target column: by default the last column."""
         if not names:
-            raise DataError(
-                f"The table of {self.owner} must have a target and a feature. Got no columns instead."
-            )
+            raise self._too_small("no columns")
         if self.target is None:
             return names[-2] if len(names) > 1 and names[-1] == self.weights else names[-1]
         if isinstance(self.target, str):
@@ -132,9 +137,10 @@ class Options:
                     raise self._error("weights", f"a column that is not in {other!r}", self.weights)
         if len(names) - len(self.ignore) < 2 + (self.weights is not None):
             kept = [name for name in names if name not in self.ignore]
-            raise DataError(
-                f"The table of {self.owner} must have a target and a feature. Got {kept} instead."
-            )
+            raise self._too_small(f"{kept}")
+
+    def _too_small(self, got: str) -> DataError:
+        return DataError(f"The table of {self.owner} must have a target and a feature. Got {got} instead.")
 
     def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
         return ParameterError.of(parameter, self.owner, rule, given, known)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from heros.data.codes import MOST_VALUES
 from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.streams.base import Stream
+from heros.streams.base import RowStream, Stream
 from heros.streams.live.bad_rows import BadRows
-from heros.streams.live.base import IDLE, Block, Polled, Signal, passed
+from heros.streams.live.base import Signal
 from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
 from heros.streams.live.rows import RowBlocks, rows_of
 
@@ -84,7 +84,7 @@ def from_iter(
     return PairStream(pairs, rows, waits)
 
 
-class PairStream(Stream):
+class PairStream(RowStream):
     """A stream of (features, label) pairs."""
 
     _shared: ClassVar[frozenset[str]] = frozenset({"_pairs"})
@@ -97,17 +97,6 @@ class PairStream(Stream):
         self._rows = rows
         self._reader: DirectReader | BackgroundReader | None = None
         self._may_wait = False  # set when it is opened
-
-    schema = passed("schema", "_rows.encoder")
-    bad_rows = passed("bad_rows", "_rows")
-    read_as = passed("read_as", "_rows")
-
-    def _draw(self, n: int) -> Block:
-        got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
-        return self._nothing() if isinstance(got, Signal) else got
-
-    def _poll(self, n: int, timeout: float | None) -> Polled:
-        return self._rows.take(self._fetch, n, timeout)
 
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next pairs, from a background thread if reading may exceed the timeout."""

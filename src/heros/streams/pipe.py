@@ -5,7 +5,6 @@ from __future__ import annotations
 import select
 import sys
 import time
-from collections.abc import Sequence
 from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from heros.streams.delimited import DelimitedReader
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.readers import BackgroundReader
-from heros.streams.options import Columns, Options
+from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
 from heros.streams.text import READ_BYTES, TextReader, checked_encoding
@@ -32,9 +31,7 @@ def read_pipe(
     *,
     name: str = "stdin",
     delimiter: str | None = None,
-    missing: Sequence[str] = (),
     encoding: str | None = None,
-    columns: Columns | None = None,
     **how: Any,
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
@@ -50,26 +47,21 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options = Options("read", **how).with_columns(columns)
+    options, text = Options.of("read", how)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
     reader: PipeReader
     if delimiter is None and is_json(pipe.peek()):
-        reader = JsonPipe(pipe, missing=missing, encoding=encoding)
+        reader = JsonPipe(pipe, encoding=encoding, **text)
     else:
-        reader = DelimitedPipe(pipe, delimiter=delimiter, missing=missing, encoding=encoding)
+        reader = DelimitedPipe(pipe, delimiter=delimiter, encoding=encoding, **text)
     return weighed(PipeStream(reader, options, name), options)
 
 
 class PipeStream(TableStream):
     """A stream from a pipe, which can only be read forwards."""
-
-    _reader: PipeReader
-
-    def _read_chunk(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        return self._reader.read_within(wanted, timeout)
 
     def _fork(self) -> Stream:
         return self

@@ -135,7 +135,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     return Look(
         source=reader.label,
         rows=first.n_rows,
-        features=layout.width - (options.weights is not None),
+        features=sum(one.width for one in layout.features.values()) - (options.weights is not None),
         columns=tuple(_seen(layout, index) for index in range(len(reader.names))),
         target=reader.names[layout.target],
         classes={} if wrong or layout.numeric else layout.counts(layout.target),

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
@@ -14,8 +13,9 @@ from heros.data.columns import Column
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, DataNotice
 from heros.streams.live.bad_rows import BadRow
+from heros.streams.live.base import END, Signal
 
-__all__ = ["CELLS", "Chunk", "TableReader", "places"]
+__all__ = ["CELLS", "Chunk", "TableReader"]
 
 CELLS = 1 << 20
 """The approximate number of values in a chunk: large enough for speed, small enough to save memory."""
@@ -26,7 +26,8 @@ class Chunk:
     """Raw rows of a table."""
 
     columns: Sequence[pa.Array]  # one per column of the table
-    place: Callable[[int], str]  # location of a row in the table, for messages
+    what: str  # "line" or "row"
+    numbers: Sequence[int] | Callable[[], Sequence[int]]  # or a function that finds them
     faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
 
     @property
@@ -34,14 +35,10 @@ class Chunk:
         """The number of rows."""
         return len(self.columns[0])
 
-
-def places(what: str, numbers: Sequence[int]) -> Callable[[int], str]:
-    """Return a function from rows to their locations, given their line or row numbers."""
-    return partial(_place, what, numbers)
-
-
-def _place(what: str, numbers: Sequence[int], row: int) -> str:
-    return f"{what} {numbers[row]}"
+    def place(self, row: int) -> str:
+        """Return the location of a row in the table, for messages."""
+        numbers = self.numbers() if callable(self.numbers) else self.numbers
+        return f"{self.what} {numbers[row]}"
 
 
 class TableReader(ABC):
@@ -60,6 +57,11 @@ class TableReader(ABC):
     @abstractmethod
     def read(self) -> Chunk | None:
         """Return the next rows; None at the end."""
+
+    def read_within(self, wanted: int, timeout: float | None) -> Chunk | Signal:
+        """Return the next rows, or END; only a pipe may wait for `wanted` rows."""
+        chunk = self.read()
+        return END if chunk is None else chunk
 
     @abstractmethod
     def restart(self) -> None:

@@ -7,7 +7,7 @@ import os
 import zipfile
 import zlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
@@ -21,7 +21,7 @@ from heros.data.columns import trimmed
 from heros.data.values import BLANKS, listed
 from heros.errors import DataError, ParameterError
 from heros.streams.live.bad_rows import BadRow, BrokenOff
-from heros.streams.readers import Chunk, TableReader, places
+from heros.streams.readers import Chunk, TableReader
 
 READ_BYTES = 1 << 21
 """The approximate number of bytes that are read and parsed at once."""
@@ -163,7 +163,7 @@ class TextReader(TableReader):
     def _parse(self, records: RawRecords) -> Chunk:
         columns = self._parse_plain(records) if self._is_plain(records.data) else None
         if columns is not None:
-            return Chunk(columns, partial(self._place, records))
+            return Chunk(columns, "line", partial(self._lines, records))
         rows: list[list[str | None]] = []
         lines: list[int] = []
         faults: list[tuple[int, BadRow]] = []
@@ -174,7 +174,7 @@ class TextReader(TableReader):
                 rows.append(record)
                 lines.append(line)
         cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
-        return Chunk(cells, places("line", lines), faults)
+        return Chunk(cells, "line", lines, faults)
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Return the cells of a column."""
@@ -208,10 +208,6 @@ class TextReader(TableReader):
         columns = [column.combine_chunks() for column in table.columns]
         return [trimmed(column, self.words) for column in columns] if blanks else columns
 
-    def _cells(self, cells: Iterable[str]) -> list[str | None]:
-        stripped = (cell.strip(BLANKS) for cell in cells)
-        return [None if cell in self.words else cell for cell in stripped]
-
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
         place = f"line {line}"
@@ -223,12 +219,13 @@ class TextReader(TableReader):
                 raw = cell.encode(self._encoding, "surrogateescape")
                 rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
                 return line, BadRow(self.label, place, name, repr(raw), rule)
-        return line, self._cells(cells)
+        stripped = (cell.strip(BLANKS) for cell in cells)
+        return line, [None if cell in self.words else cell for cell in stripped]
 
-    def _place(self, records: RawRecords, row: int) -> str:
+    def _lines(self, records: RawRecords) -> list[int]:
         if records.lines is None:
             records.lines = [line for line, _ in self._records(records)]
-        return f"line {records.lines[row]}"
+        return records.lines
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None, "_tail": b""}
@@ -299,13 +296,7 @@ def legacy_encoding(data: bytes) -> str | None:
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
-    """Return the encoding for splitting records, and the file's encoding if it must be converted first.
-
-    Examples
-    --------
-    >>> checked_encoding("latin-1"), checked_encoding("UTF8"), checked_encoding("utf-16")
-    (('latin-1', None), ('utf-8', None), ('utf-8', 'utf-16'))
-    """
+    """Return the encoding for splitting records, and the file's encoding if it must be converted first."""
     try:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):

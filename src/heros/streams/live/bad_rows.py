@@ -61,14 +61,7 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class BadRows:
-    """The rows that a stream has skipped so far.
-
-    Examples
-    --------
-    >>> skipped = BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number"))
-    >>> skipped.count, len(skipped.first)
-    (1, 1)
-    """
+    """The rows that a stream has skipped so far: their number, and the first of them."""
 
     count: int = 0
     first: tuple[BadRow, ...] = ()

@@ -12,10 +12,11 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.encoder import widened
 from heros.data.schema import Schema
 from heros.streams.live.bad_rows import BadRows
 
-__all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "passed"]
+__all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "joined", "passed"]
 
 Block = tuple[NDArray[np.float64], NDArray[Any]]
 """X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): targets."""
@@ -48,6 +49,14 @@ class DriftPoint:
 
     position: int
     width: int
+
+
+def joined(parts: Sequence[Block]) -> Block:
+    """Concatenate blocks; features that appear in a later block are missing in earlier ones."""
+    if len(parts) == 1:
+        return parts[0]
+    width = parts[-1][0].shape[1]
+    return np.concatenate([widened(X, width) for X, _ in parts]), np.concatenate([y for _, y in parts])
 
 
 def passed(name: str, owner: str = "") -> Any:

@@ -46,15 +46,13 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0) -> None:
         self.path = None if path is None else Path(path)
         self.recent = recent
-        try:
+        with self._expected("a separate, writable file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)
-            self._file = sqlite3.connect(
-                ":memory:" if path is None else os.fspath(path), check_same_thread=False
-            )
+            self._file = sqlite3.connect(self.path or ":memory:", check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
             with self._file:
                 self._file.execute("PRAGMA synchronous = FULL")
@@ -65,8 +63,6 @@ class Journal:
                 self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
                 if not self._file.execute("SELECT 1 FROM reader").fetchone():
                     self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
-        except (OSError, sqlite3.Error) as error:
-            raise HerosError(f"The journal {path} must be a separate, writable file. Got: {error}.") from None
 
     @property
     def reader(self) -> str:
@@ -117,21 +113,24 @@ class Journal:
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query selects; raise a HerosError if the file is damaged."""
-        try:
+        """Return what a query selects."""
+        with self._expected("readable"):
             return self._file.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise HerosError(f"The journal {self.path} must be readable. Got: {error}.") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Write all changes of the block or none; raise a HerosError if the disk is full, for example."""
+        """Write all changes of the block or none."""
         self._expect_same_file()
+        with self._expected("writable"), self._file:
+            yield
+
+    @contextmanager
+    def _expected(self, rule: str) -> Iterator[None]:
+        """Raise a HerosError if the file is damaged or the disk is full, for example."""
         try:
-            with self._file:
-                yield
-        except sqlite3.Error as error:
-            raise HerosError(f"The journal {self.path} must be writable. Got: {error}.") from None
+            yield
+        except (OSError, sqlite3.Error) as error:
+            raise HerosError(f"The journal {self.path} must be {rule}. Got: {error}.") from None
 
     def _expect_same_file(self) -> None:
         """Raise an error if the file was removed or replaced: SQLite would write to the old file."""

@@ -247,7 +247,7 @@ class LateSource(RowSource):
             if id is None:
                 self._refuse(row)
             elif id in self._waiting:
-                self._join(id, row[self._target])
+                self._join(id, *self._waiting.pop(id), row[self._target])
             elif id in self._leaving:
                 self.counts.unknown += 1
             else:
@@ -266,22 +266,15 @@ class LateSource(RowSource):
             return None
         return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
 
-    def _join(self, id: Id, label: Any, early: float | None = None) -> None:
-        """Move a waiting instance with its label to the rows to be returned."""
-        since = self._waiting.since(id)
-        waited = self._waiting.take(id)
-        assert waited is not None
-        self._send(id, waited, since, label, early)
-
-    def _send(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
+    def _join(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
+        """Add an instance with its label to the rows to be returned."""
         self._leaving[id] = waited, since
         self._append((waited.features, label), _Joined(id, None if early is None else (label, early)))
 
     def _join_early(self, id: Id) -> None:
-        """Join an instance with a label that arrived earlier."""
-        if id in self._early:
-            since = self._early.since(id)
-            self._join(id, self._early.take(id), since)
+        """Join a waiting instance with a label that arrived earlier."""
+        if id in self._early and id in self._waiting:
+            self._join(id, *self._waiting.pop(id), *self._early.pop(id))
 
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
@@ -297,7 +290,7 @@ class LateSource(RowSource):
         """Handle an instance whose label did not arrive in time."""
         self.counts.expired += 1
         if self._expired_label is not None:
-            self._send(id, waited, self._clock(), self._expired_label)
+            self._join(id, waited, self._clock(), self._expired_label)
 
     def _no_instance(self, id: Id, label: Any) -> None:
         """Count a label whose instance did not arrive in time."""
@@ -309,13 +302,14 @@ class LateSource(RowSource):
         """Return the positions of both sources, and the waiting instances."""
         early = [(one.id, *one.early) for one in self._joined if one.early is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
+        waiting = []
+        for id, one, since in (*leaving, *self._waiting.all()):
+            answer = None if one.answer is None else one.answer.tolist()
+            waiting.append([id, plain_value(one.features), answer, since, one.known])
         return {
             **super().where(),
             "features": dict(self._features_at),
-            "waiting": [
-                [id, plain_value(one.features), _plain_answer(one.answer), since, one.known]
-                for id, one, since in (*leaving, *self._waiting.all())
-            ],
+            "waiting": waiting,
             "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
             "counts": asdict(self.counts),
             "delay": self._delay,
@@ -324,10 +318,10 @@ class LateSource(RowSource):
     def seek(self, where: Mapping[str, Any]) -> None:
         """Go to a position returned by `where`, and restore the waiting instances."""
         try:
-            waiting = [
-                (_id(id), float(since), _Waiting(dict(value_of(x)), _answer_of(p), int(known)))
-                for id, x, p, since, known in where["waiting"]
-            ]
+            waiting = []
+            for id, x, p, since, known in where["waiting"]:
+                answer = None if p is None else np.array(p, dtype=np.float64)
+                waiting.append((_id(id), _Waiting(dict(value_of(x)), answer, int(known)), float(since)))
             delay = int(where["delay"])
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
@@ -340,12 +334,11 @@ class LateSource(RowSource):
         if features_at:
             self.features.go_to(features_at)
         self._delay = delay
-        for id, since, one in waiting:
-            self._waiting.hold(id, one, since)
-        for id, label, since in early:
-            self._early.hold(id, label, since)
-            if id in self._waiting:
-                self._join_early(id)
+        for one in waiting:
+            self._waiting.hold(*one)
+        for label in early:
+            self._early.hold(*label)
+            self._join_early(label[0])
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue after these labels."""
@@ -361,14 +354,6 @@ class LateSource(RowSource):
         """Close both sources."""
         self.features.close()
         self.labels.close()
-
-
-def _plain_answer(answer: NDArray[np.float64] | None) -> list[float] | None:
-    return None if answer is None else answer.tolist()
-
-
-def _answer_of(plain: Any) -> NDArray[np.float64] | None:
-    return None if plain is None else np.array(plain, dtype=np.float64)
 
 
 def _id(id: Any) -> Id:

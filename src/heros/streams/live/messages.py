@@ -7,6 +7,7 @@ import json
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from heros._base.notices import notice
@@ -65,13 +66,7 @@ def decoded(decode: Decode, message: bytes) -> Any:
 
 
 def without_password(url: str) -> str:
-    """Return an address without user name and password.
-
-    Examples
-    --------
-    >>> without_password("redis://me:secret@localhost:6379/0")
-    'redis://localhost:6379/0'
-    """
+    """Return an address without user name and password."""
     scheme, separator, rest = url.partition("://")
     return scheme + separator + rest.rpartition("@")[2]
 
@@ -114,7 +109,7 @@ class MessageSource(RowSource):
         self._stops = one_of(on_gap, "on_gap", type(self).__name__, ("stop", "go on"), rule) == "stop"
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
-        self._decode, self.follow = decode, bool(follow)
+        self.decoded, self.follow = partial(decoded, decode), bool(follow)
 
     @abstractmethod
     def _bring(self, most: int, wait: float) -> Rows:
@@ -135,10 +130,6 @@ class MessageSource(RowSource):
                 return END
             if deadline is not None and time.monotonic() >= deadline:
                 return IDLE
-
-    def decoded(self, message: bytes) -> Any:
-        """Decode a message; return an error text, which becomes a bad row, if it cannot be decoded."""
-        return decoded(self._decode, message)
 
     def _sequence(self, position: Mapping[str, Any], rule: str) -> int:
         """Return the sequence number in a position; raise a DataError if it is invalid."""

@@ -8,6 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from heros.streams.live.base import END, IDLE, Signal
@@ -21,12 +22,6 @@ class DirectReader:
     """A reader of an iterator that never blocks, in the caller's thread.
 
     An error of the iterator is raised after the items before it have been returned.
-
-    Examples
-    --------
-    >>> reader = DirectReader(iter("abc"))
-    >>> reader.take(2, None), reader.take(2, None), reader.take(2, None)
-    (['a', 'b'], ['c'], <Signal.END: 'end'>)
     """
 
     def __init__(self, iterator: Iterator[Any]) -> None:
@@ -59,18 +54,6 @@ class BackgroundReader:
 
     The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
     It ends with the iterator, with this object or with the process.
-
-    Examples
-    --------
-    >>> import queue
-    >>> line = queue.Queue()
-    >>> reader = BackgroundReader(iter(line.get, None))
-    >>> line.put("a")
-    >>> reader.take(2, 0.1), reader.take(2, 0)
-    (['a'], <Signal.IDLE: 'idle'>)
-    >>> line.put(None)
-    >>> reader.take(2, None)
-    <Signal.END: 'end'>
     """
 
     def __init__(self, items: Any) -> None:
@@ -97,18 +80,7 @@ class BackgroundReader:
 
 
 class AsyncReader(BackgroundReader):
-    """A reader of an async iterator, in a background thread with its own event loop.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def letters():
-    ...     for letter in "abc":
-    ...         await asyncio.sleep(0)
-    ...         yield letter
-    >>> AsyncReader(letters()).take(5, None)
-    ['a', 'b', 'c']
-    """
+    """A reader of an async iterator, in a background thread with its own event loop."""
 
     @staticmethod
     def _read(items: AsyncIterable[Any], exchange: _Exchange) -> None:  # type: ignore[override]
@@ -127,7 +99,7 @@ class _Exchange:
         self._error: BaseException | None = None
         self._ended = self.closed = False
         self.wanted = 0  # number of items the reader may still read
-        self.wake: Callable[[], None] | None = None  # wakes a reader with an event loop
+        self.wake: Callable[[], object] | None = None  # wakes a reader with an event loop
 
     # -- the requesting thread --------------------------------------------------------------------------
 
@@ -197,17 +169,13 @@ async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
             task.cancel()
         told.set()
 
-    def wake() -> None:
-        loop.call_soon_threadsafe(tell)
-
-    exchange.wake = wake
+    exchange.wake = partial(loop.call_soon_threadsafe, tell)
     iterator = aiter(items)
     try:
         while not exchange.closed:
             if not exchange.wanted:
-                told.clear()
-                if not exchange.wanted:  # a request may have arrived in between
-                    await told.wait()
+                told.clear()  # `tell` of a request that arrives now runs during the wait
+                await told.wait()
                 continue
             try:
                 exchange.give(await anext(iterator))

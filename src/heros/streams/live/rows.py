@@ -8,9 +8,10 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
@@ -19,29 +20,32 @@ from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
 from heros.streams.live.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
-from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, passed
+from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
-__all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
+__all__ = ["RowBlocks", "RowSource", "Stretch", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """A function of a number of rows and a timeout that returns rows; empty or IDLE if there are none."""
 
 
+class Stretch(NamedTuple):
+    """Consecutive rows that are already encoded."""
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+
+    def split(self, n: int) -> list[Stretch]:
+        """Return the first n rows and, if there are more, the others."""
+        if len(self.y) <= n:
+            return [self]
+        return [Stretch(self.X[:n], self.y[:n]), Stretch(self.X[n:], self.y[n:])]
+
+
 class RowBlocks:
     """Encode rows into blocks, none of which spans a growth of the schema.
 
-    A row is a pair (features, label), or a mapping in which the `target` is the label.
-
-    Examples
-    --------
-    >>> from heros.streams.live.readers import DirectReader
-    >>> rows = RowBlocks("rows", Encoder(), target="y")
-    >>> line = DirectReader(iter([{"a": 1, "y": "no"}, {"a": 2, "y": "no"}, {"a": 3, "y": "yes"}]))
-    >>> rows.take(line.take, 10, None)
-    (array([[1.],
-           [2.]]), array([0, 0]))
-    >>> rows.take(line.take, 10, None), rows.encoder.schema.classes
-    ((array([[3.]]), array([1])), ('no', 'yes'))
+    All tables, iterators, pipes and queues are read by this loop. A row is a pair (features, label), or a
+    mapping in which the `target` is the label. A `Stretch` counts as many rows.
     """
 
     def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
@@ -81,48 +85,68 @@ class RowBlocks:
         self._raise_what_is_due()
         deadline = None if timeout is None else time.monotonic() + timeout
         given: list[int] = []
+        parts: list[Block] = []
         rows: list[list[float]] = []
         labels: list[float] = []
-        done, bad_rows, state = 0, self.bad_rows, IDLE
-        while len(rows) < most:
-            if done == len(self._ahead):
-                got = self._fetch(fetch, most - len(rows), deadline)
-                if isinstance(got, Signal):
-                    state = got
-                    break
-                self._ahead += got
+        left, done, read, bad_rows, state = most, 0, self.read, self.bad_rows, None
+        while left and self._fault is None:
+            if done == len(self._ahead) and (state := self._fetch(fetch, left, deadline)) is not None:
+                break
+            row = self._ahead[done]
+            if type(row) is Stretch:
+                self._ahead[done : done + 1] = row.split(left)
+                X, y = self._ahead[done]
+                parts += [*self._block(rows, labels), (X, y)]
+                rows, labels = [], []
+                self.encoder.seen += len(y)
+                left, done, read = left - len(y), done + 1, read + len(y)
+                continue
             try:  # rows before the first feature join its block
-                features, label = self._pair(self._ahead[done])
-                coded = self.encoder.encode(features, label, grow=span or not rows or not rows[-1])
+                grow = span or not (parts or (rows and rows[-1]))
+                coded = self.encoder.encode(*self._pair(row), grow=grow)
             except Refused as why:
-                bad = BadRow(self.name, f"row {self.read + done + 1}", why.column, why.value, why.rule)
+                bad = self._bad(row, why, read + 1)
                 if not self._skip or isinstance(why, NotAClass):
                     self._fault = DataError(str(bad))
                     break
                 bad_rows = bad_rows.plus(bad)
-                if bad_rows.are_too_many(self.read + done + 1):
-                    self._fault = bad_rows.error(self.name, self.read + done + 1)
-                    done += 1
-                    break
+                if bad_rows.are_too_many(read + 1):
+                    self._fault = bad_rows.error(self.name, read + 1)
             else:
                 if coded is None:  # it needs a larger schema
                     break
                 rows.append(coded[0])
                 labels.append(coded[1])
                 given.append(done)
-            done += 1
+                left -= 1
+            done, read = done + 1, read + 1
         due = self._fault is not None or self._error is not None
-        if rows and not rows[-1] and len(rows) < most and state is IDLE and not due:
+        if rows and not rows[-1] and left and state is IDLE and not due:
             return IDLE  # wait for the first feature
         del self._ahead[:done]
-        self.read, self.bad_rows, self.given = self.read + done, bad_rows, given
+        self.read, self.bad_rows, self.given = read, bad_rows, given
         if bad_rows.count and not self._told:
             self._told = True
             tell_skipped(bad_rows.first[0])
-        if rows:
-            return _block(rows, labels, self.encoder.numeric)
-        self._raise_what_is_due()
-        return state
+        parts += self._block(rows, labels)
+        if not parts:
+            self._raise_what_is_due()
+        return joined(parts) if parts else state or IDLE
+
+    def _block(self, rows: list[list[float]], labels: list[float]) -> list[Block]:
+        """Return encoded rows as a block, in a list that is empty if there are none."""
+        if not rows:
+            return []
+        width = len(rows[-1])
+        if len(rows[0]) < width:  # the schema grew: earlier rows lack the new features
+            for row in rows:
+                row.extend([math.nan] * (width - len(row)))
+        X = np.array(rows, dtype=np.float64).reshape(len(rows), width)
+        return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
+
+    def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
+        """Return the error of a row; `at` is its number in the source."""
+        return BadRow(self.name, f"row {at}", why.column, why.value, why.rule)
 
     def _raise_what_is_due(self) -> None:
         if self._fault is not None:
@@ -131,17 +155,19 @@ class RowBlocks:
             error, self._error = self._error, None
             raise error
 
-    def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Sequence[Any] | Signal:
-        if self._ended:
-            return END
+    def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Signal | None:
+        """Add rows to those ahead; return a signal if there are none."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
-            got = fetch(most, left)
+            got = END if self._ended else fetch(most, left)
         except Exception as error:
             self._error = error
             return IDLE
         self._ended = got is END
-        return got if isinstance(got, Signal) or len(got) else IDLE
+        if isinstance(got, Signal):
+            return got
+        self._ahead += got
+        return None if len(got) else IDLE
 
     def _pair(self, row: Any) -> tuple[Mapping[Any, Any], Any]:
         if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], Mapping):
@@ -155,15 +181,6 @@ class RowBlocks:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without fetched rows, which a copy reads itself."""
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
-
-
-def _block(rows: list[list[float]], labels: list[float], numeric: bool) -> Block:
-    width = len(rows[-1])
-    if len(rows[0]) < width:  # the schema grew: earlier rows lack the new features
-        for row in rows:
-            row.extend([math.nan] * (width - len(row)))
-    targets = np.array(labels, dtype=np.float64 if numeric else np.int64)
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width), targets
 
 
 class RowSource(Source):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -84,13 +85,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a source.
-
-    Examples
-    --------
-    >>> is_address("redis://localhost/orders"), is_address("orders.csv")
-    (True, False)
-    """
+    """Return whether a text is the address of a source."""
     return text.partition("://")[0] in SCHEMES and "://" in text
 
 
@@ -115,16 +110,10 @@ def _seconds(text: str) -> float:
         raise _error("an address with a number of seconds for 'longest'", text) from None
 
 
-def _yes(text: str) -> bool:
-    if text not in ("yes", "no"):
-        raise _error("an address with 'yes' or 'no' for 'follow' and 'keep'", text)
-    return text == "yes"
-
-
-def _at_gap(text: str) -> str:
-    if text not in ("stop", "go-on"):
-        raise _error("an address with 'stop' or 'go-on' for 'on_gap'", text)
-    return text.replace("-", " ")
+def _word(rule: str, words: Mapping[str, Any], text: str) -> Any:
+    if text not in words:
+        raise _error(f"an address with {rule}", text)
+    return words[text]
 
 
 def _error(rule: str, given: str) -> ParameterError:
@@ -153,6 +142,8 @@ def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]
     return MqttTopic(server, name, **settings)
 
 
+_yes = partial(_word, "'yes' or 'no' for 'follow' and 'keep'", {"yes": True, "no": False})
+_at_gap = partial(_word, "'stop' or 'go-on' for 'on_gap'", {"stop": "stop", "go-on": "go on"})
 COMMON: Readers = {
     "classes": _list,
     "columns": _list,

@@ -148,8 +148,7 @@ class OwnSource(Source):
     def where(self) -> Mapping[str, Any] | None:
         return self._own.where() if hasattr(self._own, "where") else None
 
-    def seek(self, where: Mapping[str, Any]) -> None:
-        self._own.seek(where)
+    seek = passed("seek", "_own")
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         if hasattr(self._own, "acknowledge"):
