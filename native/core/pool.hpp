@@ -65,8 +65,9 @@ class Pool {
   // Whether evaluating model i takes long, so that it is asked only where the others are not sure (`Stack`).
   virtual bool asked_last(int) const { return false; }
 
-  // Whether the ensemble had expected the target of the instance that is trained on next (`Surprise`).
-  virtual void set_expected(bool /*expected*/) {}
+  // Of the instance that is trained on next (`Surprise`): whether the ensemble had expected its target, and whether the
+  // ensemble's loss is steady.
+  virtual void set_expected(bool /*expected*/, bool /*steady*/) {}
 
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for

@@ -28,7 +28,8 @@ class JoinedPool final : public Pool {
   std::vector<std::shared_ptr<Pool>> parts() const override { return parts_; }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    for (std::size_t p = 0; p < parts_.size(); ++p) parts_[p]->look(x, lookers_of(p, watched), clock);
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      if (someone_looks(p, watched)) parts_[p]->look(x, lookers_of(p, watched), clock);
   }
 
   double outcome(int i, double target) const override { return place_[i].pool->outcome(place_[i].model, target); }
@@ -52,8 +53,8 @@ class JoinedPool final : public Pool {
   void set_delay(std::int64_t labels) override {
     for (const auto& part : parts_) part->set_delay(labels);
   }
-  void set_expected(bool expected) override {
-    for (const auto& part : parts_) part->set_expected(expected);
+  void set_expected(bool expected, bool steady) override {
+    for (const auto& part : parts_) part->set_expected(expected, steady);
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
@@ -76,6 +77,12 @@ class JoinedPool final : public Pool {
 
   const std::uint8_t* of(std::size_t p, const std::uint8_t* mask) const {
     return mask == nullptr ? nullptr : mask + first_[p];
+  }
+
+  // A part of which nobody looks has nothing to do: it may even know more of x from an earlier look.
+  bool someone_looks(std::size_t p, const std::uint8_t* watched) const {
+    const std::uint8_t* own = of(p, watched);
+    return own == nullptr || std::any_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; });
   }
 
   // A part that looks as a whole is told so: then it may look ahead.
