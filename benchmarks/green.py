@@ -3,7 +3,7 @@
     python benchmarks/green.py run      what has no record yet; may be stopped and started again
     python benchmarks/green.py run --streams covtype --seeds 1 2 3
     python benchmarks/green.py pack     the single records into one file
-    python benchmarks/green.py report   the tables and the figure of docs/green.md, from the records
+    python benchmarks/green.py report   the tables and the figure of docs/policies.md, from the records
 
 The records are in benchmarks/records/green.
 """

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/green.md, from the records of benchmarks/green.py."""
+"""The tables and the figure of docs/policies.md, from the records of benchmarks/green.py."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def _cell(setting: Setting, stream: str, directory: Path) -> Cell | None:
 
 
 def write_report(settings: Sequence[Setting], streams: Sequence[str], directory: Path) -> None:
-    """Put the tables between the marks in docs/green.md, and draw the figure."""
+    """Put the tables between the marks in docs/policies.md, and draw the figure."""
     table = Table(settings, streams, directory)
     text = "\n\n".join([_state(table), _auroc(table), _paired(table), _costs(table), _best(table)])
-    page = DOCS / "green.md"
+    page = DOCS / "policies.md"
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

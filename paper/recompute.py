@@ -1,8 +1,8 @@
-"""The numbers of docs/paper.md and docs/paper_details.md, recomputed from the records by other means.
+"""The numbers of docs/paper.md, recomputed from the records by other means.
 
 Nothing of HEROS is imported: pandas reads the records, SciPy ranks and correlates, and what the paper prints
 comes from a transcription of its own (published.csv). `python paper/recompute.py` prints rows of the tables
-of these pages and ends with an error if one is stated otherwise there; with `--write` it puts them right, and
+of this page and ends with an error if one is stated otherwise there; with `--write` it puts them right, and
 what the text around them says is left to whoever reads it.
 """
 
@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import stats
 
 HERE = Path(__file__).parent
-PAGES = [HERE.parent / "docs" / name for name in ("paper.md", "paper_details.md")]
+PAGE = HERE.parent / "docs" / "paper.md"
 COLUMNS = {
     "cand_as_published": "cand",
     "random": "random",
@@ -420,8 +420,8 @@ def cells_of(row: str) -> list[str]:
 
 def main() -> int:
     """Print every number, and those that the page states otherwise."""
-    options = argparse.ArgumentParser(description="Recompute the tables of two pages from the records.")
-    options.add_argument("--write", action="store_true", help="put right what the pages state otherwise")
+    options = argparse.ArgumentParser(description="Recompute the tables of the page from the records.")
+    options.add_argument("--write", action="store_true", help="put right what the page states otherwise")
     write = options.parse_args().write
     parts = (
         both,
@@ -440,14 +440,14 @@ def main() -> int:
         choosing,
     )
     found = {name: cells for part in parts for name, cells in part().items()}
-    for page in PAGES if write else []:
-        put_right(page, found)
-    said = {name: cells for page in PAGES for name, cells in stated(page).items()}
+    if write:
+        put_right(PAGE, found)
+    said = stated(PAGE)
     wrong = [name for name, cells in found.items() if said.get(name) != cells]
     for name, cells in found.items():
         mark = f"   <- docs: {said.get(name)}" if name in wrong else ""
         sys.stdout.write(f"| {name} | {' | '.join(cells)} |{mark}\n")
-    sys.stdout.write(f"{len(found)} rows, {len(wrong)} of which the pages state otherwise or not at all\n")
+    sys.stdout.write(f"{len(found)} rows, {len(wrong)} of which the page states otherwise or not at all\n")
     return 1 if wrong else 0
 
 

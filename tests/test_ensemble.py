@@ -373,9 +373,11 @@ def test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept(result, 
         (lambda: Heros(SMALL, k=0), "The 'k' parameter of Heros must be a whole number in [1, 12]. Got 0 instead."),
         (lambda: Heros(SMALL, k=2.5), "The 'k' parameter of Heros must be a whole number in [1, 12]. Got 2.5 instead."),
         (lambda: Heros(SMALL, warmup=-1), "The 'warmup' parameter of Heros must be a whole number >= 0. Got -1 instead."),
-        (lambda: Heros(SMALL, answer="vote"), "The 'answer' parameter of Heros must be 'best', 'average', 'weighted', a heros.Top or a heros.Stack. Got 'vote' instead."),
+        (lambda: Heros(SMALL, answer="vote"), "The 'answer' parameter of Heros must be 'best', 'average', 'weighted', 'stack', 'top:5', a heros.Top or a heros.Stack. Got 'vote' instead."),
         (lambda: Heros([1, 2]), "The 'pool' parameter of Heros must be a pool, e.g. heros.pools.MLPGrid(). Got [1, 2] instead."),
-        (lambda: Heros(SMALL, "zeta"), "The 'policy' parameter of Heros must be a policy (an object with a 'choose' method). Got 'zeta' instead."),
+        (lambda: Heros(SMALL, "zeto"), "The 'policy' parameter of Heros must be one of budget, cand, cand-as-published, cheapest, everything, expensive, mlcb, perform-best, perform-worst, random, reward, zeta. Got 'zeto' instead. Did you mean 'zeta'?"),
+        (lambda: Heros(SMALL, "zeta:x"), "The 'policy' parameter of Heros must be a name with numbers, e.g. zeta:0.05@0.2. Got 'zeta:x' instead."),
+        (lambda: Heros(SMALL, 0.5), "The 'policy' parameter of Heros must be a policy (an object with a 'choose' method). Got 0.5 instead."),
         (lambda: Heros(SMALL, score="adwin"), "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin(). Got 'adwin' instead."),
         (lambda: Heros(SMALL, seed=-1), "The 'seed' parameter of Heros must be a whole number >= 0. Got -1 instead."),
     ],
@@ -384,6 +386,14 @@ def test_parameter_errors(make, message):
     with pytest.raises(ParameterError) as error:
         make()
     assert str(error.value) == message
+
+
+def test_a_policy_may_be_written_as_on_the_command_line():
+    model = Heros(SMALL, "zeta:0.1@0.2")
+    assert model.policy == policies.Explore(policies.Zeta(0.1), 0.2)
+    model.policy = "cheapest"
+    assert model.policy == policies.Cheapest()
+    assert Heros(policy="zeta").policy == policies.Zeta(0.05)
 
 
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], ["no", "yes"])

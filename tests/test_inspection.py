@@ -141,7 +141,7 @@ def test_there_is_nothing_to_explain_before_the_first_instance_or_after_a_failur
     model.explain_choice()
     with pytest.raises(RuntimeError, match="no idea"):
         model.learn(*stream.draw(1))
-    with pytest.raises(HerosError, match=r"no instance was learnt yet, or the policy failed\.$"):
+    with pytest.raises(HerosError, match=r"has not been trained yet, or the policy raised an error\.$"):
         model.explain_choice()
     with pytest.raises(HerosError, match="This Heros has no schema yet"):
         Heros(POOL).leaderboard()

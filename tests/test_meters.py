@@ -97,7 +97,7 @@ def test_no_permission_is_said(powercap, monkeypatch):
 
 def test_codecarbon_without_the_extra_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "codecarbon", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'heros-learn\[energy\]'$"):
+    with pytest.raises(MissingExtra, match=r"pip install 'codecarbon>=[0-9.]+'$"):
         meters.CodeCarbon()
 
 

@@ -68,6 +68,9 @@ class BoundStep {
     if (const Regression* task = regression()) write_fields(*task, target);
     Prefixed<StateWriter> inside{writer, "sets_"};
     if (const PredictionSets* known = sets()) write_fields(*known, inside);
+    Prefixed<StateWriter> inputs{writer, "inputs_"}, targets{writer, "targets_"};
+    if (step->inputs().on()) write_fields(step->inputs(), inputs);
+    if (step->targets().on()) write_fields(step->targets(), targets);
     return writer.take();
   }
   // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
@@ -101,6 +104,10 @@ class BoundStep {
     PredictionSets inside;
     Prefixed<StateReader> known{reader, "sets_"};
     if (sets() != nullptr) inside = *sets(), inside.fields(known), inside.check();
+    Ranges inputs = step->inputs(), targets = step->targets();
+    Prefixed<StateReader> of_inputs{reader, "inputs_"}, of_targets{reader, "targets_"};
+    if (inputs.on()) inputs.fields(of_inputs), inputs.check();
+    if (targets.on()) targets.fields(of_targets), targets.check();
     if (means_ != nullptr) {
       MeanScores means = *means_;
       means.fields(reader);
@@ -114,6 +121,8 @@ class BoundStep {
     step->burst() = std::move(burst);
     step->changes() = std::move(changes);
     step->recent_loss() = recent_loss;
+    step->inputs() = std::move(inputs);
+    step->targets() = std::move(targets);
     if (step->account() != nullptr) *step->account() = std::move(account);
     step->set_ledger(std::move(ledger));
     step->set_answer(std::move(answer));
@@ -309,6 +318,13 @@ void bind_step(nb::module_& m) {
              expect(all_of(to_vector(costs), amount), "costs of zero or more");
              step->set_costs(to_vector(costs));
            })
+      .def("set_bounded",
+           [](BoundStep& self, const In1<std::uint8_t>& numeric) {
+             const auto step = self.writable();
+             expect(numeric.size() == static_cast<std::size_t>(step->features()), "a mask of the features");
+             step->set_bounded(to_vector(numeric));
+           },
+           nb::arg("numeric"))
       .def_prop_ro("instances", [](BoundStep& self) { return self.readable()->ledger().instances; })
       .def_prop_ro("scores", [](BoundStep& self) { return to_array(self.readable()->scores().values()); })
       .def_prop_ro("stack", [](BoundStep& self) { return to_array(self.readable()->answer().stack.weights()); })

@@ -13,6 +13,7 @@
 #include "core/ledger.hpp"
 #include "core/phases.hpp"
 #include "core/pool.hpp"
+#include "core/ranges.hpp"
 #include "core/scores.hpp"
 #include "core/surprise.hpp"
 #include "core/task.hpp"
@@ -76,6 +77,13 @@ class Step {
   // Whether the models were spared the last instance, as it did not surprise.
   bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
+  // Replaces wild values from now on. numeric: which features hold numbers; all of them again where the schema has grown.
+  void set_bounded(const std::vector<std::uint8_t>& numeric) {
+    inputs_.set_columns(numeric);
+    if (task_->numeric()) targets_.set_columns({1});
+  }
+  Ranges& inputs() { return inputs_; }
+  Ranges& targets() { return targets_; }
   void set_watch(Watch watch) { watch_ = watch; }
   void set_costs(std::vector<double> costs) {
     ledger_.costs = std::move(costs);
@@ -100,6 +108,8 @@ class Step {
     const double cpu_before = thread_cpu_seconds();
     PhaseClock clock;
     clock.start();
+    if (inputs_.on()) X = inputs_.learn(X, n, bounded_x_);
+    if (targets_.on()) targets = targets_.learn(targets, n, bounded_targets_);
     try {
       if (n > 0 && delays != nullptr) pool_->set_delay(delays[0]);
       if (n > 0) begin(X, out.chosen, clock);
@@ -135,6 +145,7 @@ class Step {
   void predict(const double* x, double* out, std::int64_t delay = 0) {
     const AsUsual as_usual{*pool_};
     pool_->set_delay(delay);
+    if (inputs_.on()) x = inputs_.bounded(x, bounded_x_);
     const auto ask = [&](int i, double* said) {
       pool_->answer(i, x, said);
       return pool_->sound(i);
@@ -283,6 +294,8 @@ class Step {
   RecentLoss recent_loss_;
   Ledger ledger_;
   Changes changes_;
+  Ranges inputs_, targets_;
+  std::vector<double> bounded_x_, bounded_targets_;
   std::vector<double> outcomes_, chosen_from_;
   std::vector<std::uint8_t> watched_;
   Lookers lookers_;  // at the instance at hand

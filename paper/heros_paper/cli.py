@@ -61,7 +61,7 @@ def run_command(
     ] = False,
     parts: Annotated[
         str | None,
-        typer.Option(help="With --missing: only these parts, e.g. seeds,greedy (see docs/paper_tables.md)."),
+        typer.Option(help="With --missing: only these parts, e.g. seeds,greedy (see docs/paper.md)."),
     ] = None,
     engine: Annotated[str, typer.Option(help="local, or dask for many machines.")] = "local",
     scheduler: Annotated[

@@ -83,5 +83,17 @@ class MissingExtra(HerosError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> Self:
-        """Return the error with the install command."""
-        return cls(f"{what} needs an extra that is not installed: pip install 'heros-learn[{extra}]'")
+        """Return the error with a command that installs the packages of the extra.
+
+        Examples
+        --------
+        >>> print(MissingExtra.of("Reading Excel files", "excel"))
+        Reading Excel files needs packages that are not installed (extra 'excel'): pip install 'openpyxl>=3.1'
+        """
+        from importlib.metadata import requires  # noqa: PLC0415  needed only for errors
+
+        marker = f'extra == "{extra}"'
+        lines = [line.replace("'", '"').partition(";") for line in requires("heros-learn") or ()]
+        found = [package.strip() for package, _, condition in lines if condition.strip() == marker]
+        command = " ".join(f"'{package}'" for package in found)
+        return cls(f"{what} needs packages that are not installed (extra {extra!r}): pip install {command}")

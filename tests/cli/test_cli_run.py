@@ -195,13 +195,13 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "nope"], "The 'stream' parameter of heros must be a file, - or one of agr_a"),
+        (["run", "nope"], "STREAM must be a file, - or one of agr_a"),
         (["run", "nope.csv"], "The file nope.csv must exist"),
         (
             ["run", "agr_a", "--n", "9", "--k", "51"],
-            "The 'k' parameter of Heros must be a whole number in [1, 13]",
+            "--k must be a whole number in [1, 13]",
         ),
-        (["run", "agr_a", "--policy", "zeta"], "must be written zeta:ZETA. Got 'zeta' instead."),
+        (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
         (
             ["run", "agr_a", "--policy", "zeta:2"],
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
@@ -222,7 +222,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             ["run", "agr_a", "--meter", "sundial"],
             "must be one of codecarbon, cpu, perf, rapl",
         ),
-        (["run", "agr_a", "--country", "XXX"], "The 'country' parameter of Carbon must be one of AUS"),
+        (["run", "agr_a", "--country", "XXX"], "--country must be one of AUS"),
         (["run", "agr_a", "--meter", "rapl", "--watts", "3"], "left out unless the meter is cpu"),
         (["compare", "-"], "standard input can be read only once"),
         (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "which measures the whole machine"),

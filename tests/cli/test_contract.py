@@ -3,6 +3,7 @@
 import inspect
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from heros.cli import app
@@ -19,6 +20,20 @@ def test_a_command_explains_itself(name, monkeypatch):
     assert result.exit_code == 0
     assert first in result.stdout
     assert (first in runner.invoke(app, ["--help"]).stdout) == (not COMMANDS[name].hidden)
+
+
+def test_the_help_of_run_has_few_options_without_a_heading():
+    """The common options come first; the others stand in groups."""
+    own = {
+        one.name: one.rich_help_panel
+        for one in get_command(app).commands["run"].params
+        if one.opts[0][:2] == "--"
+    }
+    common = [name for name, heading in own.items() if heading is None]
+    assert set(common) == {"target", "task", "seed", "n", "out", "save", "predictions", "force", "as_json"}
+    assert len(set(own.values()) - {None}) == 4
+    text = runner.invoke(app, ["run", "--help"]).stdout
+    assert text.index("--save") < text.index("How a file is read") < text.index("The model")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -17,8 +17,6 @@ from docs.pages import DOCS, FENCE, PAGES, ROOT, blocks
 from heros.cli import app
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-NEEDS = {"mlflow.md": "mlflow"}
-"""Pages about packages that are not installed everywhere."""
 
 
 def installed(package):
@@ -45,8 +43,6 @@ def run_commands(block, where):
 @pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # MLflow, about its own classes
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
-    if page in NEEDS:
-        pytest.importorskip(NEEDS[page])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the page says so
     known = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.pages import DOCS, ROOT
+from docs.pages import ROOT
 
 PAGES = {
     "install": "install.html",
@@ -23,16 +23,15 @@ PAGES = {
     "xlsx": "streams.html",
     "kafka": "live.html",
     "feature importance": "results.html",
-    "energy": "green.html",
-    "budget": "green.html",
+    "energy": "policies.html",
+    "budget": "policies.html",
     "regression": "regression.html",
     "river": "river.html",
     "sklearn": "sklearn.html",
-    "docker": "docker.html",
+    "docker": "serve.html",
     "late labels": "live.html",
+    "drift": "drift.html",
 }
-if (DOCS / "drift.md").exists():
-    PAGES["drift"] = "drift.html"
 
 
 @pytest.fixture(scope="module")

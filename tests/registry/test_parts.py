@@ -115,7 +115,7 @@ def test_the_ids_of_records_are_what_they_were():
         "Budget": "budget_0.5", "Cand": "cand", "CandAsPublished": "cand_as_published", "Cheapest": "cheapest",
         "Everything": "everything", "Expensive": "expensive", "Explore": "zeta_0.25_0.5",
         "PerformBest": "perform_best", "PerformWorst": "perform_worst", "Random": "random", "Reward": "reward_1",
-        "Zeta": "zeta_0.5",
+        "Zeta": "zeta_0.05",
     }  # fmt: skip
     assert (
         wanted.items() <= {name: policy_id(example(kind)) for name, kind in parts("policy").items()}.items()

@@ -98,6 +98,18 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
         Journal(tmp_path)
 
 
+def test_a_damaged_journal_is_a_clear_error(tmp_path):
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    journal.append([Received(0, "t", b"x" * 500) for _ in range(200)])
+    journal.close()
+    with path.open("r+b") as file:
+        file.seek(8 * 4096)  # the pages of messages
+        file.write(b"\xff" * 10 * 4096)
+    with pytest.raises(HerosError, match=r"The journal .* must be readable. Got: "):
+        Journal(path).after(0)
+
+
 def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):
     """Also what the broker sends again, for it was not acknowledged, is taken once."""
     with broker.source(target="y") as source:

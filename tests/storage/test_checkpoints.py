@@ -150,7 +150,7 @@ def test_so_many_stay_and_nothing_else(tmp_path):
 def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path))
     before = names(tmp_path)
-    with pytest.raises(HerosError, match=r"must be empty, unless the run is resumed\. Got 3 checkpoints\.$"):
+    with pytest.raises(HerosError, match=r"must be empty, unless the run is resumed \(resume=True\)\. Got 3 checkpoints\.$"):
         evaluate(make(), agrawal(), **kept(tmp_path))
     assert names(tmp_path) == before
 
@@ -572,7 +572,7 @@ def test_the_command_line_goes_on_where_it_was_killed(tmp_path):
     assert [(one["instances"], one["whole"]) for one in listed] == [(2000, True), (1000, True)]
     refused = heros(*keeping)
     assert refused.exit_code == 2
-    assert "must be empty, unless the run is resumed" in refused.stderr
+    assert "must be empty, unless the run is resumed (--resume)" in refused.stderr
     resumed = json.loads(heros(*keeping, "--resume").stdout)
     from_older = json.loads(
         heros(*words, "--every", 1000, "--keep", 9, "--resume-from", listed[1]["path"]).stdout

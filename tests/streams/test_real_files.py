@@ -581,7 +581,7 @@ def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypat
     with pytest.raises(DataError, match=r"must have a header and at least one row\. Got an empty sheet"):
         streams.read(workbook(path, []))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtra, match=r"Reading Excel files needs .* 'heros-learn\[excel\]'"):
+    with pytest.raises(MissingExtra, match=r"Reading Excel files needs .* 'openpyxl>="):
         streams.read(path)
 
 

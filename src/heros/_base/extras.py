@@ -23,7 +23,7 @@ def needed(module: str, what: str, extra: str) -> Any:
     >>> needed("no_such_package.part", "This", "sklearn")
     Traceback (most recent call last):
         ...
-    heros.errors.MissingExtra: This needs an extra that is not installed: pip install 'heros-learn[sklearn]'
+    heros.errors.MissingExtra: This needs packages that are not installed (extra 'sklearn'): pip install ...
     """
     package = module.partition(".")[0]
     try:

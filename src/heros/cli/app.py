@@ -17,8 +17,11 @@ from heros.errors import HerosError
 
 __all__ = ["Commands", "app", "in_options", "say"]
 
-OWNERS = "heros|read|compare|run"
+OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|Carbon|Within|Measure\.of"
 """The functions and classes whose parameters are command-line options."""
+
+CALLED = {"intensity": "carbon_intensity", "microseconds": "within", "measures": "measure", "name": "measure"}
+"""The parameters whose options have another name."""
 
 USAGE: Any = typer.BadParameter.__mro__[1]
 """The usage error of the command line; typer does not export this class by name."""
@@ -66,19 +69,24 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     "--target must be one of the columns. Got 'x' instead."
     >>> in_options("The 'zeta' parameter of Zeta must be in [0, 1] (or be named in nominal=).", known)
     "The 'zeta' parameter of Zeta must be in [0, 1] (or be named in --nominal)."
+    >>> in_options("The 'stream' parameter of heros must be a file.", known)
+    'STREAM must be a file.'
     """
 
+    def option(name: str) -> str:
+        found = options.get(name) or options.get(CALLED.get(name, ""), "")
+        return found if found.startswith("-") else found.upper()
+
     def parameter(found: re.Match[str]) -> str:
-        name = options.get(found["name"], "")
-        return name if name.startswith("-") else found[0]
+        return option(found["name"].replace("-", "_")) or found[0]
 
     def advice(found: re.Match[str]) -> str:
-        name = options.get(found["name"], "")
-        value = re.sub(r"[\[\]'\"]", "", found["value"] or "")
+        name = option(found["name"])
+        value = re.sub(r"True|[\[\]'\"]", "", found["value"] or "")
         return f"{name} {value}".strip() if name.startswith("-") else found[0]
 
-    text = re.sub(rf"The '(?P<name>\w+)' parameter of (?:{OWNERS})(?![\w-])", parameter, text)
-    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\])?(?![\w=])", advice, text)
+    text = re.sub(rf"The '(?P<name>[\w-]+)' parameter of (?:{OWNERS})(?![\w-])", parameter, text)
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\]|True)?(?![\w=])", advice, text)
 
 
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -77,7 +77,11 @@ def count(text: str | int) -> int:
 
 
 FILES = "How a file is read"
-"""The heading of the options about files in the help of a command."""
+MODEL = "The model"
+MEASURES = "Metrics, energy and CO2e"
+CHECKPOINTS = "Checkpoints"
+LIMITS = "Limits"
+"""The headings in the help of a command, below the common options, which have none."""
 
 StreamName = Annotated[
     str,
@@ -89,14 +93,13 @@ StreamName = Annotated[
 ]
 Target = Annotated[
     str | None,
-    typer.Option(help="The target column; by default the last column.", rich_help_panel=FILES),
+    typer.Option(help="The target column; by default the last column."),
 ]
 TaskName = Annotated[
     str | None,
     typer.Option(
         "--task",
         help="classification or regression; by default detected from the target column.",
-        rich_help_panel=FILES,
     ),
 ]
 Ignore = Annotated[
@@ -137,7 +140,9 @@ ColumnsFile = Annotated[
 FormatName = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, json, arff, parquet or arrow; by default detected.", rich_help_panel=FILES
+        "--format",
+        help="csv, json, arff, parquet, arrow or excel; by default detected.",
+        rich_help_panel=FILES,
     ),
 ]
 Delimiter = Annotated[
@@ -174,37 +179,54 @@ WeightsColumn = Annotated[
     ),
 ]
 Epsilon = Annotated[
-    float | None, typer.Option(help="Probability of exploration: a step that trains k random models.")
+    float | None,
+    typer.Option(
+        help="Probability of exploration: a step that trains k random models.", rich_help_panel=MODEL
+    ),
 ]
 K = Annotated[
     int | None,
-    typer.Option("--k", help="Maximum number of models trained per step; by default 60 % of the pool."),
+    typer.Option(
+        "--k",
+        help="Maximum number of models trained per step; by default 10 of 13, or 60 % of --pool.",
+        rich_help_panel=MODEL,
+    ),
 ]
 PoolName = Annotated[
     str | None,
     typer.Option(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
-        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
+        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp.",
+        rich_help_panel=MODEL,
     ),
 ]
 PolicyName = Annotated[
     str | None,
     typer.Option(
-        help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default if --pool is given (see heros policies)."
+        help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default if --pool is given (see heros policies).",
+        rich_help_panel=MODEL,
     ),
 ]
 WithinName = Annotated[
     float | None,
-    typer.Option(help="CPU time budget per instance in microseconds; k is adjusted to meet it."),
+    typer.Option(
+        help="CPU time budget per instance in microseconds; k is adjusted to meet it.", rich_help_panel=MODEL
+    ),
 ]
 AnswerName = Annotated[
     str | None,
     typer.Option(
-        help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."
+        help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60.",
+        rich_help_panel=MODEL,
     ),
 ]
 Burst = Annotated[
-    int, typer.Option(min=0, help="Evaluate all models on N instances after the best model got worse.")
+    int,
+    typer.Option(
+        min=0,
+        help="Evaluate all models on N instances after the best model got worse.",
+        rich_help_panel=MODEL,
+    ),
 ]
 WatchName = Annotated[
     str,
@@ -212,6 +234,7 @@ WatchName = Annotated[
         "--watch",
         help="Models to evaluate on each instance: all; trained (those trained or used to predict); or N: "
         "all other models too, on every N-th instance.",
+        rich_help_panel=MODEL,
     ),
 ]
 ClassWeights = Annotated[
@@ -219,6 +242,7 @@ ClassWeights = Annotated[
     typer.Option(
         "--class-weight",
         help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
+        rich_help_panel=MODEL,
     ),
 ]
 Seed = Annotated[
@@ -230,15 +254,33 @@ N = Annotated[
 ]
 Window = Annotated[
     int,
-    typer.Option(parser=count, metavar="N", help="Number of instances per point of the curves."),
+    typer.Option(
+        parser=count,
+        metavar="N",
+        help="Number of instances per point of the curves.",
+        rich_help_panel=MEASURES,
+    ),
 ]
 MeterName = Annotated[
-    str, typer.Option("--meter", help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")
+    str,
+    typer.Option(
+        "--meter",
+        help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).",
+        rich_help_panel=MEASURES,
+    ),
 ]
-Watts = Annotated[float | None, typer.Option(help="Power of a busy core in watts, for the cpu meter.")]
-Intensity = Annotated[float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.")]
+Watts = Annotated[
+    float | None,
+    typer.Option(help="Power of a busy core in watts, for the cpu meter.", rich_help_panel=MEASURES),
+]
+Intensity = Annotated[
+    float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.", rich_help_panel=MEASURES)
+]
 Country = Annotated[
-    str | None, typer.Option(help="The country whose carbon intensity to use: FRA, DEU, USA, ...")
+    str | None,
+    typer.Option(
+        help="The country whose carbon intensity to use: FRA, DEU, USA, ...", rich_help_panel=MEASURES
+    ),
 ]
 Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
 Save = Annotated[
@@ -270,22 +312,35 @@ OnGap = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
     Path | None,
-    typer.Option("--checkpoint", help="Write checkpoints to this directory, which no other run uses."),
+    typer.Option(
+        "--checkpoint",
+        help="Write checkpoints to this directory, which no other run uses.",
+        rich_help_panel=CHECKPOINTS,
+    ),
 ]
 Every = Annotated[
     int,
-    typer.Option(parser=count, metavar="N", help="Write a checkpoint every N instances."),
+    typer.Option(
+        parser=count, metavar="N", help="Write a checkpoint every N instances.", rich_help_panel=CHECKPOINTS
+    ),
 ]
-Keep = Annotated[int, typer.Option(min=1, help="Number of checkpoints to keep.")]
+Keep = Annotated[int, typer.Option(min=1, help="Number of checkpoints to keep.", rich_help_panel=CHECKPOINTS)]
 Resume = Annotated[
     bool,
     typer.Option(
-        "--resume", help="Continue from the newest checkpoint; start anew if there is no checkpoint."
+        "--resume",
+        help="Continue from the newest checkpoint; start anew if there is no checkpoint.",
+        rich_help_panel=CHECKPOINTS,
     ),
 ]
 ResumeFrom = Annotated[
-    Path | None, typer.Option(help="Continue from this checkpoint (see heros checkpoints).")
+    Path | None,
+    typer.Option(help="Continue from this checkpoint (see heros checkpoints).", rich_help_panel=CHECKPOINTS),
 ]
 OnCheckpointError = Annotated[
-    str, typer.Option(help="If a checkpoint cannot be written: raise ends the run, warn continues it.")
+    str,
+    typer.Option(
+        help="If a checkpoint cannot be written: raise ends the run, warn continues it.",
+        rich_help_panel=CHECKPOINTS,
+    ),
 ]

@@ -39,7 +39,10 @@ def run_command(
     window: options.Window = 1000,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help=f"An additional measure: {', '.join(Measure.names())}; may be repeated."),
+        typer.Option(
+            help=f"An additional measure: {', '.join(Measure.names())}; may be repeated.",
+            rich_help_panel=options.MEASURES,
+        ),
     ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,

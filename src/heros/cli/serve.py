@@ -25,7 +25,6 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 @app.command("serve")
 @describes_model
 def serve_command(
-    described: ModelOptions,
     model: Annotated[
         Path | None,
         typer.Option(help="A file written by Heros.save; by default a new model from the other options."),
@@ -60,24 +59,54 @@ def serve_command(
         typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels."),
     ] = "60s",
     keys: Annotated[bool, typer.Option("--keys", help="Train one model per key.")] = False,
+    *,
+    described: ModelOptions,
     capacity: Annotated[
-        int | None, typer.Option(min=1, help="With --keys: maximum number of models in memory.")
+        int | None,
+        typer.Option(
+            min=1, help="With --keys: maximum number of models in memory.", rich_help_panel=options.LIMITS
+        ),
     ] = None,
     memory: Annotated[
-        int | None, typer.Option(min=1, help="With --keys: maximum memory of the models in MB.")
+        int | None,
+        typer.Option(
+            min=1, help="With --keys: maximum memory of the models in MB.", rich_help_panel=options.LIMITS
+        ),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=1, help="Maximum number of instances that wait for their labels.")
+        int,
+        typer.Option(
+            min=1,
+            help="Maximum number of instances that wait for their labels.",
+            rich_help_panel=options.LIMITS,
+        ),
     ] = 100_000,
     longest: Annotated[
-        float | None, typer.Option(help="Maximum number of seconds that an instance waits for its label.")
+        float | None,
+        typer.Option(
+            help="Maximum number of seconds that an instance waits for its label.",
+            rich_help_panel=options.LIMITS,
+        ),
     ] = None,
     waiting_memory: Annotated[
-        int, typer.Option(min=1, help="Maximum memory in MB of the instances that wait for labels.")
+        int,
+        typer.Option(
+            min=1,
+            help="Maximum memory in MB of the instances that wait for labels.",
+            rich_help_panel=options.LIMITS,
+        ),
     ] = 256,
-    body: Annotated[int, typer.Option(min=1, help="Maximum size of a request's body in MB.")] = 8,
+    body: Annotated[
+        int,
+        typer.Option(min=1, help="Maximum size of a request's body in MB.", rich_help_panel=options.LIMITS),
+    ] = 8,
     queue: Annotated[
-        int, typer.Option(min=1, help="Maximum number of labelled instances in the training queue.")
+        int,
+        typer.Option(
+            min=1,
+            help="Maximum number of labelled instances in the training queue.",
+            rich_help_panel=options.LIMITS,
+        ),
     ] = 20_000,
     watts: options.Watts = None,
 ) -> None:

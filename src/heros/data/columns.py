@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.lazy import pa, pc
+from heros._base.notices import notice
 from heros.data.codes import Codes, many_values
 from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
 from heros.data.number_format import NumberFormat, number_in
@@ -145,7 +145,7 @@ class NameColumn:
         frequent = sorted(natural_order(counts), key=lambda label: -counts[label])
         self.values = Codes(natural_order(frequent[: self.values.own]), most)
         self.values.share()
-        warnings.warn(many_values(self.name, self.values), DataNotice, stacklevel=2)
+        notice(many_values(self.name, self.values), DataNotice)
 
     def _name(self, value: object) -> str | None:
         return label_of(value) if self.classes else name_of(value)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa, pc
 from heros.data.codes import Codes
-from heros.data.columns import Column, DateColumn, NameColumn, encode, is_text, target_of, trimmed
+from heros.data.columns import Column, DateColumn, NameColumn, Values, encode, is_text, target_of, trimmed
 from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
 from heros.data.infer import infer_array
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
@@ -25,6 +25,9 @@ __all__ = ["YOUNG", "Batch", "Encoder", "Fault", "Limits", "in_micros"]
 
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
+
+CACHED = 1 << 15
+"""The number of values (256 kB) that fit into the cache of a core."""
 
 Fault = tuple[str, str, str]
 """An unreadable value: column, value and rule."""
@@ -216,9 +219,7 @@ class Encoder(RowEncoder):
         """
         there = {*names} - {*self.ignored}
         absent = {name: one for name, one in self.places.items() if name not in there}
-        X = np.empty((n, self.width))
-        for one in absent.values():
-            X[:, one.at] = math.nan
+        features: list[Values | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
         for name, given in zip(names, arrays, strict=True):
             if name in self.ignored:
@@ -231,7 +232,7 @@ class Encoder(RowEncoder):
                 if unknown.any():
                     new |= unknown
                     values[unknown] = math.nan
-                X[:, place.at[0]] = values
+                features[place.at[0]] = values
             else:
                 array = given if plain else _plain(given, self.words)
                 if place is None:
@@ -241,16 +242,16 @@ class Encoder(RowEncoder):
                 column = place.column
                 values, wrong = column.convert(array)  # type: ignore[union-attr]
                 for at, one_feature in zip(place.at, values.reshape(n, len(place.at)).T, strict=True):
-                    X[:, at] = one_feature
+                    features[at] = one_feature
                 for row, (value, rule) in wrong.items():
                     faults.setdefault(row, (name, value, rule))
                 if isinstance(column, DateColumn) and self._may_get_clock(column):
                     clocked, _ = replace(column, clock=True).convert(array)
                     new |= clocked[:, -1] > 0
-            if not column.missing and (gaps := np.isnan(X[:, place.at[0]])).any():
+            if not column.missing and (gaps := np.isnan(features[place.at[0]])).any():
                 new |= gaps
         new |= any(not one.column.missing for name, one in absent.items() if name not in self.ignored)
-        return X, new, faults
+        return _side_by_side(features, n), new, faults
 
     def _learn_table(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
         _expect_columns(table)
@@ -334,6 +335,17 @@ class Encoder(RowEncoder):
         """Return converted rows as a batch; features added since the conversion are missing."""
         self.seen += len(X)
         return Batch(np.ascontiguousarray(widened(X, self.width)), targets, self.schema)
+
+
+def _side_by_side(features: Sequence[Values | float], n: int) -> NDArray[np.float64]:
+    """Return features as the columns of an array, filled in blocks of rows that fit into the cache."""
+    X = np.empty((n, len(features)))
+    rows = max(1, CACHED // max(1, len(features)))
+    for start in range(0, n, rows):
+        block = X[start : start + rows]
+        for at, values in enumerate(features):
+            block[:, at] = values if isinstance(values, float) else values[start : start + rows]
+    return X
 
 
 def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:

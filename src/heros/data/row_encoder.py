@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
     Column,
@@ -518,7 +518,7 @@ class RowEncoder:
 
     def tell(self, text: str) -> None:
         """Warn the user how a column is read."""
-        warnings.warn(text, DataNotice, stacklevel=3)
+        notice(text, DataNotice)
 
     def tell_reading(self, column: Column, text: bool) -> None:
         """Warn how a text column is read, if that may be unexpected."""

@@ -164,6 +164,9 @@ class Schema:
             and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
         )
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # it never changes
+
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):

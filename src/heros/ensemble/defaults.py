@@ -9,7 +9,6 @@ from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.errors import ParameterError
 from heros.policies import Cand, Explore, Policy, Surprise, Zeta
-from heros.policies.base import expect_policy
 from heros.pools import Pool, default, default_regression
 
 __all__ = ["Given", "Parts", "checked_k"]
@@ -54,7 +53,6 @@ class Given:
         """
         usual = _usual_for_task(task, watch) if self.pool is None else _usual_for_pool(self.pool)
         policy = usual.policy if self.policy is None else self.policy
-        expect_policy(policy, "Heros")
         k = checked_k(usual.k if self.k is None else self.k, usual.pool)
         return Parts(
             usual.pool, policy, k, checked_answer(usual.answer if self.answer is None else self.answer)

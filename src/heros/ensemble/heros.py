@@ -16,7 +16,7 @@ from heros._base import core as _core
 from heros._base.lock import Alone
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
-from heros.data.check import checked_delays, is_numeric, one_row
+from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
@@ -40,7 +40,7 @@ from heros.ensemble.watch import (
 )
 from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Policy
-from heros.policies.base import expect_policy
+from heros.policies.base import as_policy
 from heros.policies.calls import bound_policy, layers_of
 from heros.policies.pace import Pace
 from heros.pools import BoundPool, Pool
@@ -72,7 +72,8 @@ class Heros:
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
-        ``Surprise(Cand(), 0.98)`` (for regression ``Cand()``). A policy of your own is any object with a
+        ``Surprise(Cand(), 0.98)`` (for regression ``Cand()``). A text is read as on the command line:
+        ``"zeta:0.05@0.2"`` is ``Explore(Zeta(0.05), 0.2)``. A policy of your own is any object with a
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
     k
@@ -148,7 +149,7 @@ class Heros:
     def __init__(
         self,
         pool: Pool | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         k: int | None = None,
         *,
         task: Task | str | None = None,
@@ -161,7 +162,8 @@ class Heros:
         seed: int | None = None,
         schema: Schema | None = None,
     ) -> None:
-        self._given = Given(None if task is None else task_of(task), pool, policy, k, answer)
+        chosen = None if policy is None else as_policy(policy, "Heros")
+        self._given = Given(None if task is None else task_of(task), pool, chosen, k, answer)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
@@ -238,8 +240,8 @@ class Heros:
         return self._parts.policy
 
     @policy.setter
-    def policy(self, policy: Policy) -> None:
-        expect_policy(policy, "Heros")
+    def policy(self, policy: Policy | str) -> None:
+        policy = as_policy(policy, "Heros")
         expect_watched(self.watch, policy)
         with self._alone:
             self._pace = fresh_pace(policy, self.pool.n_models)
@@ -485,7 +487,7 @@ class Heros:
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
         with self._alone:
-            return learner.step.predict(np.require(X, np.float64, ["C", "A"]), delays)
+            return learner.step.predict(core_array(X, np.float64), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
@@ -597,7 +599,7 @@ class Heros:
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
-        """Read rows with an encoder shared by several models, until the schema changes."""
+        """Use this encoder, shared with other models, for rows until the schema changes."""
         self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
@@ -730,7 +732,8 @@ class Heros:
         learner = self._at_work
         if learner.last is None:
             raise HerosError(
-                "There is no choice to explain: no instance was learnt yet, or the policy failed."
+                "There is no choice to explain: the model has not been trained yet, or the policy raised an "
+                "error."
             )
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy

@@ -271,7 +271,7 @@ def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _exploration(policy: Policy, last: LastStep) -> float | None:
-    """Return the ε that decided the last step; None if the policy decided it."""
+    """Return the exploration probability ε if the last step explored; None if the policy chose the models."""
     if last.explored is False or not _explores(policy):
         return None
     if last.explored:

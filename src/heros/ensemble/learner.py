@@ -62,6 +62,7 @@ class Learner:
     ) -> None:
         self.schema, self.validator = schema, Validator(schema)
         self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
+        self._bound_numbers(schema)
         self.last: LastStep | None = None  # the choice of the last step
         self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
 
@@ -77,11 +78,17 @@ class Learner:
             with enough_memory(schema):
                 self.bound.grow(schema, rng)
                 self.step.set_costs(self.bound.costs)
+                self._bound_numbers(schema)
         except Exception:
             self.growing = None
             raise
         self.validator, self.schema = Validator(schema), schema
         self.growing = None
+
+    def _bound_numbers(self, schema: Schema) -> None:
+        """Keep wild numbers from the models, if the pool says so."""
+        if self.bound.pool.bounded:
+            self.step.set_bounded(np.array([not feature.nominal for feature in schema.features], np.uint8))
 
     def choose_by(
         self,

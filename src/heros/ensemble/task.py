@@ -226,14 +226,14 @@ def task_of(task: object) -> Task:
     >>> task_of("ranking")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'task' parameter of Heros must be a task, 'classification' or
-    'regression'. Got 'ranking' instead.
+    heros.errors.ParameterError: The 'task' parameter of Heros must be 'classification', 'regression'
+    or a task. Got 'ranking' instead.
     """
     if isinstance(task, Task):
         return task
     named = {name.lower(): kind for name, kind in parts("task").items()}
     if not isinstance(task, str) or task not in named:
-        names = " or ".join(map(repr, sorted(named)))
-        raise ParameterError.of("task", "Heros", f"a task, {names}", task)
+        names = ", ".join(map(repr, sorted(named)))
+        raise ParameterError.of("task", "Heros", f"{names} or a task", task)
     made: Task = named[task]()
     return made

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from heros._base import core as _core
 from heros._base.parameters import number, whole
-from heros._base.registry import Part
+from heros._base.registry import Part, answer_of
 from heros.errors import ParameterError
 from heros.policies import Policy
 
@@ -76,7 +76,7 @@ class Stack(AnswerPart):
     The mixture of the n best models, as in `Top`, takes part like a model. It starts with half of the weight;
     the models share the other half equally. After each label, each weight takes a gradient step on the log
     loss of the ensemble's prediction. If models make different errors, a stack can be better than any mixture
-    of them: docs/choosing.md has figures. In regression, the stack adds up each model's difference from the
+    of them: docs/policies.md has figures. In regression, the stack adds up each model's difference from the
     mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
     all models predict; the policy still chooses which models are trained.
 
@@ -136,12 +136,12 @@ Watch = Literal["all", "trained"] | int
 
 
 def checked_answer(answer: object) -> Answer:
-    """Return `answer`, or raise an error if it is not valid."""
-    if isinstance(answer, Top | Stack) or (isinstance(answer, str) and answer in ANSWERS):
-        return answer  # type: ignore[return-value]
-    raise ParameterError.of(
-        "answer", "Heros", "'best', 'average', 'weighted', a heros.Top or a heros.Stack", answer
-    )
+    """Return `answer`, or raise an error if it is not valid; ``"top:5"`` is read as on the command line."""
+    found = answer_of(answer, "Heros") if isinstance(answer, str) else answer
+    if isinstance(found, Top | Stack) or (isinstance(found, str) and found in ANSWERS):
+        return found  # type: ignore[return-value]
+    rule = "'best', 'average', 'weighted', 'stack', 'top:5', a heros.Top or a heros.Stack"
+    raise ParameterError.of("answer", "Heros", rule, answer)
 
 
 def native_answer(answer: Answer) -> _core.Answer:

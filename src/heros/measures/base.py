@@ -180,7 +180,7 @@ class Mean(Measure):
         return self.over / self.under if self.under > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return both sums."""
+        """Return the sums of the numerator and of the denominator."""
         return {"sums": np.array([self.over, self.under])}
 
     def restore(self, state: State) -> None:

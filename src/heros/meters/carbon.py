@@ -76,6 +76,6 @@ class Carbon:
         if country is None:
             return None
         if not isinstance(country, str) or country.upper() not in COUNTRIES:
-            rule = f"one of {', '.join(COUNTRIES)} (or give an intensity)"
+            rule = f"one of {', '.join(COUNTRIES)} (or give intensity=)"
             raise ParameterError.of("country", "Carbon", rule, country)
         return cls(float(COUNTRIES[country.upper()]), f"{country.upper()}: {SOURCE}")

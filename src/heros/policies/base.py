@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import fields
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
-from heros._base.registry import Part
+from heros._base.registry import Part, policy_of
 from heros.errors import ParameterError
 
-__all__ = ["CompiledPolicy", "Policy", "compiled", "expect_policy"]
+__all__ = ["CompiledPolicy", "Policy", "as_policy", "compiled", "expect_policy"]
 
 
 @runtime_checkable
@@ -85,6 +85,20 @@ class CompiledPolicy(Part):
         """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
+
+
+def as_policy(policy: object, owner: str) -> Policy:
+    """Return a policy, checked; a text is read in the notation of the command line.
+
+    Examples
+    --------
+    >>> print(as_policy("zeta:0.05@0.2", "Heros"))
+    Explore(Zeta(0.05), 0.2)
+    """
+    if isinstance(policy, str):
+        policy = policy_of(policy, owner=owner)
+    expect_policy(policy, owner)
+    return cast(Policy, policy)
 
 
 def expect_policy(policy: object, owner: str) -> None:

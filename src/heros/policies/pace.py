@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.notices import notice
 from heros.errors import DataError
 from heros.policies.within import Within
 
@@ -105,7 +105,7 @@ class Pace:
         if not self.warned:
             budget = f"The '{self.within.unit}' parameter of Within is {self.within.budget:g}"
             text = f"{budget}, but an instance takes {cost:.3g} even with k = 1."
-            warnings.warn(text, RuntimeWarning, stacklevel=9)  # points to the call of learn
+            notice(text, RuntimeWarning)
         self.warned = True
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -30,7 +30,7 @@ class Zeta(CompiledPolicy):
     Parameters
     ----------
     zeta
-        The relative difference in score up to which a cheaper model is preferred, in [0, 1].
+        The relative difference in score up to which a cheaper model is preferred, in [0, 1]; by default 0.05.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Zeta(CompiledPolicy):
     array([1, 0, 0])
     """
 
-    zeta: float
+    zeta: float = 0.05
 
     def __post_init__(self) -> None:
         number(self.zeta, "zeta", "Zeta", 0, 1)

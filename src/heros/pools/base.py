@@ -34,6 +34,9 @@ class Pool(Part, ABC):
     grid: ClassVar[bool] = False
     """Whether the pool is a grid of settings, which `--pool` can name."""
 
+    bounded: bool = False
+    """Whether numbers far outside the range so far are replaced by the nearest number that is not."""
+
     @property
     @abstractmethod
     def configurations(self) -> Sequence[Mapping[str, Any]]:

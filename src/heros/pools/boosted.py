@@ -39,7 +39,7 @@ class Boosted(Family):
     of the trees before it (SGBT, Gunasekara et al. 2024). Its leaves predict the step that lowers the loss
     most, times the learning rate. The loss is the log loss for classes and half the squared error for
     numbers. A leaf splits when the best feature is better than the second with the given confidence, or when
-    they tie. docs/families.md lists the differences from SGBT: one tree per round with a step for each class,
+    they tie. docs/models.md lists the differences from SGBT: one tree per round with a step for each class,
     and leaves that store derivatives rather than FIMT-DD's means and linear models.
 
     Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.notices import notice
 from heros.data.schema import Schema
 from heros.errors import HerosError
 from heros.pools.adapters import Instance, Member
@@ -135,7 +135,7 @@ class MemberCalls:
                 raise HerosError(text) from error
             self.faults[self.names[i]] = text
             self._silence(i)
-            warnings.warn(f"{text}; the model is excluded.", RuntimeWarning, stacklevel=2)
+            notice(f"{text}; the model is excluded.", RuntimeWarning)
 
     def _silence(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1

@@ -63,7 +63,7 @@ class Forest(Family):
     ADWIN a new tree starts in the background, and at drift it takes the place of the old one. The forest
     averages the probabilities of its trees, each weighted by its accuracy since it was last replaced. With
     ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
-    random patches (Gomes, Read and Bifet 2019). docs/families.md lists the differences from MOA. The main
+    random patches (Gomes, Read and Bifet 2019). docs/models.md lists the differences from MOA. The main
     one: nominal features are split into one value and the rest.
 
     Parameters

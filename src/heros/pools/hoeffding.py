@@ -44,7 +44,7 @@ class Hoeffding(Family):
     `HoeffdingTree` with the same settings: Gaussian observers with 10 candidate cuts for numbers, a branch
     per value for nominal features. A leaf is split when the best test is better than the second by more than
     ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are neither scaled nor one-hot
-    encoded. docs/trees.md lists the differences from MOA.
+    encoded. docs/models.md lists the differences from MOA.
 
     Parameters
     ----------

@@ -37,6 +37,10 @@ class Join(Pool):
         on random instances when the pool is bound, which varies from run to run), one number per pool (the
         total of its models, divided among them by the costs of that pool), or one number per model. Always
         scaled to sum to 1.
+    bounded
+        Whether a single wild number is kept from the models: after the first 100 numbers of a feature or a
+        target, a number that lies outside the range so far by more than 3 times its width is replaced by the
+        limit, and the range doubles. Measures use the original target.
 
     Examples
     --------
@@ -46,12 +50,13 @@ class Join(Pool):
     (3, {'family': 'MLP', 'optimizer': 'adam', 'learning_rate': 0.005, 'hidden': 16})
     """
 
-    described_by: ClassVar[tuple[str, ...]] = ("pools", "costs")
+    described_by: ClassVar[tuple[str, ...]] = ("pools", "costs", "bounded")
 
     pools: tuple[Pool, ...]
     costs: Costs
+    bounded: bool
 
-    def __init__(self, *pools: Pool, costs: Costs = "measured") -> None:
+    def __init__(self, *pools: Pool, costs: Costs = "measured", bounded: bool = False) -> None:
         for pool in pools:
             if not isinstance(pool, Pool):
                 raise ParameterError.of("pools", "Join", "pools, e.g. heros.pools.MLPGrid()", pool)
@@ -62,8 +67,11 @@ class Join(Pool):
             one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
         else:
             costs = _given(costs, len(parts), sum(part.n_models for part in parts))
+        if not isinstance(bounded, bool):
+            raise ParameterError.of("bounded", "Join", "True or False", bounded)
         object.__setattr__(self, "pools", parts)
         object.__setattr__(self, "costs", costs)
+        object.__setattr__(self, "bounded", bounded)
 
     @classmethod
     def made_of(cls, **settings: Any) -> Join:

@@ -32,7 +32,7 @@ def default() -> Join:
 
     Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
     forest of ten trees, a logistic regression, a naive Bayes with fading, a memory of labels and boosted trees
-    retrained on a short and on a long window. docs/choosing.md explains how and on which streams they were
+    retrained on a short and on a long window. docs/policies.md explains how and on which streams they were
     chosen.
 
     Examples
@@ -60,15 +60,16 @@ def default() -> Join:
         LabelMemory([{"order": 2}]),
         Retrained([short, long]),
         costs=COSTS,
+        bounded=True,
     )
 
 
 BOOSTED_BYTES = 32 << 20
-REGRESSION_COSTS = (21, 7, 10, 2, 5, 55)  # CPU time of each pool in %, with ten numeric features
+REGRESSION_COSTS = (18, 6, 9, 2, 4, 47, 1, 13)  # CPU time of each pool in %, with ten numeric features
 
 
 def default_regression() -> Join:
-    """Return the default pool of `Heros(task="regression")`: fourteen models of five kinds.
+    """Return the default pool of `Heros(task="regression")`: sixteen models of seven kinds.
 
     docs/regression.md has the measured effect of each model, by stream.
 
@@ -76,7 +77,7 @@ def default_regression() -> Join:
     --------
     >>> pool = default_regression()
     >>> pool.n_models, [type(part).__name__ for part in pool.pools]
-    (14, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted'])
+    (16, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted', 'LabelMemory', 'Retrained'])
     """
     adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
     sgd = {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 64}
@@ -93,5 +94,8 @@ def default_regression() -> Join:
         Linear([{"learning_rate": 0.01}, {"optimizer": "sgd", "learning_rate": 0.01}, {"optimizer": "pa"}]),
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": BOOSTED_BYTES}]),
+        LabelMemory([{}]),
+        Retrained([{"most_trees": MOST_TREES}]),
         costs=REGRESSION_COSTS,
+        bounded=True,
     )

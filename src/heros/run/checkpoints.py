@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import packing
@@ -118,7 +118,7 @@ class Checkpointer:
             if self.on_error == "raise" and not at_the_end:  # a finished run still returns its results
                 raise
             text = f"No checkpoint was written after {evaluation.taken:,} instances. {error}"
-            warnings.warn(text, CheckpointWarning, stacklevel=2)
+            notice(text, CheckpointWarning)
         self._last = evaluation.taken
 
     def _write_one(self, evaluation: Evaluation) -> None:
@@ -264,14 +264,14 @@ class Checkpointer:
             return opened(path)
         if not resume and there:
             raise HerosError(
-                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed. "
-                f"Got {len(there)} checkpoints."
+                f"The checkpoint directory {self.directory} must be empty, unless the run is resumed "
+                f"(resume=True). Got {len(there)} checkpoints."
             )
         for path in there:
             try:
                 return opened(path)
             except DataError as error:
-                warnings.warn(f"{error} The previous checkpoint is used.", CheckpointWarning, stacklevel=5)
+                notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if there:
             raise DataError(
                 f"At least one checkpoint in {self.directory} must be intact. Got {len(there)} damaged ones."

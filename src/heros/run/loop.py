@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 import zlib
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
 from heros._base.lazy import pa
+from heros._base.notices import notice
 from heros._base.parameters import expect_list, one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.data.frames import is_frame, table_of
@@ -221,7 +221,7 @@ def _learn(
             except BrokenOff as error:
                 if evaluation.taken == 0:
                     raise
-                warnings.warn(f"The run ends early: {error}", DataNotice, stacklevel=3)
+                notice(f"The run ends early: {error}", DataNotice)
                 evaluation.stopped = True
                 break
             except Exception:  # keep a checkpoint: the stream may be repaired
@@ -314,7 +314,7 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
         "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Give "
         "write access to their directory only to people you trust."
     )
-    warnings.warn(text, CheckpointWarning, stacklevel=3)
+    notice(text, CheckpointWarning)
 
 
 def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:

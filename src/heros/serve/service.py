@@ -336,7 +336,9 @@ class Service:
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         encoder = copy.deepcopy(self._encoder) if first else self._encoder
         try:
-            coded = encoder.encode(x, y, grow=self._may_grow())
+            coded = encoder.encode(x, y, grow=False)
+            if coded is None and self._may_grow():
+                coded = encoder.encode(x, y)
         except Refused as why:
             raise _wrong(why) from None
         if coded is None:

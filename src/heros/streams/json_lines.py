@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from heros._base.lazy import pa
+from heros._base.notices import notice
 from heros.data.frames import flat
 from heros.data.values import label_of
 from heros.errors import DataError, DataNotice
@@ -78,7 +78,7 @@ class JsonReader(TextReader):
             if len(self._known) < len(self.names) + MOST_SAID:
                 self._known.add(name)
                 what = f"The member {name!r} is left out: it first appears in line {line:,} of {self.label}"
-                warnings.warn(f"{what}; the first lines define the columns.", DataNotice, stacklevel=2)
+                notice(f"{what}; the first lines define the columns.", DataNotice)
 
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from heros._base.lazy import pa
+from heros._base.notices import notice
 from heros.data.columns import Column
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, DataNotice
@@ -82,7 +82,7 @@ class TableReader(ABC):
     def _tell(self, text: str) -> None:
         """Warn how the table is read, if that may be unexpected."""
         self.notes += (text,)
-        warnings.warn(text, DataNotice, stacklevel=4)
+        notice(text, DataNotice)
 
     def _tell_skipped(self, skipped: int, what: str, header: int) -> None:
         """Warn that lines or rows above the header are skipped."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import deque
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.lazy import pa
+from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, encode
 from heros.data.encoder import YOUNG, Encoder, Fault, in_micros
 from heros.data.schema import Schema
@@ -55,7 +55,7 @@ class TableStream(Stream):
         layout = Layout(reader, options, first)
         layout.expect_classes()
         for text in layout.notices():
-            warnings.warn(text, DataNotice, stacklevel=3)
+            notice(text, DataNotice)
         self._target, self._classes = layout.target, layout.classes
         self._bad_rows, self._rows = BadRows(), 0  # rows processed, good and bad
         self._forget()

@@ -56,8 +56,10 @@ def form_of(kind: type[Any]) -> str:
     return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
 
 
-def policy_of(text: str, epsilon: float | None = None) -> Any:
+def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> Any:
     """Return the policy for ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` is the default.
+
+    Errors name `owner`, the class or program whose parameter `policy` the text is.
 
     Examples
     --------
@@ -78,19 +80,19 @@ def policy_of(text: str, epsilon: float | None = None) -> Any:
     known = written_parts("policy")
     kind = known.get(name.replace("_", "-"))
     if kind is None:
-        error = ParameterError.of("policy", "heros", f"one of {', '.join(known)}", text)
+        error = ParameterError.of("policy", owner, f"one of {', '.join(known)}", text)
         raise ParameterError(f"{error}{did_you_mean(name, known)}")
     form = form_of(kind)
     try:
-        policy = kind(*_numbers(kind, numbers, text))
+        policy = kind(*_numbers(kind, numbers, text, owner))
         for wrapper, suffix, numbers in reversed(outer):
             if suffix:
                 form += form_around(wrapper)
-                policy = wrapper(policy, *_numbers(wrapper, numbers.removeprefix(":"), text))
+                policy = wrapper(policy, *_numbers(wrapper, numbers.removeprefix(":"), text, owner))
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
     except TypeError:
-        raise ParameterError.of("policy", "heros", f"written {form}", text) from None
+        raise ParameterError.of("policy", owner, f"written {form}", text) from None
     return policy
 
 
@@ -101,22 +103,19 @@ def form_around(kind: type[Any]) -> str:
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
 
 
-def _numbers(kind: type[Any], text: str, whole: str) -> list[float]:
+def _numbers(kind: type[Any], text: str, whole: str, owner: str = "heros") -> list[float]:
     """Parse the numbers of a part; raise a TypeError if there are too many."""
     texts, expected = [part for part in text.split(":") if part], _numeric(kind)
     if len(texts) > len(expected):
         raise TypeError
-    return [_number(part, field, whole, kind.role) for part, field in zip(texts, expected, strict=False)]
-
-
-def _number(text: str, field: Field[Any], whole: str, role: str) -> float:
+    rule = f"a name with numbers, e.g. {EXAMPLES[kind.role]}"
     try:
-        return NUMBERS[field.type](text)
+        return [NUMBERS[field.type](part) for part, field in zip(texts, expected, strict=False)]
     except ValueError:
-        raise ParameterError.of(role, "heros", f"a name with numbers, e.g. {EXAMPLES[role]}", whole) from None
+        raise ParameterError.of(kind.role, owner, rule, whole) from None
 
 
-def answer_of(text: str) -> Any:
+def answer_of(text: str, owner: str = "heros") -> Any:
     """Return the `answer` for a text: a name such as ``best``, or a part with numbers such as ``top:5:60``.
 
     Examples
@@ -129,9 +128,9 @@ def answer_of(text: str) -> Any:
     if kind is None:
         return text
     try:
-        return kind(*_numbers(kind, numbers, text))
+        return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", "heros", f"written {form_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written {form_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:

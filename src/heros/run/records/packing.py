@@ -100,4 +100,4 @@ def _remove(place: Path, root: Path) -> None:
         for folder in takewhile(lambda folder: folder != root and not any(folder.iterdir()), place.parents):
             folder.rmdir()
     except OSError as error:
-        raise HerosError(f"The record {place} must be removable. Got: {reason(error)}.") from None
+        raise HerosError(f"The record {place} could not be removed: {reason(error)}.") from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
+from heros._base.notices import notice
 from heros._base.parameters import one_of
 from heros.errors import DataError, DataNotice
 
@@ -117,7 +117,7 @@ class BadRows:
 def tell_skipped(row: BadRow) -> None:
     """Warn that the first bad row of a stream is skipped."""
     text = f"{row} Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
-    warnings.warn(text, DataNotice, stacklevel=3)
+    notice(text, DataNotice)
 
 
 def checked_skip(on_bad_row: str, owner: str) -> bool:

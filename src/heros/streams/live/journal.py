@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from heros.errors import DataError, HerosError
 
@@ -68,20 +69,20 @@ class Journal:
     @property
     def reader(self) -> str:
         """The unique name of this journal."""
-        ((name,),) = self._file.execute("SELECT name FROM reader")
+        ((name,),) = self._rows("SELECT name FROM reader")
         return str(name)
 
     @property
     def settled(self) -> int:
         """The sequence number up to which all messages are covered by a checkpoint."""
-        ((sequence,),) = self._file.execute("SELECT settled FROM reader")
+        ((sequence,),) = self._rows("SELECT settled FROM reader")
         return int(sequence)
 
     @property
     def last(self) -> int:
         """The sequence number of the last message; 0 if there is none."""
-        row = self._file.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()
-        return 0 if row is None else int(row[0])
+        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+        return int(rows[0][0]) if rows else 0
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages in one transaction, and return their sequence numbers."""
@@ -93,9 +94,8 @@ class Journal:
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
         """Return the messages after this sequence number; raise a DataError if some of them were trimmed."""
-        rows = self._file.execute(
-            "SELECT * FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?", [sequence, most]
-        )
+        wanted = "SELECT * FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        rows = self._rows(wanted, [sequence, most])
         found = [(number, Received(*rest)) for number, *rest in rows]
         if sequence > self.last or (self.last > sequence and (not found or found[0][0] > sequence + 1)):
             rule = f"The journal {self.path} must hold the messages after number {sequence}."
@@ -113,6 +113,13 @@ class Journal:
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
+
+    def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query selects; raise a HerosError if the file is damaged."""
+        try:
+            return self._file.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise HerosError(f"The journal {self.path} must be readable. Got: {error}.") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

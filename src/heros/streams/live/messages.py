@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import time
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from heros._base.notices import notice
 from heros._base.parameters import one_of
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.streams.live.base import END, IDLE, Signal
@@ -153,7 +153,7 @@ class MessageSource(RowSource):
         text = f"The {self.kind} {self.name} must have all messages after {where}. Got {got}"
         if self._stops:
             raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
-        warnings.warn(f"{text}; reading continues.", DataNotice, stacklevel=2)
+        notice(f"{text}; reading continues.", DataNotice)
 
     def _trouble(self, error: object, rule: str = "readable") -> HerosError:
         return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")

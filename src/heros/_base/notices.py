@@ -1,0 +1,31 @@
+"""Warnings that point at the line of the user's program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+
+__all__ = ["notice"]
+
+INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__, "<string>")
+"""Where frames between the user's line and a warning come from; dataclasses run code from "<string>"."""
+
+
+def notice(text: str, category: type[Warning]) -> None:
+    """Issue a warning at the line that called HEROS, however deep inside the reason was found.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     notice("The column 'id' is ignored.", UserWarning)
+    >>> str(caught[0].message)
+    "The column 'id' is ignored."
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
