@@ -401,13 +401,15 @@ def _answering(L, answer):
 class Stacked:
     """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent.
 
-    The members that the mask `last` names are asked only if a stack of the others gives no class more than `sure`;
-    else they are taken to say what that stack says.
+    With several rates there are weights for each, whose answers are averaged: those that lost less of late count
+    more. The members that the mask `last` names are asked only if a stack of the others gives no class more than
+    `sure`; else they are taken to say what that stack says.
     """
 
     def __init__(self, models, n, sharpness, rate, sure=1.0, last=None):
-        self.mixture, self.rate, self.sure, self.last = (n, sharpness), rate, sure, last
-        self.w = np.array([0.5] + [0.5 / models] * models)
+        self.mixture, self.rates, self.sure, self.last = (n, sharpness), np.atleast_1d(rate), sure, last
+        self.w = np.array([[0.5] + [0.5 / models] * models] * len(self.rates))
+        self.lost = np.zeros(len(self.rates))
         self.first, self.enough = None if last is None else Stacked(models, n, sharpness, rate), False
 
     def is_enough(self, L, p):
@@ -422,7 +424,9 @@ class Stacked:
         logs = np.log(np.maximum(rows, 1e-3))
         self.odds = logs - logs.mean(axis=1, keepdims=True)
         z = np.exp(self.w @ self.odds)
-        self.said = z / z.sum()
+        self.answers = z / z.sum(axis=1, keepdims=True)
+        counts = np.exp(-0.3 * (self.lost - self.lost.min()))
+        self.said = counts @ self.answers / counts.sum()
         return self.said
 
     def learn(self, label):
@@ -430,8 +434,9 @@ class Stacked:
             self.first.learn(label)
         if self.enough:
             return
-        off = self.said - np.eye(len(self.said))[label]
-        self.w = self.w - self.rate / len(self.w) * (self.odds @ off)
+        off = self.answers - np.eye(len(self.said))[label]
+        self.w = self.w - self.rates[:, None] / self.w.shape[1] * (off @ self.odds.T)
+        self.lost = 0.999 * self.lost - np.log(np.maximum(self.answers[:, label], 1e-4))
 
 
 def _answer(L, p, answer):

@@ -16,7 +16,7 @@ from member_cases import Fragile, Majority, Nearest, Witness
 from test_ensemble import EVERY_POLICY, SMALL, InPython, data, drifting, equal_state, same
 
 WATCHES = ["all", "trained", 3]
-ANSWERS = ["best", "average", "weighted", Top(3, 20.0), Stack(3, 20.0, 0.1)]
+ANSWERS = ["best", "average", "weighted", Top(3, 20.0), Stack(3, 20.0, 0.1), Stack(3, 20.0, (0.01, 0.1, 0.5))]
 SLOW_ANSWERS = {
     Top: lambda answer: (answer.n, answer.sharpness),
     Stack: lambda answer: reference.Stacked(len(FOUR), answer.n, answer.sharpness, answer.rate),
@@ -433,6 +433,8 @@ def test_looks_are_counted_where_all_look():
         (lambda: Heros(SMALL, watch=3, burst=-1), "The 'burst' parameter of Heros must be a whole number in [0, 4611686018427387904]. Got -1 instead."),
         (lambda: Top(0), "The 'n' parameter of Top must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Stack(rate=2), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),
+        (lambda: Stack(rate=(0.1, 2)), "The 'rate' parameter of Stack must be in [0, 1]. Got 2 instead."),
+        (lambda: Stack(rate=()), "The 'rate' parameter of Stack must be in [0, 1]. Got () instead."),
         (lambda: Stack(sure=2), "The 'sure' parameter of Stack must be in [0, 1]. Got 2 instead."),
         (lambda: Stack(0), "The 'n' parameter of Stack must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: Top(3, -1), "The 'sharpness' parameter of Top must be a number >= 0. Got -1 instead."),

@@ -64,6 +64,8 @@ class BoundStep {
     if (step->burst().on()) write_fields(step->burst(), own);
     Prefixed<StateWriter> changed{writer, "changes_"};
     write_fields(step->changes(), changed);
+    Prefixed<StateWriter> lost{writer, "lost_"};
+    if (step->surprise()) write_fields(step->recent_loss(), lost);
     Prefixed<StateWriter> target{writer, "target_"};
     if (const Regression* task = regression()) write_fields(*task, target);
     Prefixed<StateWriter> inside{writer, "sets_"};
@@ -95,6 +97,9 @@ class BoundStep {
     Changes changes = step->changes();
     Prefixed<StateReader> changed{reader, "changes_"};
     changes.fields(changed), changes.check();
+    RecentLoss recent_loss;
+    Prefixed<StateReader> lost{reader, "lost_"};
+    if (step->surprise()) recent_loss.fields(lost), recent_loss.check();
     std::optional<Regression> task;
     Prefixed<StateReader> target{reader, "target_"};
     if (regression() != nullptr) task = *regression(), task->fields(target), task->check();
@@ -117,6 +122,7 @@ class BoundStep {
     if (sets() != nullptr) *sets() = std::move(inside);
     step->burst() = std::move(burst);
     step->changes() = std::move(changes);
+    step->recent_loss() = recent_loss;
     step->inputs() = std::move(inputs);
     step->targets() = std::move(targets);
     if (step->account() != nullptr) *step->account() = std::move(account);
@@ -260,12 +266,15 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Answer>(m, "Answer")
       .def("__init__",
-           [](Answer* self, const std::string& kind, int n, double sharpness, double rate, double sure) {
+           [](Answer* self, const std::string& kind, int n, double sharpness, const std::vector<double>& rates,
+              double sure) {
              expect(n >= 1 && amount(sharpness), "at least one to answer, and a sharpness of zero or more");
-             expect(amount(rate) && rate <= 1 && amount(sure) && sure <= 1, "a rate and a probability in [0, 1]");
-             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rate, sure);
+             expect(!rates.empty() && all_of(rates, [](double rate) { return amount(rate) && rate <= 1; }) &&
+                        amount(sure) && sure <= 1,
+                    "rates and a probability in [0, 1]");
+             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rates, sure);
            },
-           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rate") = 0.0,
+           nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rates") = std::vector<double>{0.0},
            nb::arg("sure") = 1.0);
 
   nb::class_<Surprise>(m, "Surprise")

@@ -31,8 +31,8 @@ struct Answer {
   Stack stack;       // stacked: what everyone's word counts
   Stack first;       // and where only those answer that are asked first
 
-  explicit Answer(Kind kind, int n = 1, double sharpness = 0, double rate = 0, double sure = 1)
-      : kind(kind), n(n), sharpness(sharpness), sure(sure), stack(rate), first(rate) {}
+  explicit Answer(Kind kind, int n = 1, double sharpness = 0, const std::vector<double>& rates = {0}, double sure = 1)
+      : kind(kind), n(n), sharpness(sharpness), sure(sure), stack(rates), first(rates) {}
 
   // Before the first instance. all_look: nobody is spared a look for another reason.
   void begin(const Pool& pool, bool numeric, bool all_look) {
@@ -100,8 +100,9 @@ struct Answer {
       mix(task, scores, outputs, odds.first, out);
       first.say(odds.first, outputs, out);
       odds.enough = *std::max_element(out, out + outputs) > sure;
+      told_.assign(out, out + outputs);
       if (!odds.enough) go_on();
-      const auto agree = [&](int, double* said) { return std::copy_n(odds.first.answer.begin(), outputs, said) != nullptr; };
+      const auto agree = [&](int, double* said) { return std::copy_n(told_.begin(), outputs, said) != nullptr; };
       if (odds.enough) hear(task, outputs, agree, asked_last(), odds.all);
       else hear(task, outputs, ask, asked_last(), odds.all);
     }
@@ -126,7 +127,7 @@ struct Answer {
     Prefixed<Archive> own{a, "first_"};
     if (!slow_.empty()) first.fields(own);
   }
-  void check(int models) const {
+  void check(int models) {
     if (kind != Kind::stacked) return;
     stack.check(models);
     if (!slow_.empty()) first.check(models);
@@ -196,7 +197,7 @@ struct Answer {
     }
   }
 
-  std::vector<double> said_, words_;  // of one model; of all
+  std::vector<double> said_, words_, told_;  // of one model; of all; of those asked first, together
   std::vector<std::uint8_t> heard_;   // whether a model could be asked
   std::vector<std::uint8_t> slow_;    // those asked last, if there are turns at all
   std::vector<std::uint8_t> asked_first_, asked_last_;  // of those awake; nothing if they are asked together

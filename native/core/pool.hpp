@@ -65,14 +65,15 @@ class Pool {
   // Whether evaluating model i takes long, so that it is asked only where the others are not sure (`Stack`).
   virtual bool asked_last(int) const { return false; }
 
-  // Which models are awake, a byte per model: the others neither look nor are trained until they are woken, so nothing
+  // Which models are awake, a byte per model: the others are neither evaluated nor trained until they are woken, so nothing
   // need be prepared for them.
   virtual void set_awake(const std::uint8_t* /*awake*/) {}
-  // What each part of a joined pool took since somebody said who is awake: of everything but training, then of training.
+  // The time of each part of a joined pool since the last `set_awake`: of everything but training, then of training.
   virtual std::vector<std::int64_t> ticks() const { return {}; }
 
-  // Whether the ensemble had expected the target of the instance that is trained on next (`Surprise`).
-  virtual void set_expected(bool /*expected*/) {}
+  // Of the instance that is trained on next (`Surprise`): whether the ensemble had expected its target, and whether the
+  // ensemble's loss is steady.
+  virtual void set_expected(bool /*expected*/, bool /*steady*/) {}
 
   // train(x) followed by look(next), for pools that can do both in one pass over their memory. `next` is the first of
   // `left` rows to come: where all look, a pool may look ahead. The results must equal those of the two calls bit for

@@ -7,35 +7,50 @@
 //
 // Of a number: the mixture and Σ w_i·(what model i says − the mixture) are added up, in standard deviations of the
 // target; weights begin at 0, and each takes a step down the gradient of the squared error, normalised (NLMS).
+//
+// With several rates there is a set of weights for each. The answer is the mean of what the sets say, each weighted by
+// exp(−kSharpness · what it lost of late): slow sets are better on concepts that stay, quick ones after a change.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/state.hpp"
 
 namespace heros {
 
-// What was said of an instance: a row of centred log-odds for the mixture and for each model, and the answer.
+// What was said of an instance: a row of centred log-odds for the mixture and for each model, and the answer of each set of
+// weights.
 struct StackedOdds {
-  std::vector<double> odds, answer;
+  std::vector<double> odds, answers;
   double unit = 0;  // of a number: the standard deviation that the answers' differences are in
 };
 
 class Stack {
  public:
-  explicit Stack(double rate) : rate_(rate) {}
+  explicit Stack(std::vector<double> rates) : rates_(std::move(rates)), lost_(rates_.size()), shares_(rates_.size(), 1.0) {}
 
   // Before the first instance.
   void begin(int models, bool numeric) {
-    weights_.assign(models + 1, numeric ? 0.0 : 0.5 / models);
-    weights_[0] = numeric ? 0.0 : 0.5;
+    rows_ = static_cast<std::size_t>(models) + 1;
+    weights_.assign(rates_.size() * rows_, numeric ? 0.0 : 0.5 / models);
+    for (std::size_t r = 0; r < rates_.size(); ++r) weights_[r * rows_] = numeric ? 0.0 : 0.5;
   }
 
-  const std::vector<double>& weights() const { return weights_; }
+  // Of the mixture and of each model: the mean of all sets, as they count now.
+  std::vector<double> weights() const {
+    std::vector<double> mean(rows_);
+    for (std::size_t r = 0; r < rates_.size(); ++r)
+      for (std::size_t j = 0; j < rows_; ++j) mean[j] += shares_[r] * weights_[r * rows_ + j];
+    const double total = std::accumulate(shares_.begin(), shares_.end(), 0.0);
+    for (double& weight : mean) weight /= total;
+    return mean;
+  }
 
   // Those that fall asleep leave their weight to the mixture, and begin at 0 when they wake. Of a number, words are
   // differences from the mixture, which has no weight.
@@ -60,55 +75,76 @@ class Stack {
 
   // Writes the answer.
   void say(StackedOdds& said, int outputs, double* out) const {
-    std::fill_n(out, outputs, 0.0);
-    for (std::size_t j = 0; j < weights_.size(); ++j)
-      for (int c = 0; c < outputs; ++c) out[c] += weights_[j] * said.odds[j * outputs + c];
-    const double top = *std::max_element(out, out + outputs);
-    double total = 0;
-    for (int c = 0; c < outputs; ++c) total += out[c] = std::exp(out[c] - top);
-    for (int c = 0; c < outputs; ++c) out[c] /= total;
-    said.answer.assign(out, out + outputs);
+    said.answers.assign(rates_.size() * outputs, 0.0);
+    for (std::size_t r = 0; r < rates_.size(); ++r) {
+      double* answer = said.answers.data() + r * outputs;
+      const double* weights = weights_.data() + r * rows_;
+      for (std::size_t j = 0; j < rows_; ++j)
+        for (int c = 0; c < outputs; ++c) answer[c] += weights[j] * said.odds[j * outputs + c];
+      const double top = *std::max_element(answer, answer + outputs);
+      double total = 0;
+      for (int c = 0; c < outputs; ++c) total += answer[c] = std::exp(answer[c] - top);
+      for (int c = 0; c < outputs; ++c) answer[c] /= total;
+    }
+    mix(said.answers, outputs, out);
   }
 
   // Learns from the class of what was said last.
   void learn(const StackedOdds& said, int target, int outputs, double weight = 1) {
-    const double step = rate_ / static_cast<double>(weights_.size()) * std::min(weight, kHeaviest);
-    for (std::size_t j = 0; j < weights_.size(); ++j) {
-      const double* odds = said.odds.data() + j * outputs;
-      double gradient = -odds[target];
-      for (int c = 0; c < outputs; ++c) gradient += said.answer[c] * odds[c];
-      weights_[j] -= step * gradient;
+    const double counted = std::min(weight, kHeaviest);
+    for (std::size_t r = 0; r < rates_.size(); ++r) {
+      const double* answer = said.answers.data() + r * outputs;
+      double* weights = weights_.data() + r * rows_;
+      const double step = rates_[r] / static_cast<double>(rows_) * counted;
+      for (std::size_t j = 0; j < rows_; ++j) {
+        const double* odds = said.odds.data() + j * outputs;
+        double gradient = -odds[target];
+        for (int c = 0; c < outputs; ++c) gradient += answer[c] * odds[c];
+        weights[j] -= step * gradient;
+      }
+      note_lost(r, -std::log(std::max(answer[target], kLeastLost)) * counted);
     }
+    share();
   }
 
   // Of a number: `said` has what each model says, and `heard` whether it does; `out` has the mixture and gets the answer.
   void say_number(StackedOdds& said, const std::vector<std::uint8_t>& heard, double unit, double* out) const {
     said.unit = unit;
-    double sum = 0;
-    for (std::size_t j = 1; j < weights_.size(); ++j) {
+    said.answers.assign(rates_.size(), 0.0);
+    for (std::size_t j = 1; j < rows_; ++j) {
       double& apart = said.odds[j];
       apart = heard[j - 1] && unit > 0 ? std::clamp((apart - *out) / unit, -kFarthest, kFarthest) : 0.0;
-      sum += weights_[j] * apart;
     }
-    *out += unit * sum;
-    said.answer.assign(1, *out);
+    for (std::size_t r = 0; r < rates_.size(); ++r) {
+      double sum = 0;
+      for (std::size_t j = 1; j < rows_; ++j) sum += weights_[r * rows_ + j] * said.odds[j];
+      said.answers[r] = *out + unit * sum;
+    }
+    mix(said.answers, 1, out);
   }
   void learn_number(const StackedOdds& said, double target, double weight = 1) {
     if (!(said.unit > 0)) return;
-    const double rate = std::min(rate_ * weight, 1.0);  // beyond it a step would go too far
-    const double error = std::clamp((target - said.answer[0]) / said.unit, -kFarthest, kFarthest);
     double squares = kRidge;
-    for (std::size_t j = 1; j < weights_.size(); ++j) squares += said.odds[j] * said.odds[j];
-    for (std::size_t j = 1; j < weights_.size(); ++j) weights_[j] += rate * error * said.odds[j] / squares;
+    for (std::size_t j = 1; j < rows_; ++j) squares += said.odds[j] * said.odds[j];
+    for (std::size_t r = 0; r < rates_.size(); ++r) {
+      const double rate = std::min(rates_[r] * weight, 1.0);  // beyond it a step would go too far
+      const double error = std::clamp((target - said.answers[r]) / said.unit, -kFarthest, kFarthest);
+      for (std::size_t j = 1; j < rows_; ++j) weights_[r * rows_ + j] += rate * error * said.odds[j] / squares;
+      note_lost(r, error * error * std::min(weight, kHeaviest));
+    }
+    share();
   }
 
   template <class Archive>
   void fields(Archive& a) {
     a("stack", weights_);
+    if (rates_.size() > 1) a("stack_lost", lost_);
   }
-  void check(int models) const {
-    require(weights_.size() == std::size_t(models + 1), "a weight for the mixture and for every model");
+  void check(int models) {
+    require(weights_.size() == rates_.size() * std::size_t(models + 1), "a weight for the mixture and for every model");
     require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }), "weights that are numbers");
+    require(lost_.size() == rates_.size() && all_of(lost_, [](double x) { return amount(x) && x <= kMost; }), "losses");
+    share();
   }
 
  private:
@@ -117,9 +153,27 @@ class Stack {
   static constexpr double kHeaviest = 10;  // an instance of more weight would throw the others off balance
   static constexpr double kFarthest = 10;  // standard deviations of the target
   static constexpr double kRidge = 1e-3;   // where all say the same, there is nothing to learn
+  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // of what sets of weights lost
 
-  double rate_;
-  std::vector<double> weights_;
+  void note_lost(std::size_t r, double lost) { lost_[r] = kFading * lost_[r] + lost; }
+  void share() {
+    const double least = *std::min_element(lost_.begin(), lost_.end());
+    for (std::size_t r = 0; r < rates_.size(); ++r) shares_[r] = std::exp(-kSharpness * (lost_[r] - least));
+  }
+  void mix(const std::vector<double>& answers, int outputs, double* out) const {
+    double total = 0;
+    std::fill_n(out, outputs, 0.0);
+    for (std::size_t r = 0; r < rates_.size(); ++r) {
+      for (int c = 0; c < outputs; ++c) out[c] += shares_[r] * answers[r * outputs + c];
+      total += shares_[r];
+    }
+    for (int c = 0; c < outputs; ++c) out[c] /= total;
+  }
+
+  std::vector<double> rates_;
+  std::size_t rows_ = 0;
+  std::vector<double> weights_;       // (rates, models + 1)
+  std::vector<double> lost_, shares_;  // of each set of weights: what it lost of late, and what its answer counts
 };
 
 }  // namespace heros

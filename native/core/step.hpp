@@ -73,6 +73,9 @@ class Step {
     chooser_ = std::move(chooser);
   }
   void set_surprise(std::optional<Surprise> surprise, Random random) { surprise_ = surprise, random_ = random; }
+  bool surprise() const { return surprise_.has_value(); }
+  RecentLoss& recent_loss() { return recent_loss_; }
+  const RecentLoss& recent_loss() const { return recent_loss_; }
   // Whether the models were spared the last instance, as it did not surprise.
   bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
@@ -134,7 +137,7 @@ class Step {
         out.answered[t] = answer(x, said, clock);
         if (weights != nullptr) pool_->weigh(weights[t]);
         expected_ = expected(said, targets[t]);
-        if (surprise_) pool_->set_expected(expected_);
+        if (surprise_) pool_->set_expected(expected_, recent_loss_.steady());
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
@@ -173,7 +176,7 @@ class Step {
   // Whatever happens, the next instance comes right after the last label and surprises, unless somebody says otherwise.
   struct AsUsual {
     Pool& pool;
-    ~AsUsual() { pool.set_delay(0), pool.set_expected(false); }
+    ~AsUsual() { pool.set_delay(0), pool.set_expected(false, false); }
   };
 
   // Who looks at an instance before anyone else, where all do that are awake.
@@ -230,7 +233,9 @@ class Step {
         if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
     for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
     ledger_.note_looks(lookers_);
-    note_changes(task_->fault(said, target, outputs()));
+    const Task::Fault fault = task_->fault(said, target, outputs());
+    if (surprise_) recent_loss_.note(fault.lost);
+    note_changes(fault);
   }
 
   void note_changes(const Task::Fault& fault) {
@@ -319,6 +324,7 @@ class Step {
   std::optional<Surprise> surprise_;
   Random random_{nullptr};  // for what was expected
   bool expected_ = false;
+  RecentLoss recent_loss_;
   Ledger ledger_;
   Changes changes_;
   std::vector<double> outcomes_, chosen_from_, ranked_;

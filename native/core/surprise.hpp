@@ -1,12 +1,49 @@
 // Which instances are worth training on: what was expected is trained on only now and then.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "core/state.hpp"
+
 namespace heros {
 
 struct Surprise {
   double sure;    // a class that was given a higher probability was expected
   double share;   // how often the models are trained on what was expected
   double inside;  // numbers: an error below this share of the interval's half width was expected
+};
+
+// The ensemble's recent loss, in [0, 1]: its means over about kShort and kLong instances, with fading weights. The loss is
+// steady while the means differ by no more than chance: the ensemble becomes neither worse, as after a change, nor
+// quickly better, as while it learns.
+class RecentLoss {
+ public:
+  bool steady() const {
+    const double variance = std::max(square_ - long_ * long_, 0.0);
+    return count_ > kLong && std::fabs(short_ - long_) <= kDeviations * std::sqrt(variance / (2 * kShort));
+  }
+  void note(double lost) {
+    ++count_;
+    const double first = 1 / static_cast<double>(count_), few = std::max(1.0 / kShort, first), many = std::max(1.0 / kLong, first);
+    short_ += few * (lost - short_), long_ += many * (lost - long_), square_ += many * (lost * lost - square_);
+  }
+
+  template <class Archive>
+  void fields(Archive& a) {
+    a("count", count_), a("short", short_), a("long", long_), a("square", square_);
+  }
+  void check() const {
+    require(countable(count_) && amount(short_) && amount(long_) && amount(square_), "recent losses");
+  }
+
+ private:
+  static constexpr int kShort = 100, kLong = 1000;  // instances
+  static constexpr double kDeviations = 2;          // of the short mean
+
+  std::int64_t count_ = 0;
+  double short_ = 0, long_ = 0, square_ = 0;
 };
 
 }  // namespace heros

@@ -28,7 +28,12 @@ class JoinedPool final : public Pool {
   std::vector<std::shared_ptr<Pool>> parts() const override { return parts_; }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    each(clock, [&](std::size_t p, bool) { parts_[p]->look(x, lookers_of(p, watched), clock); }, false);
+    each(
+        clock,
+        [&](std::size_t p, bool) {
+          if (someone_looks(p, watched)) parts_[p]->look(x, lookers_of(p, watched), clock);
+        },
+        false);
   }
 
   // A part without a model that is awake is not called at all.
@@ -64,8 +69,8 @@ class JoinedPool final : public Pool {
   void set_delay(std::int64_t labels) override {
     for (const auto& part : parts_) part->set_delay(labels);
   }
-  void set_expected(bool expected) override {
-    for (const auto& part : parts_) part->set_expected(expected);
+  void set_expected(bool expected, bool steady) override {
+    for (const auto& part : parts_) part->set_expected(expected, steady);
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
@@ -88,6 +93,12 @@ class JoinedPool final : public Pool {
 
   const std::uint8_t* of(std::size_t p, const std::uint8_t* mask) const {
     return mask == nullptr ? nullptr : mask + first_[p];
+  }
+
+  // A part of which nobody looks has nothing to do: it may even know more of x from an earlier look.
+  bool someone_looks(std::size_t p, const std::uint8_t* watched) const {
+    const std::uint8_t* own = of(p, watched);
+    return own == nullptr || std::any_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; });
   }
 
   // A part that looks as a whole is told so: then it may look ahead.

@@ -26,9 +26,9 @@ class SeparatePool final : public AskingPool {
     return false;
   }
 
-  void set_expected(bool expected) override {
-    if constexpr (requires(Model model) { model.set_expected(expected); })
-      for (Model& model : models_) model.set_expected(expected);
+  void set_expected(bool expected, bool steady) override {
+    if constexpr (requires(Model model) { model.set_expected(expected, steady); })
+      for (Model& model : models_) model.set_expected(expected, steady);
   }
 
   int models() const override { return static_cast<int>(models_.size()); }

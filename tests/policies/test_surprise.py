@@ -163,6 +163,29 @@ def test_expected_instances_put_a_retraining_off():
     assert trainings[0] / 4 <= trainings[1] < trainings[0] / 2
 
 
+def test_a_steady_loss_puts_a_retraining_off_until_a_change():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((9000, 3))
+    likely = rng.random(9000) < 0.8  # so that nothing is sure
+    before, after = X[:6000, 0] > 0, X[6000:, 1] > 0
+    y = (np.concatenate([before, after]) == likely).astype(int)
+    pool = pools.Retrained([{"every": 200, "trees": 5, "window": 1000}])
+    always, steady = (
+        small(policy, pool, answer="average", warmup=0)
+        for policy in (Everything(), Surprise(Everything(), sure=1.0))
+    )
+
+    def trainings(model, rows):
+        first = model.bound.stats()[0].trainings
+        model.learn(X[rows], y[rows])
+        return model.bound.stats()[0].trainings - first
+
+    for model in (always, steady):
+        trainings(model, slice(0, 2000))
+    assert trainings(steady, slice(2000, 6000)) < 0.6 * trainings(always, slice(2000, 6000))
+    assert trainings(steady, slice(6000, 7000)) >= trainings(always, slice(6000, 7000)) - 1
+
+
 def test_nothing_is_expected_beyond_certainty_and_everything_is_trained_at_a_share_of_one():
     X, y = easy(500)
     plain = small(Everything()).test_then_train(X, y)

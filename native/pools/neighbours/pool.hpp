@@ -42,7 +42,7 @@ class NeighboursPool final : public LookingPool {
 
   bool always_learns(int) const override { return true; }
   bool asked_last(int i) const override { return settings_[i].window > kQuick; }
-  void set_expected(bool expected) override { expected_ = expected; }
+  void set_expected(bool expected, bool) override { expected_ = expected; }
   int models() const override { return static_cast<int>(settings_.size()); }
   int features() const override { return static_cast<int>(layout_.values.size()); }
   int outputs() const override { return classes_; }

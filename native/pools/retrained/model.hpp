@@ -65,12 +65,13 @@ class Retrained {
     else probabilities(said, out);
   }
 
-  // Whether the ensemble had expected what is trained on next: it teaches little, so the next training can wait.
-  void set_expected(bool expected) { expected_ = expected; }
+  // Whether the ensemble had expected what is trained on next, and whether its loss is steady: then there is little to gain
+  // from a training now, unless the window has grown by half since the last one.
+  void set_expected(bool expected, bool steady) { expected_ = expected, steady_ = steady; }
 
   void train(const double* x, double target, double weight) {
     window_.learn(x, target, weight);
-    if (expected_ && postponed_ < kLongest * settings_.every) ++next_, ++postponed_;
+    if ((expected_ || (steady_ && !has_grown())) && postponed_ < kLongest * settings_.every) ++next_, ++postponed_;
     if (!trees_.trained()) learn_prior(target, weight);
     if (!training_.active()) {
       if (window_.learnt() < next_) return;
@@ -121,6 +122,12 @@ class Retrained {
 
  private:
   std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.most_spread()); }
+
+  // Whether there are half as many instances again as at the start of the last training. A full window has not grown.
+  bool has_grown() const {
+    const std::int64_t before = next_ - postponed_ - settings_.every;
+    return window_.learnt() > before + before / 2 && before < width();
+  }
 
   // While a training goes on, instances may come that it does not use.
   std::int64_t capacity_for(const std::vector<std::int32_t>& values, int classes) const {
@@ -178,7 +185,7 @@ class Retrained {
   Training training_;
   BoostedSlab trees_;  // of the last training that is done
   std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
-  bool expected_ = false;
+  bool expected_ = false, steady_ = false;  // of what is trained on next
   std::vector<double> prior_;  // until then: the weight of each class, or that of all numbers and their mean
 
   std::vector<double> said_;

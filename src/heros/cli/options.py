@@ -196,7 +196,7 @@ K = Annotated[
 PoolName = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: thirteen "
+        help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
         "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp.",
         rich_help_panel=MODEL,
     ),

@@ -15,8 +15,9 @@ from heros.pools.presets import nested
 __all__ = ["Given", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
-DEFAULT_K = 10  # the default k for the 13 models of the default pool
+DEFAULT_K = 11  # the default k for the 14 models of the default pool
 EXPECTED = 0.98  # an instance whose class has a higher probability is expected
+RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
 SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
 
@@ -80,6 +81,5 @@ def _usual_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
         pool, together = default_regression(), Stack() if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
-    return Parts(
-        default(), Surprise(Cand(), EXPECTED), DEFAULT_K, Stack(sure=SURE) if watch == "all" else Top()
-    )
+    together = Stack(rate=RATES, sure=SURE) if watch == "all" else Top()
+    return Parts(default(), Surprise(Cand(), EXPECTED), DEFAULT_K, together)

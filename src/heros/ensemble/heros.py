@@ -70,7 +70,7 @@ class Heros:
     Parameters
     ----------
     pool
-        The models. The default is `heros.pools.default`, thirteen models of seven kinds, and for regression
+        The models. The default is `heros.pools.default`, fourteen models of seven kinds, and for regression
         `heros.pools.default_regression`. The pool sets the defaults of `policy`, `k` and `answer`.
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy

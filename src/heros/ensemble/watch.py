@@ -91,7 +91,8 @@ class Stack(AnswerPart):
     n, sharpness
         The settings of the mixture: see `Top`.
     rate
-        The learning rate of the weights, in [0, 1]. With 0 the weights do not change.
+        The learning rate of the weights, in [0, 1]. With 0 the weights do not change. With several rates, each
+        has its own weights. The ensemble averages their predictions; weights with a lower recent loss count more.
     sure
         The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
         other than "all" and in regression, all models are evaluated.
@@ -107,18 +108,27 @@ class Stack(AnswerPart):
 
     n: int = 5
     sharpness: float = 60.0
-    rate: float = 0.02
+    rate: float | tuple[float, ...] = 0.02
     sure: float = 1.0
 
     def __post_init__(self) -> None:
         whole(self.n, "n", "Stack", 1, (1 << 31) - 1)
         number(self.sharpness, "sharpness", "Stack", 0)
-        number(self.rate, "rate", "Stack", 0, 1)
+        if isinstance(self.rate, list | tuple) and self.rate:
+            object.__setattr__(self, "rate", tuple(self.rate))
+        for rate in self.rates:
+            number(rate, "rate", "Stack", 0, 1)
         number(self.sure, "sure", "Stack", 0, 1)
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """All learning rates."""
+        return self.rate if isinstance(self.rate, tuple) and self.rate else (self.rate,)  # type: ignore[return-value]
 
     def __str__(self) -> str:
         sure = "" if self.sure == 1 else f", {self.sure:g}"
-        return f"Stack({self.n}, {self.sharpness:g}, {self.rate:g}{sure})"
+        rates = "/".join(f"{rate:g}" for rate in self.rates)
+        return f"Stack({self.n}, {self.sharpness:g}, {rates}{sure})"
 
 
 Answer = Literal["best", "average", "weighted"] | Top | Stack
@@ -137,7 +147,7 @@ def checked_answer(answer: object) -> Answer:
 def native_answer(answer: Answer) -> _core.Answer:
     """Return `answer` in the form of the core."""
     if isinstance(answer, Stack):
-        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rate, answer.sure)
+        return _core.Answer("stacked", answer.n, answer.sharpness, answer.rates, answer.sure)
     if isinstance(answer, Top):
         return _core.Answer("top", answer.n, answer.sharpness)
     return _core.Answer(answer)
