@@ -52,6 +52,7 @@ class Retrained:
         self.fit, self.window, self.seed = fit, window, seed
         self.seen, self.next, self.held = 0, FIRST, 0
         self.predictor: Predictor | None = None
+        self.X, self.y = np.empty((0, 0)), np.empty(0)
 
     def __repr__(self) -> str:
         return f"Retrained({self.fit.__name__}, window={self.window})"

@@ -34,9 +34,9 @@ def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
     Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
-    forest of ten trees, a logistic regression, a naive Bayes with fading, a memory of labels and boosted trees
-    retrained on a short and on a long window. docs/policies.md explains how and on which streams they were
-    chosen.
+    forest of ten trees, a logistic regression, a naive Bayes with fading, a memory of labels and boosted
+    trees retrained on a short and on a long window. docs/policies.md explains how and on which streams they
+    were chosen.
 
     Examples
     --------

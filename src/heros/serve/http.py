@@ -1,4 +1,4 @@
-"""An HTTP/1.1 server for one ASGI application, with limits on connections, header size, body size and slow clients.
+"""An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
 General servers limit neither heads nor slow clients, and cost more per request than a small model.
 httptools parses the requests; a body is passed on in one piece, and a reply is one write.

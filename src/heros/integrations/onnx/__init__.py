@@ -64,7 +64,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     also from joined pools. The file contains the instances of neighbours and the statistics in the leaves of
     trees, so it may be large. Models written in Python and label memories, which predict from earlier labels,
     cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported either; export
-    each model by its index. The file does not replace wild numbers, as `heros.pools.Join` with `bounded` does.
+    each model by its index. The file does not replace wild numbers (`bounded` of `heros.pools.Join`).
 
     Parameters
     ----------
