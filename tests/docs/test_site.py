@@ -31,6 +31,7 @@ PAGES = {
     "docker": "serve.html",
     "late labels": "live.html",
     "drift": "drift.html",
+    "explain prediction": "drift.html",
 }
 
 
