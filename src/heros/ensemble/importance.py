@@ -17,7 +17,7 @@ from heros.errors import DataError
 __all__ = ["Importance", "RunningImportance", "columns_of"]
 
 ROWS = 128  # instances of the sample
-SPACING = 8  # one instance in so many is kept in the sample, which covers the last 1,024
+SPACING = 11  # one instance in so many is kept in the sample, which covers the last 1,408; rarely a period
 FEWEST = 16  # instances in the sample before anything is measured
 AT_ONCE = 8  # columns that are measured on one instance, in turn
 PER_CHANGE = 40  # instances of the stream per changed instance that is predicted
@@ -178,7 +178,7 @@ class RunningImportance:
     @property
     def spacing(self) -> int:
         """The number of instances between two that are measured."""
-        return PER_CHANGE * self._at_once
+        return PER_CHANGE * self._at_once + 1  # odd: instances may take turns, e.g. those of several machines
 
     @property
     def _at_once(self) -> int:
