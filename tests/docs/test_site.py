@@ -22,7 +22,7 @@ PAGES = {
     "missing values": "values.html",
     "xlsx": "streams.html",
     "kafka": "live.html",
-    "feature importance": "results.html",
+    "feature importance": "drift.html",
     "energy": "policies.html",
     "budget": "policies.html",
     "regression": "regression.html",
