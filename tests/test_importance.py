@@ -145,7 +145,7 @@ def test_a_state_that_does_not_fit_is_refused():
     for name, broken in {
         "rows": kept["importance"]["rows"][:, :3],
         "counts": -kept["importance"]["counts"],
-        "numbers": np.array([1, 99, 500]),
+        "numbers": np.array([1, 99, 500, 0]),
         "means": kept["importance"]["means"].astype(np.float32),
     }.items():
         with pytest.raises(DataError, match="importance"):

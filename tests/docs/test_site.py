@@ -22,7 +22,7 @@ PAGES = {
     "missing values": "values.html",
     "xlsx": "streams.html",
     "kafka": "live.html",
-    "feature importance": "results.html",
+    "feature importance": "drift.html",
     "energy": "policies.html",
     "budget": "policies.html",
     "regression": "regression.html",
@@ -31,6 +31,7 @@ PAGES = {
     "docker": "serve.html",
     "late labels": "live.html",
     "drift": "drift.html",
+    "explain prediction": "drift.html",
 }
 
 

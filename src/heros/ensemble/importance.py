@@ -17,10 +17,10 @@ from heros.errors import DataError
 __all__ = ["Importance", "RunningImportance", "columns_of"]
 
 ROWS = 128  # instances of the sample
-SPACING = 8  # one instance in so many is kept in the sample, which covers the last 1,024
+SPACING = 11  # one instance in so many is kept in the sample, which covers the last 1,408; rarely a period
 FEWEST = 16  # instances in the sample before anything is measured
 AT_ONCE = 8  # columns that are measured on one instance, in turn
-PER_CHANGE = 30  # instances of the stream per changed instance that is predicted
+PER_CHANGE = 40  # instances of the stream per changed instance that is predicted
 MEMORY = 8  # measurements of a column that its running mean covers
 MOST = 4000  # predictions to measure all columns now, unless there are very many columns
 REPEATS = 4  # times that every instance of the sample is measured then, at most
@@ -170,6 +170,7 @@ class RunningImportance:
         self.counts = np.zeros(len(self.columns), dtype=np.int64)  # measurements
         self.kept = 0  # instances that were put into the sample so far
         self.turn = 0  # the next column to measure
+        self.alarm = 0  # the instance of the last change of the ensemble's error
         self.every = EVERY
         self.end = np.zeros(0, dtype=np.int64)
         self.history = np.empty((0, len(self.columns)))
@@ -177,7 +178,7 @@ class RunningImportance:
     @property
     def spacing(self) -> int:
         """The number of instances between two that are measured."""
-        return PER_CHANGE * self._at_once
+        return PER_CHANGE * self._at_once + 1  # odd: instances may take turns, e.g. those of several machines
 
     @property
     def _at_once(self) -> int:
@@ -206,6 +207,11 @@ class RunningImportance:
             features = self.columns[column][1]
             row[features] = self.rows[other, features]
         return chosen, X
+
+    def hear(self, alarm: int) -> None:
+        """Forget most of what was measured before a change of the error was detected at instance `alarm`."""
+        if alarm > self.alarm:
+            self.alarm, self.counts = alarm, np.minimum(self.counts, 1)
 
     def learn(self, chosen: Sequence[int], before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
         """Add how much a prediction (n_outputs,) changed: `after` (n, n_outputs), one per chosen column."""
@@ -261,14 +267,14 @@ class RunningImportance:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays."""
-        numbers = np.array([self.kept, self.turn, self.every], dtype=np.int64)
+        numbers = np.array([self.kept, self.turn, self.every, self.alarm], dtype=np.int64)
         return {"numbers": numbers} | {name: getattr(self, name).copy() for name in ARRAYS}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
         columns, points, rows = len(self.columns), len(state.get("end", ())), len(state.get("rows", ()))
         shapes = {
-            "numbers": (3,),
+            "numbers": (4,),
             "rows": (rows, self.rows.shape[1]),
             "means": (columns,),
             "counts": (columns,),
@@ -286,13 +292,13 @@ class RunningImportance:
             raise DataError(
                 "The state of the importance must have arrays of the model's columns. Got others."
             )
-        kept, turn, every = state["numbers"].tolist()
+        kept, turn, every, alarm = state["numbers"].tolist()
         sound = (
             kept >= rows and 0 <= turn < max(columns, 1) and every >= EVERY and (state["counts"] >= 0).all()
         )
         if not sound or (np.diff(state["end"], prepend=0) <= 0).any():
             raise DataError("The counts of the importance must be possible. Got others.")
-        self.kept, self.turn, self.every = kept, turn, every
+        self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())
 

@@ -143,6 +143,8 @@ class Learner:
         at, changed = self.step.instances, None
         asked = importance.changed(X[0], at)
         if asked is not None:
+            alarms = [int(event[1]) for event, *_ in self.step.changes if event[0] < 0]
+            importance.hear(max(alarms, default=0))
             late = None if delays is None else np.full(len(asked[1]), delays[0])
             changed = self.step.predict(asked[1], late)
         block = Block(*self.step.run(X, targets, counts, times, delays))
