@@ -150,7 +150,7 @@ def _front(readme: Path, streams: Editions, drawn: Sequence[str]) -> list[Path]:
     parts = {
         "league": f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
         f"{_covered(streams.first, drawn)}",
-        "best known": figures(streams.all.only(BEST_KNOWN), "auroc", "AUROC"),
+        "best known": figures(streams.all.only(BEST_KNOWN), "auroc", "AUROC", brief=True),
     }
     known = {name: part for name, part in parts.items() if f"<!-- {name} -->" in text}
     readme.write_text(filled(text, known), encoding="utf-8")

@@ -51,6 +51,8 @@ class Retrained:
     def __init__(self, fit: Fit, window: int | None, seed: int = 1) -> None:
         self.fit, self.window, self.seed = fit, window, seed
         self.seen, self.next, self.held = 0, FIRST, 0
+        self.y = np.empty(2 * (window or EVERY))
+        self.X = np.empty((len(self.y), 0))
         self.predictor: Predictor | None = None
         self.X, self.y = np.empty((0, 0)), np.empty(0)
 
@@ -60,11 +62,8 @@ class Retrained:
     def bind(self, schema: Schema) -> None:
         """Set the schema; instances from before the schema grew have no values of new features."""
         self.schema = schema
-        if self.held == 0:
-            self.y = np.empty(2 * (self.window or EVERY))
         X = np.full((len(self.y), schema.n_features), np.nan)
-        if self.held:
-            X[: self.held, : self.X.shape[1]] = self.X[: self.held]
+        X[: self.held, : self.X.shape[1]] = self.X[: self.held]
         self.X = X
 
     def predict_proba(self, x: Row) -> Any:
