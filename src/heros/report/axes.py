@@ -9,6 +9,8 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.report.words import explained
+
 __all__ = ["SIZE", "axis", "frame", "labels", "short", "ticks_of"]
 
 SIZE = 1000  # width and height of the coordinate system
@@ -36,11 +38,17 @@ def frame(
         f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
     )
     return (
-        f'<figure class="card"><figcaption>{escape(title)}</figcaption>'
+        f'<figure class="card"><figcaption>{_caption(title)}</figcaption>'
         f'<div class="plot {kind}-plot" style="{style}"><div class="y">{beside}</div>'
         f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
         f'<div class="xname">{escape(x_name)}</div></div></figure>'
     )
+
+
+def _caption(title: str) -> str:
+    """Return a title as HTML; a symbol at its start is explained on hover."""
+    first, comma, rest = title.partition(",")
+    return f"{explained(first)}{comma}{escape(rest)}"
 
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:

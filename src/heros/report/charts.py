@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -46,6 +46,7 @@ def line_chart(
     title: str,
     lines: Sequence[Line],
     marks: Sequence[tuple[float, float]] = (),
+    levels: Mapping[str, float] | None = None,
     *,
     unit: str = "",
     from_zero: bool = False,
@@ -54,9 +55,10 @@ def line_chart(
     whole = lines
     lines = [_thinned(line) for line in lines]
     end = max(float(line.x[-1]) for line in lines)
-    values = np.concatenate([line.y for line in lines])
+    levels = levels or {}
+    values = np.concatenate([*(line.y for line in lines), [*levels.values()]])
     low, high, ticks = axis(values, from_zero=from_zero)
-    drawing = [_grid(low, high, ticks)]
+    drawing = [_grid(low, high, ticks), *(_level(name, at, low, high) for name, at in levels.items())]
     for position, width in marks:
         at, span = SIZE * position / end, SIZE * width / end
         drawing.append(f'<rect class="drift" x="{at - span / 2:.1f}" width="{span:.1f}" height="{SIZE}"/>')
@@ -68,9 +70,8 @@ def line_chart(
             f'<path class="line c{line.colour}" d="{points}"><title>{escape(line.label)}</title></path>'
         )
     x = [(tick / end, short(tick)) for tick in ticks_of(0, end, 5)]
-    return frame(
-        title, drawing, x, labels(low, high, ticks, unit), "instances", over=_readings(whole, end, unit)
-    )
+    over = _level_names(levels, low, high) + _readings(whole, end, unit)
+    return frame(title, drawing, x, labels(low, high, ticks, unit), "instances", over=over)
 
 
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
@@ -167,6 +168,28 @@ def _free(box: Box, taken: Sequence[Box]) -> bool:
     inside = left >= 0 and right <= WIDTH + 8 and bottom >= -2 and top <= HEIGHT + 8
     return inside and not any(
         left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in taken
+    )
+
+
+# -- levels -----------------------------------------------------------------------------------------------
+
+
+def _level(name: str, at: float, low: float, high: float) -> str:
+    """Return a horizontal line over the whole chart."""
+    y = SIZE * (1 - (at - low) / (high - low))
+    return f'<path class="level" d="M0 {y:.1f}H{SIZE}"><title>{escape(name)}: {at:.4g}</title></path>'
+
+
+def _level_names(levels: Mapping[str, float], low: float, high: float) -> str:
+    """Return the names of the levels, at their lines; levels that are close share a place."""
+    places: dict[float, list[str]] = {}
+    for name, at in sorted(levels.items(), key=lambda pair: pair[1]):
+        share = (at - low) / (high - low)
+        near = next((place for place in places if abs(place - share) < TALL / HEIGHT), share)
+        places.setdefault(near, []).append(f"{name} {at:.3g}")
+    return "".join(
+        f'<b class="level-name" style="bottom:{100 * place:.2f}%">{escape(", ".join(names))}</b>'
+        for place, names in places.items()
     )
 
 

@@ -69,7 +69,9 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
     if not having:
         return ""
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
-    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(groups[0].runs[0]))
+    run = having[0].runs[0]
+    levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
+    return line_chart(f"{_capital(measure.label)}, per window", lines, marks_of(run), levels)
 
 
 def _capital(label: str) -> str:

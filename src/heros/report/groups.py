@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from heros.measures.base import Caption
+from heros.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
 
 __all__ = ["Group", "full_of", "groups_of", "headline_of", "measures_of"]
@@ -94,12 +95,12 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
     for i, key in enumerate(dict.fromkeys(keys)):
-        parts = [key[1]]
-        parts += [key[0]] if vary[0] else []
-        parts += [f"k{key[2]}"] if vary[2] else []
-        parts += [f"watch {key[3]}"] if vary[3] else []
-        parts += [key[4]] if vary[4] else []
         mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
+        parts = [policy_words(str(mine[0].settings.get("policy_as_written", key[1])))]
+        parts += [pool_words(key[0])] if vary[0] else []
+        parts += [f"k = {key[2]}"] if vary[2] else []
+        parts += [f"watch {key[3]}"] if vary[3] else []
+        parts += [f"prediction by {answer_words(key[4])}"] if vary[4] else []
         groups.append(Group(i % COLOURS, key[5] or ", ".join(parts), mine))
     return _best_first(groups)
 

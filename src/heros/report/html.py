@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from heros.report.words import explained
+
 __all__ = ["bar", "card", "key", "row", "table"]
 
 
@@ -17,7 +19,7 @@ def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
 
 def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
     """Return a table that scrolls sideways on a narrow screen; `rows` are HTML, from `row`."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in heads)
+    head = "".join(f"<th>{explained(heading)}</th>" for heading in heads)
     named = f' class="{kind}"' if kind else ""
     return (
         f'<div class="wide"><table{named}><thead><tr>{head}</tr></thead>'

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.tables import in_words, settings_text, told_apart
-from heros._base.tables import short as values_of
+from heros._base.tables import settings_text, told_apart
 from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
@@ -21,7 +20,7 @@ __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
 SHOWN = 10  # models in the table; the map shows all
-LONGEST = 30  # letters of a name
+LONGEST = 48  # letters of a name
 ALWAYS = '<p class="card whole">Every model was trained at every step, so there is no map of training.</p>'
 
 
@@ -41,26 +40,19 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     Examples
     --------
     >>> names_of([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
-    ['hidden 8', 'hidden 16']
+    ['8 units', '16 units']
     >>> names_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
-    ['sgd 8', 'adam 16']
+    ['SGD, 8 units', 'Adam, 16 units']
     """
-    differing = told_apart(models)[0]
-    keys = _keys(differing)
-    lead = f"{in_words(keys[0])} " if len(keys) == 1 and keys != ["family"] else ""
     return [
-        shorten(f"{lead}{values_of(one)}", LONGEST, placeholder="…") if one else f"model {i + 1}"
-        for i, one in enumerate(differing)
+        shorten(title.replace("learning rate", "rate"), LONGEST, placeholder="…")
+        for title in titles_of(models)
     ]
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings in which the models differ, as text with setting names."""
     return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
-
-
-def _keys(differing: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(key for one in differing for key in one))
 
 
 def champions(run: Run) -> list[Reign]:
@@ -104,7 +96,7 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
         (float(end[a - 1]) if a else 0.0, float(end[b - 1]), colours[int(best[a])], names[int(best[a])])
         for a, b in zip(starts.tolist(), stops, strict=True)
     ]
-    return ribbon(f"Champions over time: {label}", spans, float(end[-1]))
+    return ribbon(f"The best model over time: {label}", spans, float(end[-1]))
 
 
 def _table(run: Run, reigns: Sequence[Reign]) -> str:
@@ -155,7 +147,5 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     columns = columns_for(len(order), len(lengths))
     parts = np.array_split(np.arange(len(lengths)), columns)
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
-    differing = _keys(told_apart(run.settings["models"])[0])
-    keys = "" if "family" in differing else ", ".join(map(in_words, differing))
-    title = f"Which models were trained when: {label} (cheap at the bottom{f'; {keys}' if keys else ''})"
+    title = f"Which models were trained when: {label} (cheap at the bottom)"
     return heat_map(title, share[order], float(run.curves.end[-1]), marks, [names[i] for i in order.tolist()])

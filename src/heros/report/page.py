@@ -18,6 +18,7 @@ from heros.report.groups import Group, full_of, groups_of, headline_of, measures
 from heros.report.html import card, key, row, table
 from heros.report.leaders import leaders
 from heros.report.verdict import tiles, verdict
+from heros.report.words import answer_words, policy_words, pool_words
 from heros.run import records
 from heros.run.result import Price, Run
 from heros.storage.disk import write_whole
@@ -67,8 +68,9 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     legend = f'<ul class="legend">{keys}</ul>'
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
-        f'<p class="faint">{first.n_instances:,} instances{drifts}; pool {escape(first.settings["pool"])}, '
-        f"k = {escape(str(first.settings['k']))} of {len(first.settings['models'])} models.</p>"
+        f'<p class="faint">{first.n_instances:,} instances{drifts}. '
+        f"{_models(first)}, at most {escape(str(first.settings['k']))} of them "
+        "trained on an instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
         f"{picture(groups, measure)}</div>{_board(groups)}"
         f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
@@ -77,6 +79,12 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
+
+
+def _models(run: Run) -> str:
+    """Return the models of a run in words, with their number if there are several kinds."""
+    words = escape(pool_words(run.settings["pool"]))
+    return f"{len(run.settings['models'])} models ({words})" if "," in words else words
 
 
 # -- tables ------------------------------------------------------------------------------------------------
@@ -196,11 +204,13 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
     machine, versions, settings = details["machine"], details["versions"], run.settings
     cause = "too many bad rows" if run.too_many_bad_rows else "Ctrl-C"
     rows = {
-        "pool": settings["pool_as_written"],
-        "policy": settings["policy_as_written"],
-        "k, seed": f"{settings['k']}, {settings['seed']}",
-        "score, warm-up": f"{settings['score']}, {settings['warmup']}",
-        "watch, answer": f"{settings['watch']}, {settings['answer']}",
+        "pool": pool_words(settings["pool"]),
+        "policy": f"{policy_words(settings['policy_as_written'])} ({settings['policy']})",
+        "trained at most": f"{settings['k']} models on an instance; all on the first {settings['warmup']}",
+        "predicts": answer_words(settings["answer"]),
+        "evaluated": f"{settings['watch']} models on an instance",
+        "running score": str(settings["score"]),
+        "seed": str(settings["seed"]),
         "energy": f"{run.energy.source}: {run.energy.detail}",
         "machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, {machine['isa']}",
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items()),

@@ -33,7 +33,7 @@ def _best(groups: Sequence[Group], measure: Caption | None) -> str:
     figure = f"{escape(measure.label)} <b>{escape(best.text(measure))}</b>{over}"
     if len(groups) == 1:
         return f"{name}: {figure}."
-    return f"{name} was best of {len(groups)}: {figure}."
+    return f"Best of {len(groups)}: {name}, {figure}."
 
 
 def _cost(best: Group) -> str:
@@ -78,9 +78,11 @@ def _champion(best: Group) -> str:
     if not reigns:
         return ""
     title, share = _last(best)
-    several = f"{len(reigns)} models led in turn; the" if len(reigns) > 1 else "The"
+    several = f"{len(reigns)} models were the best in turn; the" if len(reigns) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
-    return f"{several} champion at the end{seed} is <b>{escape(title)}</b> and led {share:.0%} of the time."
+    return (
+        f"{several} best one at the end{seed} is <b>{escape(title)}</b>, which led {share:.0%} of the time."
+    )
 
 
 def _last(group: Group) -> tuple[str, float]:
@@ -126,7 +128,7 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     ]
     if champions(run):
         title, share = _last(best)
-        shown.append(("champion", title, f"led {share:.0%} of the time"))
+        shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
     return (
         '<div class="tiles">'
         + "".join(

@@ -89,6 +89,9 @@ class Run:
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
+    baselines: dict[str, dict[str, float]] = field(
+        default_factory=dict, repr=False
+    )  # figures of simple predictors
 
     @property
     def cpu_seconds(self) -> float:

@@ -22,6 +22,7 @@ from heros.measures.base import Caption, Predicted, joined, stacked
 from heros.measures.classification import Counted
 from heros.meters import Energy, Meter
 from heros.pools.timing import price_list
+from heros.run.baselines import Baselines
 from heros.run.curves import MOST_POINTS, Curves, Points
 from heros.run.predictions import Predictions
 from heros.run.result import Callback, Price, Run, Window
@@ -69,6 +70,7 @@ class Evaluation:
         self._trained_before: NDArray[np.int64] | int = 0
         self._invested_before: NDArray[np.float64] | float = 0.0
         self._last_cpu = np.zeros(len(PHASES))
+        self._baselines = Baselines(model.task.numeric)
 
     @property
     def taken(self) -> int:
@@ -165,6 +167,7 @@ class Evaluation:
             figures=figures,
             measures=tuple(map(Caption.of, self.measures)),
             confusion=next(counted, None),
+            baselines=self._baselines.figures(),
             gamma_spent=self.spent,
             reward=self.reward,
             looked=looked,
@@ -202,6 +205,7 @@ class Evaluation:
             "invested_before": np.asarray(self._invested_before),
             "last_cpu": self._last_cpu,
         }
+        arrays |= archive.grouped({"baselines": self._baselines.state()})
         if len(self.points):
             arrays |= archive.grouped({"curves": self.points.columns()})
         for measure in self.measures:
@@ -235,6 +239,7 @@ class Evaluation:
         self._trained_before, self._invested_before = arrays["trained_before"], arrays["invested_before"]
         self._looked_before = arrays["looked_before"]
         self._last_cpu = arrays["last_cpu"]
+        self._baselines.restore(archive.subset(arrays, "baselines"))
         self.points.restore(archive.subset(arrays, "curves"))
         for measure in self.measures:
             if measure.predictions is None:
@@ -261,6 +266,7 @@ class Evaluation:
         p = stacked([block.probabilities for block in blocks])
         self.meter.sample()
         figures = {measure.name: measure.add(y, p) for measure in self.measures}
+        self._baselines.update(y)
         if self._kept is not None:
             self._kept.append((y, p))
         spent = float(np.concatenate([block.spent for block in blocks]).sum())

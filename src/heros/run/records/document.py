@@ -177,6 +177,7 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
         "confusion",
         _optional(Kind(_is_square, lambda counts: Confusion(np.array(counts, np.int64)))),
     ),
+    "baselines": ("baselines", _by_name(_by_name(NUMBER))),
     "looked": ("looked", _array(WHOLE, np.int64)),
     "trained": ("trained", _array(WHOLE, np.int64)),
     "invested": ("invested", _array(NUMBER, np.float64)),
@@ -214,7 +215,7 @@ OTHERS: dict[str, Kind] = {
     "energy/wall_seconds": AMOUNT,
     "co2e_kg": _optional(NUMBER),
 }
-MAY_LACK = ("changes", "classes")
+MAY_LACK = ("baselines", "changes", "classes")
 """Optional fields, which some of the paper's records lack."""
 
 

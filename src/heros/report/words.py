@@ -1,0 +1,131 @@
+"""Policies, answers and pools in words, and sentences that explain symbols."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from heros._base.registry import name_of, parts
+from heros._base.tables import FAMILIES
+
+__all__ = ["SYMBOLS", "answer_words", "explained", "policy_words", "pool_words"]
+
+POLICIES: dict[str, Callable[..., str]] = {
+    "Budget": lambda share=0: f"best models for {100 * share:g} % of the cost",
+    "Cand": lambda: "best half and random half",
+    "CandAsPublished": lambda: "worst half and random half",
+    "Cheapest": lambda: "cheapest models",
+    "Everything": lambda: "every model",
+    "Expensive": lambda: "most expensive models",
+    "Explore": lambda inner, share: f"{inner}, {100 * share:g} % random steps",
+    "MLCB": lambda *_: "best by confidence bounds",
+    "PerformBest": lambda: "best models",
+    "PerformWorst": lambda: "worst models",
+    "Random": lambda: "random models",
+    "Reward": lambda weight=1: f"best score and low cost, weight {weight:g}",
+    "Surprise": lambda inner, *_: f"{inner}, mostly on surprising instances",
+    "Within": lambda inner, *_, microseconds=None, joules=None: (
+        f"{inner}, within {f'{joules:g} J' if microseconds is None else f'{microseconds:g} µs'}"
+    ),
+    "Zeta": lambda zeta=0.05: f"cheapest within {100 * zeta:g} % of the best",
+}
+ANSWERS: dict[str, Callable[..., str]] = {
+    "average": lambda: "the mean of all models",
+    "best": lambda: "the best model",
+    "weighted": lambda: "the mean of all models, weighted by score",
+    "Stack": lambda *_: "all models, with learnt weights",
+    "Top": lambda n=5, *_: f"the best {n:g} models",
+}
+SYMBOLS = {
+    "AUROC": "area under the ROC curve: how well predictions rank the classes; 0.5 is chance, 1 is perfect",
+    "κ": "Cohen's κ: how far the accuracy is above chance; 0 is chance, 1 is perfect",
+    "log-loss": "mean of −ln(probability given to the true class); lower is better",
+    "L": "running score: recent accuracy of a model (in regression: nearness to the target), between 0 and 1",
+    "γ": "cost of one training step of a model",
+    "Σγ share": "cost of all training steps, as a share of training every model on every instance",
+    "R²": "share of the variance of the target that is explained; 1 is perfect, 0 is as good as the mean",
+    "MAE": "mean absolute error",
+    "RMSE": "root of the mean squared error",
+    "CO2e g": "grams of CO2 equivalent: energy × the stated carbon intensity",
+}
+"""What the symbols and abbreviations of a report mean."""
+
+
+def policy_words(written: str) -> str:
+    """Return in words what a policy trains; a policy of your own keeps its notation.
+
+    Examples
+    --------
+    >>> policy_words("Explore(Zeta(0.05), 0.2)")
+    'cheapest within 5 % of the best, 20 % random steps'
+    >>> policy_words("Within(Surprise(Cand(), 0.98, 0.1, 0.25), microseconds=40)")
+    'best half and random half, mostly on surprising instances, within 40 µs'
+    >>> policy_words("Fair(0.5)")
+    'Fair(0.5)'
+    """
+    return _words(written, POLICIES)
+
+
+def answer_words(written: str) -> str:
+    """Return in words which models predict.
+
+    Examples
+    --------
+    >>> answer_words("Stack(5, 60, 0.02, 0.99)"), answer_words("best")
+    ('all models, with learnt weights', 'the best model')
+    """
+    return _words(written if "(" in written else f"{written}()", ANSWERS)
+
+
+def _words(written: str, known: dict[str, Callable[..., str]]) -> str:
+    try:
+        return str(_read(ast.parse(written, mode="eval").body, known))
+    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
+        return written.removesuffix("()")
+
+
+def _read(node: ast.AST, known: dict[str, Callable[..., str]]) -> Any:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        named = {str(one.arg): _read(one.value, known) for one in node.keywords}
+        return known[node.func.id](*(_read(one, known) for one in node.args), **named)
+    return ast.literal_eval(node)
+
+
+def pool_words(pool: str) -> str:
+    """Return the models of a pool in words, from its id.
+
+    Examples
+    --------
+    >>> pool_words("mlp3+mlp2+neighbours3+forest1")
+    '5 perceptrons, 3 nearest neighbours, 1 forest'
+    """
+    names = {name_of(kind): FAMILIES[name] for name, kind in parts("pool").items() if name in FAMILIES}
+    found: Counter[str] = Counter()
+    for part in pool.split("+"):
+        match = re.fullmatch(r"(\D.*?)(\d+)", part)
+        if match is None:
+            return pool
+        found[names.get(match[1], match[1])] += int(match[2])
+    return ", ".join(f"{n} {_plural(name, n)}" for name, n in found.items())
+
+
+def _plural(name: str, n: int) -> str:
+    return name if n == 1 or name.endswith(("s", "Bayes", "memory")) else f"{name}s"
+
+
+def explained(text: str) -> str:
+    """Return a heading as HTML; a known symbol has its meaning as text on hover.
+
+    Examples
+    --------
+    >>> explained("γ")
+    '<abbr title="cost of one training step of a model">γ</abbr>'
+    >>> explained("CPU s")
+    'CPU s'
+    """
+    meaning = SYMBOLS.get(text)
+    return escape(text) if meaning is None else f'<abbr title="{escape(meaning)}">{escape(text)}</abbr>'

@@ -1,0 +1,148 @@
+"""The figures of predictors that learn nothing but labels, to compare a run with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.errors import DataError
+from heros.measures import Confusion
+
+__all__ = ["MAJORITY", "MEAN", "NO_CHANGE", "Baselines"]
+
+MAJORITY, NO_CHANGE, MEAN = "majority class", "previous label", "mean so far"
+SUMS = 8
+
+
+class Baselines:
+    """Counts of labels, from which the figures of two simple predictors follow.
+
+    For classes: always the most frequent class (with the frequencies of classes as probabilities), and the
+    previous label. For numbers: the mean of the targets so far, and the previous target.
+
+    Examples
+    --------
+    >>> baselines = Baselines(numeric=False)
+    >>> baselines.update(np.array([0, 0, 0, 1, 1]))
+    >>> {name: round(figures["accuracy"], 2) for name, figures in baselines.figures().items()}
+    {'majority class': 0.6, 'previous label': 0.75}
+    """
+
+    def __init__(self, numeric: bool) -> None:
+        self._numeric = numeric
+        self._counts = Confusion()  # of (label, previous label)
+        self._sums = np.zeros(
+            SUMS
+        )  # n, Σy, Σy², errors of the mean |e|, e², pairs, errors of no change |e|, e²
+        self._last: float | None = None
+
+    def update(self, y: NDArray[Any]) -> None:
+        """Add labels, in the order of the stream."""
+        if not len(y):
+            return
+        before = y if self._last is None else np.concatenate([[self._last], y])
+        if self._numeric:
+            self._add(y, np.diff(before))
+        else:
+            before = before.astype(np.int64)
+            classes = max(int(before.max()) + 1, len(self._counts.counts))
+            self._counts.update(before[1:], before[:-1], classes)
+        self._last = float(y[-1])
+
+    def _add(self, y: NDArray[np.float64], steps: NDArray[np.float64]) -> None:
+        n, total = self._sums[:2]
+        so_far = np.cumsum(np.concatenate([[total], y]))[:-1]
+        seen = n + np.arange(len(y))
+        errors = (y - so_far / np.maximum(seen, 1))[seen > 0]
+        self._sums += [
+            len(y), y.sum(), (y * y).sum(),
+            np.abs(errors).sum(), (errors * errors).sum(),
+            len(steps), np.abs(steps).sum(), (steps * steps).sum(),
+        ]  # fmt: skip
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Return the figures of each predictor by the name of the measure, as far as they are defined."""
+        found = self._of_numbers() if self._numeric else self._of_classes()
+        return {
+            name: {measure: value for measure, value in figures.items() if math.isfinite(value)}
+            for name, figures in found.items()
+        }
+
+    def _of_classes(self) -> dict[str, dict[str, float]]:
+        if self._last is None:
+            return {}
+        counts = self._counts.counts
+        labels = counts.sum(axis=0)  # each label but the last precedes one
+        labels[int(self._last)] += 1
+        share = labels / labels.sum()
+        known = share[share > 0]
+        majority = {
+            "auroc": 0.5 if len(known) > 1 else math.nan,
+            "accuracy": float(share.max()),
+            "kappa": 0.0,
+            "log_loss": float(-(known * np.log(known)).sum()),
+            "balanced_accuracy": 1 / len(known),
+        }
+        return {MAJORITY: majority, NO_CHANGE: _no_change(self._counts)}
+
+    def _of_numbers(self) -> dict[str, dict[str, float]]:
+        n, total, squares, near, far, pairs, step, leap = self._sums.tolist()
+        if n < 2:
+            return {}
+        variance = squares / n - (total / n) ** 2
+        return {
+            MEAN: _of_errors(near, far, n - 1, variance),
+            NO_CHANGE: _of_errors(step, leap, pairs, variance),
+        }
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the counts as arrays."""
+        last = np.array([] if self._last is None else [self._last])
+        return {"counts": self._counts.counts, "sums": self._sums, "last": last}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Restore what `state` returned."""
+        counts, sums, last = (state.get(name, np.zeros(99)) for name in ("counts", "sums", "last"))
+        square = counts.ndim == 2 and counts.shape[0] == counts.shape[1] and counts.dtype == np.int64
+        if not (
+            square and sums.shape == (SUMS,) and sums.dtype == last.dtype == np.float64 and last.size < 2
+        ):
+            raise DataError("The counts of labels must be a square matrix, eight sums and the last label.")
+        if (counts < 0).any() or not np.isfinite([*sums, *last]).all():
+            raise DataError("The counts of labels must be finite and not negative.")
+        if not self._numeric and not all(at in range(len(counts)) for at in last):
+            raise DataError("The counts of labels must be of the class of the last label, too.")
+        self._counts, self._sums = Confusion(counts.copy()), sums.copy()
+        self._last = float(last[0]) if last.size else None
+
+
+def _no_change(confusion: Confusion) -> dict[str, float]:
+    """Return the figures of predicting the previous label."""
+    counts = confusion.counts
+    total = counts.sum()
+    if not total:
+        return {}
+    right = np.diag(counts)
+    positive, predicted = counts.sum(axis=1), counts.sum(axis=0)
+    negative = total - positive
+    both = (positive > 0) & (negative > 0)
+    hits = right[both] / positive[both]
+    rejected = 1 - (predicted - right)[both] / negative[both]
+    return {
+        "auroc": float(((hits + rejected) / 2).mean()) if both.any() else math.nan,
+        "accuracy": confusion.accuracy,
+        "kappa": confusion.kappa,
+        "f1": float(np.nanmean(confusion.f1)),
+        "balanced_accuracy": float(np.nanmean(confusion.recall)),
+    }
+
+
+def _of_errors(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:
+    if not n:
+        return {}
+    r2 = 1 - squared / n / variance if variance > 0 else math.nan
+    return {"rmse": math.sqrt(squared / n), "mae": absolute / n, "r2": r2}
