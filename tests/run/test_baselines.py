@@ -75,7 +75,7 @@ def test_a_resumed_run_has_those_of_an_uninterrupted_one(tmp_path):
     assert run(2500, **kept).baselines == run(2500).baselines
 
 
-@pytest.mark.parametrize("wrong", [{"counts": np.ones((2, 3), np.int64)}, {"counts": -np.ones((2, 2), np.int64)}, {"sums": np.ones(3)}, {"last": np.array([np.nan])}])  # fmt: skip
+@pytest.mark.parametrize("wrong", [{"counts": np.ones((2, 3), np.int64)}, {"counts": -np.ones((2, 2), np.int64)}, {"sums": np.ones(3)}, {"last": np.array([np.nan])}, {"last": np.array([2.0])}])  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(wrong):
     baselines = Baselines(numeric=False)
     baselines.update(np.array([0, 1, 1]))

@@ -18,7 +18,7 @@ from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import EnsembleOptions, describes_models
-from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
 from heros.cli.results import Results
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
@@ -60,7 +60,7 @@ def compare_command(
     ] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel, one process each.")] = 1,
     n: options.N = None,
-    window: options.Window = 1000,
+    window: options.Window = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
     carbon_intensity: options.Intensity = None,
@@ -86,6 +86,7 @@ def compare_command(
     with told():
         first = opened()
         exact = few_enough(first)
+        window = window_for(stream, first) if window is None else window
     opened = partial(opened, quiet=True)  # notices about columns have been printed
     how = {"window": window, "exact": exact, "meter": reader}
     entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
