@@ -31,7 +31,7 @@ WATCHED = 15.0  # seconds for which the state is updated after the last request 
 
 
 class Picture:
-    """The state that the page shows. The training thread updates it once a second while the page asks for it."""
+    """The state that the page shows. The training thread updates it every second while a page asks."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
