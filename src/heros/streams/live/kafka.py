@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from heros._base.extras import needed
@@ -141,11 +140,8 @@ class KafkaTopic(MessageSource):
 
     def _assign(self) -> None:
         """Assign the partitions late, because responses to a replaced assignment may still arrive."""
-        bounds = {}
-        for partition in self.partitions:
-            at = self._at(partition, 0)
-            ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
-            low, high = bounds[partition] = self._patiently(ask)  # first offset, and the one after the last
+        bounds = {p: self._bounds(p) for p in self.partitions}
+        for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)
             where = f"offset {following - 1} of partition {partition}"
             if following > high:
@@ -158,6 +154,12 @@ class KafkaTopic(MessageSource):
         self._ended = {p for p, end in self._ends.items() if self._next[p] >= end}
         self._consumer.assign([self._at(p, self._next[p]) for p in self.partitions])
         self._assigned = True
+
+    def _bounds(self, partition: int) -> tuple[int, int]:
+        """Return the first available offset, and the offset after the last message."""
+        at = self._at(partition, 0)
+        low, high = self._patiently(lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE))
+        return int(low), int(high)
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
         """Return the response of the brokers; retry on temporary errors."""
