@@ -243,35 +243,57 @@ def speed(seconds: float, core: int) -> None:
     ).show()
 
 
-async def paced(port: int, rows: list[Any], seconds: float, first: int, rate: float) -> tuple[int, int]:
-    """So many pairs a second, each of its own id, on one connection; how many, and how many were refused."""
-    connection, start, done = await connect(port), time.perf_counter(), 0
-    while (now := time.perf_counter() - start) < seconds:
-        if done >= now * rate:
-            await asyncio.sleep(0.02)
-            continue
-        id, (x, y) = first + done, rows[(first + done) % len(rows)]
-        await connection.ask(request("/predict", {"id": id, "x": x}))
-        await connection.ask(request("/learn", {"id": id, "y": y}))
-        done += 1
-    return done, connection.refused
+async def paced(
+    port: int, rows: list[Any], seconds: float, first: int, rate: float, connections: int = 4
+) -> tuple[int, int, list[float]]:
+    """So many pairs a second, each of its own id; how many, how many refused, and what each answer took."""
+    start, done, refused = time.perf_counter(), 0, 0
+    took: list[float] = []
+
+    async def client() -> None:
+        nonlocal done, refused
+        connection = await connect(port)
+        while (now := time.perf_counter() - start) < seconds:
+            if done >= now * rate:
+                await asyncio.sleep(0.02)
+                continue
+            id, (x, y) = first + done, rows[(first + done) % len(rows)]
+            done += 1
+            asked = time.perf_counter()
+            await connection.ask(request("/predict", {"id": id, "x": x}))
+            took.append(time.perf_counter() - asked)
+            await connection.ask(request("/learn", {"id": id, "y": y}))
+        refused += connection.refused
+
+    await asyncio.gather(*(client() for _ in range(connections)))
+    return done, refused, took
 
 
-def soak(seconds: float, rate: float, core: int) -> None:
-    """Load for long: what memory does. A line every thirtieth part, so that one can look on."""
+def soak(seconds: float, rate: float, core: int, csv: Path | None) -> None:
+    """Load for long: what memory and latency do. A line every minute (or thirtieth part), also as CSV."""
     rows = instances(20_000)
+    pieces = max(30, round(seconds / 60))
+    if csv is not None:
+        csv.write_text("seconds,pairs,refused,rss_mb,cpu_s,p50_ms,p99_ms,load\n", encoding="ascii")
     with service("--checkpoint", "kept", core=core) as (port, process):
         n = refused = 0
-        for piece in range(1, 31):
+        for piece in range(1, pieces + 1):
             if rate:
-                work: Any = paced(port, rows, seconds / 30, n, rate)
+                done, other, took = asyncio.run(paced(port, rows, seconds / pieces, n, rate))
             else:
-                work = pairs(port, rows, seconds / 30, 16)
-            done, other = asyncio.run(work)
-            n, refused = n + done, refused + (other if rate else 0)
+                done, took = asyncio.run(pairs(port, rows, seconds / pieces, 16))
+                other = 0
+            n, refused = n + done, refused + other
             size, cpu = figures(port)["heros_memory_bytes"] / 1e6, cpu_seconds(process)
-            at = f"{piece * seconds / 30:6.0f} s"
-            print(f"{at} {n:10,} pairs, {refused} refused {size:7.1f} MB {cpu:7.1f} CPU s", flush=True)
+            p50, p99 = (1000 * np.quantile(took, [0.5, 0.99])).tolist()
+            at, load = piece * seconds / pieces, os.getloadavg()[0]
+            line = f"{at:6.0f} s {n:10,} pairs, {refused} refused {size:7.1f} MB {cpu:7.1f} CPU s"
+            print(f"{line} {p50:.2f} / {p99:.2f} ms, load {load:.1f}", flush=True)
+            if csv is not None:
+                with csv.open("a", encoding="ascii") as file:
+                    file.write(
+                        f"{at:.0f},{n},{refused},{size:.1f},{cpu:.1f},{p50:.2f},{p99:.2f},{load:.1f}\n"
+                    )
 
 
 def keyed(keys: int, core: int) -> None:
@@ -315,6 +337,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--soak", type=float, default=0.0)
     parser.add_argument("--rate", type=float, default=0.0, help="Of the soak, pairs a second; 0: all it can.")
+    parser.add_argument("--csv", type=Path, help="Of the soak: a file for its figures of every minute.")
     parser.add_argument("--keys", type=int, default=0)
     parser.add_argument("--core", type=int, default=0, help="Of the service; the load is on another.")
     arguments = parser.parse_args()
@@ -323,7 +346,7 @@ def main() -> None:
     if arguments.seconds:
         speed(arguments.seconds, arguments.core)
     if arguments.soak:
-        soak(arguments.soak, arguments.rate, arguments.core)
+        soak(arguments.soak, arguments.rate, arguments.core, arguments.csv)
     if arguments.keys:
         keyed(arguments.keys, arguments.core)
 

@@ -272,3 +272,16 @@ def test_arrays_and_rows_wait_in_one_file(tmp_path):
         assert one.learn("row", "maybe")
         assert one.learn("array", "maybe")
     assert (again.model.predict_proba([[1.0]]) == late.model.predict_proba([[1.0]])).all()
+
+
+def test_waiting_instances_are_bounded_in_bytes(tmp_path):
+    late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=1, seed=1), memory=1_000_000)
+    for i in range(300):
+        late.answer(i, {f"f{j}": "z" * 100 for j in range(100)})  # 10 kB of text each
+    assert 20 < late.waiting < 100
+    assert late.counts.expired == 300 - late.waiting
+    with pytest.raises(DataError, match=r"must have at most a quarter of 1,000,000 bytes\. Got [0-9,]+\."):
+        late.answer("large", {"f": "z" * 300_000})
+    assert late.waiting > 20
+    late.save(tmp_path / "late")
+    assert LateLabels.load(tmp_path / "late").memory == 1_000_000

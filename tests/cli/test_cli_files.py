@@ -137,7 +137,15 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
 def test_rows_count_what_a_column_says(place):
     rows = "".join(f"{i % 7},{i % 3},{'ny'[i % 7 > 3]}\n" for i in range(300))
     (place / "w.csv").write_text("a,times,late\n" + rows)
-    arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml"), "--json", "--seed", "1"]
+    arguments = [
+        "run",
+        str(place / "w.csv"),
+        "--pool",
+        str(place / "pool.toml"),
+        "--json",
+        "--window",
+        "300",
+    ]  # sums by window
     plain, weighed, twice = (
         runner.invoke(app, [*arguments, *more])
         for more in (["--ignore", "times"], ["--weights", "times"], ["--weights", "times", "--n", "300"])
@@ -164,12 +172,20 @@ def rows_of(place):
     return (place / "w.csv").read_text()
 
 
+def test_all_words_for_nothing_are_named_at_once(place):
+    words = ("k.A.", "unbekannt", "k.A.")
+    rows = "".join(f"{words[i % 3] if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
+    (place / "w.csv").write_text("price;late\n" + rows)
+    said = " ".join(runner.invoke(app, ["look", str(place / "w.csv")]).output.split())
+    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt if that means missing)" in said
+
+
 def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     rows = "".join(f"{'k.A.' if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column wraps
-    assert "10 bad rows, the first with 'k.A.' (--missing k.A. if it means missing)" in said
+    assert "10 bad rows with 'k.A.' (--missing k.A. if that means missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
     hint = "must be a number (or be named in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
     told = runner.invoke(app, arguments)

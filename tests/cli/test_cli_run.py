@@ -362,3 +362,12 @@ def test_a_long_input_needs_no_more_memory_than_a_short_one(pool):
         assert "from a histogram" in result.stdout.decode()
         peaks.append(int(result.stderr.split()[-1]))
     assert peaks[1] - peaks[0] < 4000
+
+
+@pytest.mark.parametrize(("rows", "least"), [(400, 30), (6000, 30), (40_000, 30)])
+def test_curves_have_enough_points_for_the_length_of_a_file(rows, least, tmp_path, pool):
+    path = tmp_path / "rows.csv"
+    path.write_text("size,late\n" + "".join(f"{i % 7},{'no' if i % 3 else 'yes'}\n" for i in range(rows)))
+    ok("run", str(path), "--target", "late", "--pool", pool, "--k", "1", "--out", str(tmp_path / "runs"))
+    run = records.read(records.find(tmp_path / "runs")[0])
+    assert least <= len(run.curves.end) <= 200

@@ -10,18 +10,24 @@ import errno
 import itertools
 import os
 import resource
+import shutil
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from faults.sqlite import calls_replaced
+from heros.errors import HerosError
+from heros.run.checkpoints import CheckpointWarning
+
 MODES = ("refuse", "tear", "full", "slow")
 CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "chmod", "unlink", "rmdir")
-NEEDS_ROOM = ("open", "write", "fsync", "mkdir", "rename", "replace")
+NEEDS_ROOM = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "replace")
 
 
 class Faulty:
-    """Puts itself in the place of the functions of `os` that change files below a directory.
+    """Puts itself in the place of the functions of `os`, and of SQLite, that change files below a directory.
 
     Parameters
     ----------
@@ -50,7 +56,8 @@ class Faulty:
         try:
             for name, function in real.items():
                 setattr(os, name, self._double(name, function))
-            yield self
+            with calls_replaced(self._double, {**real, "pwrite": os.pwrite}):
+                yield self
         finally:
             for name, function in real.items():
                 setattr(os, name, function)
@@ -68,8 +75,8 @@ class Faulty:
                 if self.mode == "slow":
                     time.sleep(0.002)
                 else:
-                    if self.mode == "tear" and name == "write":
-                        real(first, bytes(rest[0])[: len(rest[0]) // 2])
+                    if self.mode == "tear" and name in {"write", "pwrite"}:
+                        real(first, bytes(rest[0])[: len(rest[0]) // 2], *rest[1:])
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             result = real(first, *rest, **named)
             if name == "open":
@@ -108,6 +115,88 @@ def no_room_beyond(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@contextmanager
+def read_only(root: Path) -> Iterator[None]:
+    """Within this nothing below a directory can be written, by root neither: it becomes nobody for a while."""
+    paths = [root, *root.rglob("*")]
+    modes = {path: path.stat().st_mode for path in paths}
+    me = os.geteuid()
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        if me == 0:
+            os.seteuid(65534)
+        yield
+    finally:
+        os.seteuid(me)
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode & 0o7777)
+
+
 def drafts(root: Path) -> list[Path]:
     """What was left behind by somebody who did not tidy up."""
     return list(root.rglob("*.draft"))
+
+
+class Scenario:
+    """Something is there; something is written; something must still be there."""
+
+    reasons: tuple[str, ...] = ("No space left on device",)
+    stride = 1  # of the calls that fail
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def prepare(self) -> None:
+        """What was there before."""
+
+    def write(self) -> None:
+        """What may fail."""
+        raise NotImplementedError
+
+    def check(self, failed: bool) -> None:
+        """What must be there, and nothing else."""
+        raise NotImplementedError
+
+
+def every_call_failed(kind: type[Scenario], mode: str, root: Path, stride: int = 1) -> int:
+    """A fault at every call of a scenario, one after the other; how many there were."""
+    root.mkdir()
+    scenario = kind(root)
+    faults = 0
+    for faulty in every_call(root, mode, stride):
+        emptied(root)
+        scenario.prepare()
+        failed = written(scenario, faulty)
+        assert mode != "slow" or not failed
+        if failed and faulty.failed not in {"unlink", "rmdir"}:
+            assert drafts(root) == []
+        try:
+            scenario.check(failed or faulty.happened)
+        except BaseException as error:
+            error.add_note(f"after a fault at {faulty.failed} ({faulty.n}, {mode})")
+            raise
+        faults += faulty.happened
+    return faults
+
+
+def written(scenario: Scenario, faulty: Faulty) -> bool:
+    """Whether writing failed: with an error of HEROS' own, in one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CheckpointWarning)
+        try:
+            with faulty.at_work():
+                scenario.write()
+        except HerosError as error:
+            if "\n" in str(error) or not any(reason in str(error) for reason in scenario.reasons):
+                raise AssertionError(f"at {faulty.failed} ({faulty.n}): {error}") from error
+            return True
+        except OSError as error:
+            raise AssertionError(f"a raw error at {faulty.failed} ({faulty.n}): {error}") from error
+    return False
+
+
+def emptied(root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import io
-import shutil
-import warnings
 from email.message import Message
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from faults.system import MODES, Faulty, drafts, every_call
+from faults.system import MODES, Scenario, emptied, every_call, every_call_failed
 from heros import Heros, evaluate, export, pools, streams
 from heros.cli import app
-from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import checkpoints, records
-from heros.run.checkpoints import CheckpointWarning
 from heros.run.records import pack
 from heros.streams import real
 from heros.streams.real import RealStream, open_real
@@ -29,24 +24,6 @@ POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates
 def run_of(n: int, seed: int = 1, *, stream=streams.Agrawal, **kept):
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=seed)
     return evaluate(model, stream().take(n), window=50, progress=False, **kept)
-
-
-class Scenario:
-    """Something is there; something is written; something must still be there."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    def prepare(self) -> None:
-        """What was there before."""
-
-    def write(self) -> None:
-        """What may fail."""
-        raise NotImplementedError
-
-    def check(self, failed: bool) -> None:
-        """What must be there, and nothing else."""
-        raise NotImplementedError
 
 
 class Record(Scenario):
@@ -221,11 +198,6 @@ def _one_home(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "140")
 
 
-def emptied(root: Path) -> None:
-    shutil.rmtree(root, ignore_errors=True)
-    root.mkdir()
-
-
 @pytest.mark.matrix
 @pytest.mark.parametrize(
     ("kind", "mode"),
@@ -233,36 +205,8 @@ def emptied(root: Path) -> None:
     ids=lambda one: one if isinstance(one, str) else one.__name__,
 )
 def test_a_fault_at_any_call_breaks_nothing_that_was_whole(kind, mode, tmp_path, thorough):
-    root = tmp_path / "root"
-    root.mkdir()
-    scenario = kind(root)
-    faults = 0
-    for faulty in every_call(root, mode, 1 if thorough else 3):
-        emptied(root)
-        scenario.prepare()
-        failed = written(scenario, faulty)
-        assert mode != "slow" or not failed
-        if failed and faulty.failed not in {"unlink", "rmdir"}:
-            assert drafts(root) == []
-        scenario.check(failed or faulty.happened)
-        faults += faulty.happened
+    faults = every_call_failed(kind, mode, tmp_path / "root", 1 if thorough else 3)
     assert faults >= (5 if thorough else 2)
-
-
-def written(scenario: Scenario, faulty: Faulty) -> bool:
-    """Whether writing failed: with an error of HEROS' own, in one line."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CheckpointWarning)
-        try:
-            with faulty.at_work():
-                scenario.write()
-        except HerosError as error:
-            if "\n" in str(error) or "No space left on device" not in str(error):
-                raise AssertionError(f"at {faulty.failed} ({faulty.n}): {error}") from error
-            return True
-        except OSError as error:
-            raise AssertionError(f"a raw error at {faulty.failed} ({faulty.n}): {error}") from error
-    return False
 
 
 COMMANDS = {

@@ -25,7 +25,9 @@ def test_of_classes(classes):
     found = counted(y, numeric=False)
     share = np.bincount(y) / len(y)
     assert found["majority class"]["accuracy"] == pytest.approx(share.max())
-    assert found["majority class"]["log_loss"] == pytest.approx(metrics.log_loss(y, np.tile(share, (len(y), 1))))
+    assert found["majority class"]["log_loss"] == pytest.approx(
+        metrics.log_loss(y, np.tile(share, (len(y), 1)))
+    )
     then, now, said = y[:-1], y[1:], found["previous label"]
     assert said["accuracy"] == pytest.approx(metrics.accuracy_score(now, then))
     assert said["kappa"] == pytest.approx(metrics.cohen_kappa_score(now, then))
@@ -73,7 +75,7 @@ def test_a_resumed_run_has_those_of_an_uninterrupted_one(tmp_path):
     assert run(2500, **kept).baselines == run(2500).baselines
 
 
-@pytest.mark.parametrize("wrong", [{"counts": np.ones((2, 3), np.int64)}, {"counts": -np.ones((2, 2), np.int64)}, {"sums": np.ones(3)}, {"last": np.array([np.nan])}])  # fmt: skip
+@pytest.mark.parametrize("wrong", [{"counts": np.ones((2, 3), np.int64)}, {"counts": -np.ones((2, 2), np.int64)}, {"sums": np.ones(3)}, {"last": np.array([np.nan])}, {"last": np.array([2.0])}])  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(wrong):
     baselines = Baselines(numeric=False)
     baselines.update(np.array([0, 1, 1]))

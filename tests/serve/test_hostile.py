@@ -199,6 +199,49 @@ def test_a_head_that_does_not_end(client):
     assert heard == b"" or heard.startswith(b"HTTP/1.1 431")
 
 
+def test_a_head_that_is_too_large_though_it_ends(client):
+    heard = spoken(client, b"GET /model HTTP/1.1\r\nhost: localhost\r\nx: " + b"y" * 50_000 + b"\r\n\r\n")
+    assert heard == b"" or heard.startswith(b"HTTP/1.1 431")
+
+
+def test_many_requests_at_once_on_a_connection_are_all_answered(client):
+    """Also if a head is cut by the end of what was read at once."""
+    n = 3000
+    request = b"GET /model HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    port = int(client.running.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        sending = threading.Thread(target=connection.sendall, args=[n * request + last])
+        sending.start()
+        heard = b""
+        while data := connection.recv(1 << 20):
+            heard += data
+        sending.join()
+    assert heard.count(b"HTTP/1.1 200 OK") == n + 1
+
+
+def chunked(host, trailer):
+    head = (
+        f"POST /predict HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    )
+    body = json.dumps({"x": X}).encode()
+    return (
+        f"{head}transfer-encoding: chunked\r\n\r\n{len(body):x}\r\n".encode() + body + b"\r\n0\r\n" + trailer
+    )
+
+
+def test_headers_after_a_body_do_not_count(client):
+    assert spoken(client, chunked("localhost", b"host: evil.example\r\n\r\n")).startswith(b"HTTP/1.1 200")
+    assert spoken(client, chunked("evil.example", b"host: localhost\r\n\r\n")).startswith(b"HTTP/1.1 403")
+
+
+def test_headers_after_a_body_are_bounded(client):
+    before = memory()
+    heard = spoken(client, chunked("localhost", b"x: "), *[b"y" * 1_000_000] * 100)
+    assert heard == b"" or heard.startswith(b"HTTP/1.1 431")
+    assert memory() - before < 30_000_000
+
+
 def test_a_thousand_connections_do_no_harm(client):
     port = int(client.running.address.rpartition(":")[2])
     with ExitStack() as stack:

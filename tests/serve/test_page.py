@@ -55,8 +55,12 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     page.wait_for_selector("#board tr")
     playwright.expect(page.locator("#good .line")).to_have_count(1)
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[how][1]
-    assert "Champion: " in page.inner_text("#champion")
+    assert "Best now: " in page.inner_text("#champion")
     assert page.locator("#board tr").count() == 4
+    assert page.locator("#good .level").count() == 2  # the majority class and the previous label
+    assert "perceptrons; trained: " in page.inner_text("#what")
+    assert page.locator("#reasons li").count() > 0
+    assert page.locator("th abbr[title]").count() >= 4
     assert page.locator("#trained rect").count() > 4
     assert page.locator("#good .drift").count() >= 1
     assert "30" in page.inner_text("#tiles")

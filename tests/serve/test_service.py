@@ -562,8 +562,8 @@ def _noting(call, noted):
 def test_models_are_called_by_what_tells_them_apart():
     board = leaderboard(Heros(seed=1, schema=Agrawal(function=2).schema))
     names = {one["name"] for one in board}
-    assert {"Forest", "Linear", "NaiveBayes"} <= names
-    assert max(map(len, names)) <= 24
+    assert {"forest", "linear model", "naive Bayes"} <= names
+    assert max(map(len, names)) <= 48
 
 
 def test_a_number_with_decimals_is_not_taken_for_a_class():

@@ -4,8 +4,10 @@ import asyncio
 import itertools
 import json
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -39,14 +41,31 @@ def started(command, port):
     raise RuntimeError(f"{command[0]} does not answer")
 
 
-class Redis:
-    """A Redis server with one stream."""
+class Server:
+    """A server in a process of its own, which can be killed and started again."""
 
-    def __init__(self, directory):
+    def start(self, command, port):
+        self._command, self._port = command, port
+        self._process = started(command, port)
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+    kill = stop
+
+    def restart(self):
+        self._process = started(self._command, self._port)
+
+
+class Redis(Server):
+    """A Redis server with one stream, which it loses when it ends unless it is durable."""
+
+    def __init__(self, directory, durable=False):
         self._redis = pytest.importorskip("redis")
-        port = free_port()
-        options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", "no"]
-        self._process = started(["redis-server", *options], port)
+        port, durably = free_port(), "yes" if durable else "no"
+        options = ["--port", str(port), "--dir", str(directory), "--save", "", "--appendonly", durably]
+        self.start(["redis-server", *options, "--appendfsync", "always"], port)
         self.url = f"redis://127.0.0.1:{port}/0"
         self.address = f"redis://127.0.0.1:{port}/{NAME}"
 
@@ -59,20 +78,14 @@ class Redis:
     def source(self, **settings):
         return RedisStream(self.url, NAME, **settings)
 
-    def stop(self):
-        self._process.kill()
-        self._process.wait()
 
+class Nats(Server):
+    """A NATS server with one JetStream, in files."""
 
-class Nats:
-    """A NATS server with one JetStream."""
-
-    def __init__(self, directory):
+    def __init__(self, directory, durable=True):
         self._nats = pytest.importorskip("nats")
         port = free_port()
-        self._process = started(
-            ["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port
-        )
+        self.start(["nats-server", "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(directory)], port)
         self.url = f"nats://127.0.0.1:{port}"
         self.address = f"{self.url}/{NAME}"
 
@@ -89,10 +102,6 @@ class Nats:
 
     def source(self, **settings):
         return JetStream(self.url, NAME, **settings)
-
-    def stop(self):
-        self._process.kill()
-        self._process.wait()
 
 
 class Kafka:
@@ -130,15 +139,54 @@ class Kafka:
         pass
 
 
-class Mqtt:
-    """A mosquitto with one topic, and a journal that has subscribed to it."""
+class KafkaAside:
+    """The same cluster in a process of its own. It has no disk, so it is not killed but stopped for a while."""
 
-    def __init__(self, directory):
+    CODE = (
+        "import sys, confluent_kafka as k\n"
+        "p = k.Producer({'bootstrap.servers': 'mock', 'test.mock.num.brokers': 1})\n"
+        "(b,) = p.list_topics(timeout=30).brokers.values()\n"
+        "print(f'{b.host}:{b.port}', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+
+    def __init__(self, directory, durable=True):
+        kafka = pytest.importorskip("confluent_kafka")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", self.CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.servers, self.topic = self._process.stdout.readline().strip(), NAME
+        self.url = f"{self.servers}/{NAME}"
+        self._producer = kafka.Producer({"bootstrap.servers": self.servers})
+
+    send, source = Kafka.send, Kafka.source
+
+    def kill(self):
+        self._process.send_signal(signal.SIGSTOP)
+
+    def restart(self):
+        self._process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        self._process.kill()
+        self._process.communicate()
+
+
+class Mqtt(Server):
+    """A mosquitto with one topic, and a journal that has subscribed to it.
+
+    If it is durable, it writes its messages to a file after each one.
+    """
+
+    def __init__(self, directory, durable=False):
         self._publish = pytest.importorskip("paho.mqtt.publish")
         port = free_port()
-        settings = f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n"
+        settings = f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser root\n"
+        if durable:
+            kept = "autosave_on_changes true\nautosave_interval 1\n"
+            settings += f"persistence true\npersistence_location {directory}/\n{kept}"
         (directory / "mosquitto.conf").write_text(settings)
-        self._process = started(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
+        self.start(["mosquitto", "-c", str(directory / "mosquitto.conf")], port)
         self.port = port
         self.url = f"mqtt://127.0.0.1:{port} {directory / 'journal'}"
         self.address = f"mqtt://127.0.0.1:{port}/{NAME}"
@@ -151,10 +199,6 @@ class Mqtt:
     def source(self, **settings):
         url, _, journal = self.url.partition(" ")
         return MqttTopic(url, NAME, **{"journal": journal} | settings)
-
-    def stop(self):
-        self._process.kill()
-        self._process.wait()
 
 
 QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}

@@ -157,3 +157,18 @@ def test_an_address_and_the_command_line_say_what_happens_at_a_gap(tmp_path, mon
 def test_what_cannot_be_meant_is_said(tmp_path):
     with pytest.raises(ParameterError, match=r"'on_gap' .* must be 'stop' or 'go on'"):
         Kafka(tmp_path).source(target="y", on_gap="skip")
+
+
+def test_messages_trimmed_while_they_are_read_are_a_gap(queue):
+    queue.send(rows(100))
+    with queue.source(target="y") as source:
+        polled(source, 20)
+        queue.trimmed(queue, 50)
+        with pytest.raises(DataError, match=r"must have all messages.*Got a gap of 30"):
+            polled(source, 80)
+    with queue.source(target="y", on_gap="go on") as source:
+        polled(source, 20)
+        queue.trimmed(queue, 10)
+        with pytest.warns(DataNotice, match="Got a gap of 20") as told:
+            polled(source, 10)
+        assert len(told) == 1

@@ -399,3 +399,24 @@ def test_a_model_that_knows_nothing_yet_has_no_opinion():
     )
     run = evaluate(Heros(pools.MLPGrid(hidden=[4]), k=2, seed=1), source)
     assert run.log_loss == pytest.approx(np.log(2))
+
+
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+def test_waiting_instances_are_bounded_in_bytes():
+    features, labels = halves(400)
+    large = {"order": "large", "text": "z" * 300_000}
+    wide = [{**row, "text": "abcde"[i % 5] * 10_000} for i, row in enumerate(features)]
+    source = LateSource(
+        Topic("features", [[*wide[:30], large, *wide[30:]]]), Topic("labels", [labels]),
+        id="order", target="y", memory=1_000_000,
+    )  # fmt: skip
+    run = evaluate(fresh(), source)
+    assert run.bad_rows.count == 1
+    assert "bytes" in run.bad_rows.first[0].value
+    assert run.n_instances + source.counts.expired == 400
+    assert source.waiting < 100
+
+
+def test_memory_is_checked():
+    with pytest.raises(ParameterError, match="The 'memory' parameter of LateSource must be"):
+        LateSource(Topic("f", []), Topic("l", []), id="i", target="y", memory=0)

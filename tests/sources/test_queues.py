@@ -169,10 +169,13 @@ class Consumers:
         self._parent.stdout.close()
 
 
-def killed_and_resumed(kind, directory):
-    """What a consumer knows in the end that was killed at random moments on its way, and what it should know."""
+def killed_and_resumed(kind, directory, server=None):
+    """What a consumer knows in the end that was killed at random moments on its way, and what it should know.
+
+    With a server, that is killed as well, at the same moments.
+    """
     todo = rows(max(1500, 120 * KILLS))
-    server = ALL[kind](directory)
+    broker, server = server, server or ALL[kind](directory)
     server.send(todo)
     here, result = os.path.dirname(__file__), directory / "learnt"
     code = CONSUMERS.format(here=here, kind=kind, url=server.url, directory=str(directory / "checkpoints"))
@@ -184,7 +187,11 @@ def killed_and_resumed(kind, directory):
         time.sleep(float(rng.uniform(0.0, 0.6)))
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
+        if broker is not None:
+            broker.kill()
         ends.append(consumers.ended())
+        if broker is not None:
+            broker.restart()
     alive = ends.count(-signal.SIGKILL)
     print(f"{kind}: {alive} of {KILLS} kills hit a consumer at work, {len(todo):,} rows")
     consumers.start(result)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from heros._base.parameters import number, whole
 
-__all__ = ["Counts", "Id", "Pending"]
+__all__ = ["Counts", "Id", "Pending", "bytes_of"]
 
 Id = str | int
 T = TypeVar("T")
@@ -137,6 +138,15 @@ class Pending(Generic[T]):
     def _is_full(self) -> bool:
         return self.most_bytes is not None and self.bytes > self.most_bytes
 
+    @property
+    def full(self) -> bool:
+        """Whether the next item may evict another one."""
+        return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
+
+    def too_large(self, what: T) -> bool:
+        """Return whether an item has more than a quarter of the bytes for all items."""
+        return self.most_bytes is not None and self._size(what) > self.most_bytes // 4
+
     def all(self) -> list[tuple[Id, T, float]]:
         """Return all items as (id, item, arrival time)."""
         return [(id, what, since) for id, (what, since) in self._held.items()]
@@ -144,3 +154,17 @@ class Pending(Generic[T]):
 
 def _no_bytes(_: object) -> int:
     return 0
+
+
+def bytes_of(value: object) -> int:
+    """Return the approximate memory size of a value in bytes, with the values in it.
+
+    Examples
+    --------
+    >>> bytes_of({"a": "x" * 1000}) > bytes_of({"a": ["x"] * 10}) > bytes_of({"a": 1.0})
+    True
+    """
+    size = sys.getsizeof(value)
+    if isinstance(value, Mapping):
+        return size + sum(bytes_of(name) + bytes_of(one) for name, one in value.items())
+    return size + sum(map(bytes_of, value)) if isinstance(value, list | tuple) else size

@@ -18,7 +18,7 @@ from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import EnsembleOptions, describes_models
-from heros.cli.parsing import few_enough, meter_of, stream_of
+from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
 from heros.cli.results import Results
 from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
@@ -52,7 +52,7 @@ def compare_command(
     ] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel, one process each.")] = 1,
     n: options.N = None,
-    window: options.Window = 1000,
+    window: options.Window = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,
     carbon_intensity: options.Intensity = None,
@@ -78,6 +78,7 @@ def compare_command(
     with told():
         first = opened()
         exact = few_enough(first)
+        window = window_for(stream, first) if window is None else window
     numbers = first.schema.numeric and described.pool is None
     models = default_regression() if numbers else pool_of(described.pool or "mlp")
     opened = partial(opened, quiet=True)  # notices about columns have been printed

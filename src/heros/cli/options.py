@@ -253,11 +253,11 @@ N = Annotated[
     typer.Option("--n", parser=count, metavar="N", help="Use only the first N instances, e.g. 1e6."),
 ]
 Window = Annotated[
-    int,
+    int | None,
     typer.Option(
         parser=count,
         metavar="N",
-        help="Number of instances per point of the curves.",
+        help="Number of instances per point of the curves; by default at most 1000, for at least 30 points.",
         rich_help_panel=MEASURES,
     ),
 ]

@@ -21,10 +21,27 @@ from heros.streams.live import Source, connect, is_address
 from heros.streams.live.wrappers import First
 from heros.streams.pipe import read_pipe
 
-__all__ = ["class_weight_of", "few_enough", "meter_of", "reading", "source_of", "stream_of", "watch_of"]
+__all__ = [
+    "class_weight_of",
+    "few_enough",
+    "meter_of",
+    "reading",
+    "source_of",
+    "stream_of",
+    "watch_of",
+    "window_for",
+]
 
 PROBABILITIES_KEPT = 50_000_000
 """Probabilities kept for an exact AUROC (400 MB); longer streams use a histogram."""
+
+WINDOWS = (10, 20, 50, 100, 200, 500, 1000)
+"""Instances per point of the curves."""
+
+POINTS = 30
+"""The least number of points of the curves of a stream, unless it is very short."""
+
+SAMPLE = 1 << 16  # bytes of a file from which its number of lines is estimated
 
 OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
 """The options allowed for messages of a queue; messages carry their own types."""
@@ -145,6 +162,32 @@ def _is_there(text: str) -> bool:
         return Path(text).exists()
     except OSError:  # a name that no file can have
         return False
+
+
+def window_for(text: str, stream: Source) -> int:
+    """Return the instances per point that suit the length of a stream; the longest if it is unknown.
+
+    Examples
+    --------
+    >>> window_for("agr_a", streams.load("agr_a")), window_for("agr_a", streams.load("agr_a").take(6000))
+    (1000, 200)
+    """
+    length = stream.n_instances
+    if length is None and _is_there(text):
+        length = _lines(Path(text))
+    return max((one for one in WINDOWS if one * POINTS <= (length or 1 << 62)), default=WINDOWS[0])
+
+
+def _lines(path: Path) -> int | None:
+    """Estimate the number of lines of a text file from its first ones; None if it is not a text file."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(SAMPLE)
+        size = path.stat().st_size
+    except OSError:
+        return None
+    lines = first.count(b"\n")
+    return None if b"\0" in first or lines < 2 else lines * size // len(first)
 
 
 def few_enough(stream: Source) -> bool:

@@ -15,7 +15,7 @@ from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
 from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import ModelOptions, describes_model
-from heros.cli.parsing import few_enough, meter_of, source_of
+from heros.cli.parsing import few_enough, meter_of, source_of, window_for
 from heros.cli.results import Results
 from heros.errors import HerosError
 from heros.measures import Measure
@@ -36,7 +36,7 @@ def run_command(
     files: FileOptions,
     described: ModelOptions,
     n: options.N = None,
-    window: options.Window = 1000,
+    window: options.Window = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,6 +84,8 @@ def run_command(
             how=files.how,
         )
     model.suit(source.schema)
+    if window is None:  # a resumed run needs the window of the first one, however long the stream is by then
+        window = 1000 if kept else window_for(stream, source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):

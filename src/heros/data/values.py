@@ -111,7 +111,7 @@ def checked_task(task: str | None, owner: str) -> str | None:
 
 
 def expect_no_fraction(label: object) -> None:
-    """Raise `NotAClass` if a label is a number with decimals.
+    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite.
 
     Examples
     --------
@@ -123,6 +123,8 @@ def expect_no_fraction(label: object) -> None:
     heros.data.values.NotAClass: be text or a whole number, because it is a class...
     """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
+        if math.isinf(label):  # one bad row says nothing about the task
+            raise Refused("label", repr(float(label)), "be text or a whole number")
         rule = "be text or a whole number, because it is a class (task='regression' learns numbers)"
         raise NotAClass("label", repr(float(label)), rule)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, identifier, whole
-from heros._base.pending import Counts, Id, Pending
+from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.check import delay_of
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
@@ -26,6 +26,7 @@ __all__ = ["Counts", "LateLabels", "Pending"]
 Instance = NDArray[np.float64] | dict[str, Any]
 Expired = Callable[[Id, Any], object]
 KIND = "late labels"
+OVERHEAD = 400  # bytes of a waiting instance, besides its values and its prediction
 
 
 @dataclass(slots=True)
@@ -35,6 +36,10 @@ class _Waiting:
     x: Instance
     answer: NDArray[np.float64]  # empty if the model had no schema yet
     known: int  # number of labels the model had learnt from when it predicted
+
+    def bytes(self) -> int:
+        """The approximate memory size of the instance in bytes."""
+        return OVERHEAD + bytes_of(self.x) + self.answer.nbytes
 
 
 class LateLabels:
@@ -51,6 +56,8 @@ class LateLabels:
         The maximum number of instances that wait for their labels.
     longest
         The maximum waiting time in seconds; None means no limit.
+    memory
+        The maximum memory of the waiting instances in bytes; one instance may have a quarter of it.
     expired
         A function called with the id and the instance of each evicted instance.
     measures
@@ -88,6 +95,7 @@ class LateLabels:
         *,
         most: int = 100_000,
         longest: float | None = None,
+        memory: int = 256_000_000,
         expired: Expired | None = None,
         measures: Iterable[Measure] | None = None,
         clock: Callable[[], float] = time.time,
@@ -95,7 +103,15 @@ class LateLabels:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "LateLabels", "a Heros", model)
         self.model = model
-        self._waiting: Pending[_Waiting] = Pending(most, longest, self._gone, clock, "LateLabels")
+        self._waiting: Pending[_Waiting] = Pending(
+            most,
+            longest,
+            self._gone,
+            clock,
+            "LateLabels",
+            whole(memory, "memory", "LateLabels", 1),
+            _Waiting.bytes,
+        )
         self._given = None if measures is None else expect_list(measures, "measures", "LateLabels")
         self._measure()
         self.counts = Counts()
@@ -126,8 +142,12 @@ class LateLabels:
             raise ParameterError.of("x", "answer", "one instance", x)
         unknown = self.model.schema is None and isinstance(row, dict)
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
+        waiting = _Waiting(row, answer, self._learnt)
+        if self._waiting.too_large(waiting):
+            rule = f"A waiting instance must have at most a quarter of {self.memory:,} bytes."
+            raise DataError(f"{rule} Got {waiting.bytes():,}.")
         self.counts.answered += 1
-        self._waiting.put(id, _Waiting(row, answer, self._learnt))
+        self._waiting.put(id, waiting)
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
@@ -188,6 +208,11 @@ class LateLabels:
         return self._waiting.longest
 
     @property
+    def memory(self) -> int:
+        """The maximum memory of the waiting instances in bytes."""
+        return self._waiting.most_bytes or 0
+
+    @property
     def waiting(self) -> int:
         """The number of instances that wait for their labels."""
         return len(self._waiting)
@@ -235,6 +260,7 @@ class LateLabels:
             "counts": asdict(self.counts),
             "most": self.most,
             "longest": self.longest,
+            "memory": self.memory,
             "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
         }
@@ -276,6 +302,7 @@ class LateLabels:
                 model,
                 most=document["most"],
                 longest=document["longest"],
+                memory=document["memory"],
                 expired=expired,
                 measures=given,
                 clock=clock,

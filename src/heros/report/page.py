@@ -68,8 +68,8 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     legend = f'<ul class="legend">{keys}</ul>'
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
-        f'<p class="faint">{first.n_instances:,} instances{drifts}. {len(first.settings["models"])} models '
-        f"({escape(pool_words(first.settings['pool']))}), at most {escape(str(first.settings['k']))} of them "
+        f'<p class="faint">{first.n_instances:,} instances{drifts}. '
+        f"{_models(first)}, at most {escape(str(first.settings['k']))} of them "
         "trained on an instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
         f"{picture(groups, measure)}</div>{_board(groups)}"
@@ -79,6 +79,12 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
+
+
+def _models(run: Run) -> str:
+    """Return the models of a run in words, with their number if there are several kinds."""
+    words = escape(pool_words(run.settings["pool"]))
+    return f"{len(run.settings['models'])} models ({words})" if "," in words else words
 
 
 # -- tables ------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 from heros._base.registry import name_of, parts
 from heros._base.tables import FAMILIES
 
-__all__ = ["answer_words", "explained", "policy_words", "pool_words"]
+__all__ = ["SYMBOLS", "answer_words", "explained", "policy_words", "pool_words"]
 
 POLICIES: dict[str, Callable[..., str]] = {
     "Budget": lambda share=0: f"best models for {100 * share:g} % of the cost",

@@ -114,6 +114,8 @@ class Baselines:
             raise DataError("The counts of labels must be a square matrix, eight sums and the last label.")
         if (counts < 0).any() or not np.isfinite([*sums, *last]).all():
             raise DataError("The counts of labels must be finite and not negative.")
+        if not self._numeric and not all(at in range(len(counts)) for at in last):
+            raise DataError("The counts of labels must be of the class of the last label, too.")
         self._counts, self._sums = Confusion(counts.copy()), sums.copy()
         self._last = float(last[0]) if last.size else None
 

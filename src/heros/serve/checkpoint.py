@@ -62,27 +62,51 @@ class CheckpointDirectory:
         self.path = self.directory / NAME
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.fdopen(os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600), "r+")
+            self._began = os.stat(self.directory)
+            self._lock = self._locked()
         except OSError as error:
-            raise HerosError(
-                f"The directory {self.directory} must be writable. Got: {reason(error)}."
-            ) from None
+            raise self._refused(f"be writable. Got: {reason(error)}.") from None
+
+    def _locked(self) -> int:
+        """Create the lock file if it is missing, lock it, and write who holds it; return its descriptor."""
+        lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         free = True
         with suppress(OSError):  # the file system may not support locks
-            free = filelock.lock_descriptor(self._lock.fileno(), blocking=False)
+            free = filelock.lock_descriptor(lock, blocking=False)
         if not free:
-            holder = self._lock.read(200)
-            self._lock.close()
-            got = f"one that {holder or 'another process uses'}"
-            raise HerosError(f"The directory {self.directory} must be free. Got {got}.")
+            holder = os.read(lock, 200).decode(errors="replace") or "another process uses"
+            os.close(lock)
+            raise self._refused(f"be free. Got one that {holder}.")
         now = time.strftime("%Y-%m-%d %H:%M:%S")
-        self._lock.truncate()
-        self._lock.write(f"process {os.getpid()} on {socket.gethostname()} uses since {now}")
-        self._lock.flush()
+        try:
+            os.ftruncate(lock, 0)
+            os.write(lock, f"process {os.getpid()} on {socket.gethostname()} uses since {now}".encode())
+        except OSError:
+            os.close(lock)
+            raise
+        return lock
+
+    def _expect_held(self) -> None:
+        """Raise an error if another directory or lock has replaced the locked one; renew a removed lock."""
+        try:
+            if not os.path.samestat(os.stat(self.directory), self._began):
+                raise self._refused("stay in its place. Got another directory at the same path.")
+            if not (self.directory / LOCK).exists():
+                lock, self._lock = self._lock, self._locked()
+                os.close(lock)
+            elif not os.path.samestat(os.stat(self.directory / LOCK), os.fstat(self._lock)):
+                raise self._refused("be locked by this process. Got the lock of another one.")
+        except OSError as error:
+            raise self._refused(f"be writable. Got: {reason(error)}.") from None
+
+    def _refused(self, rule: str) -> HerosError:
+        return HerosError(f"The directory {self.directory} must {rule}")
 
     def close(self) -> None:
-        """Release the lock on the directory."""
-        self._lock.close()
+        """Release the lock on the directory; further calls have no effect."""
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
 
     def expect(self, *, keyed: bool) -> None:
         """Raise an error if the directory holds one model and keys are used, or the reverse."""
@@ -99,6 +123,7 @@ class CheckpointDirectory:
 
     def write(self, learner: Learner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write the whole service atomically."""
+        self._expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time()}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.measures import Measure
+from heros.run.baselines import Baselines
 from heros.run.curves import Points
 from heros.scores import Adwin
 
@@ -143,6 +144,7 @@ class History:
         self._noticed: int | None = None  # position of the last detected drift
         self._worse = Worse()
         self._nearness = Nearness() if numeric else None
+        self._baselines = Baselines(numeric)
         self._labels: list[NDArray[Any]] = []
         self._answers: list[NDArray[np.float64]] = []
         self._open()
@@ -174,6 +176,7 @@ class History:
     ) -> None:
         self.learnt += len(y)
         self.spent += spent
+        self._baselines.update(y)
         self._labels.append(y)
         self._answers.append(answers)
         self._held += len(y)
@@ -224,6 +227,11 @@ class History:
         return {measure.name: measure.value for measure in self.measures}
 
     @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """Return the measures of simple predictors: the majority class or mean, and the previous label."""
+        return self._baselines.figures()
+
+    @property
     def lately(self) -> dict[str, float]:
         """Return each measure over the last point."""
         if len(self.points) == 0:
@@ -238,6 +246,7 @@ class History:
                 name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
             },
             "worse": self._worse.state(),
+            "baselines": self._baselines.state(),
             **({} if self._nearness is None else {"nearness": self._nearness.state()}),
             "counts": {
                 "learnt": np.array([self.learnt]),
@@ -265,6 +274,7 @@ class History:
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
         self._worse.restore(state["worse"])
+        self._baselines.restore(state["baselines"])
         if self._nearness is not None:
             self._nearness.restore(state["nearness"])
         self.learnt, self.drift_count = int(counts["learnt"][0]), int(counts["drift_count"][0])

@@ -1,4 +1,4 @@
-"""An HTTP/1.1 server for one ASGI application, with limits on connections, header size, body size and slow clients.
+"""An HTTP/1.1 server for one ASGI application, with limits on connections, heads, bodies and slow clients.
 
 General servers limit neither heads nor slow clients, and cost more per request than a small model.
 httptools parses the requests; a body is passed on in one piece, and a reply is one write.
@@ -106,7 +106,9 @@ class _Connection(asyncio.Protocol):
         self.gone = False
         self.since = 0.0  # when the current request began, or the connection became idle
         self.coming = True  # a request is being received or expected
-        self._head: int | None = None  # bytes received of an incomplete head
+        self._in_head = False  # the head of a request is incomplete
+        self._loose = 0  # bytes received since the last part of a body, or the end of a head or request
+        self._progress = False  # whether there was one in the bytes that are being parsed
         self._url = b""
         self._headers: Headers = []
         self._incoming: _Request | None = None  # request with an incomplete body
@@ -137,6 +139,7 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        self._progress = False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # no other protocol is supported
@@ -146,11 +149,10 @@ class _Connection(asyncio.Protocol):
             if last is None or last.keep_alive:  # otherwise extra bytes after the last request
                 self.refuse(400, "The request must be HTTP/1.1.")
             return
-        if self._head is not None:
-            self._head += len(data)
-            if self._head > self.limits.head:
-                self.refuse(431, f"The head of a request must have at most {self.limits.head:,} bytes.")
-        elif self._incoming is not None and self._working is None:
+        self._loose = 0 if self._progress else self._loose + len(data)
+        if self._loose > self.limits.head:  # of a head, or of a header after the body
+            self._refuse_head()
+        elif not self._in_head and self._incoming is not None and self._working is None:
             self._start(self._incoming)
 
     def pause_writing(self) -> None:
@@ -163,7 +165,7 @@ class _Connection(asyncio.Protocol):
     # -- from the parser ----------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._url, self._headers, self._head = b"", [], 0
+        self._url, self._headers, self._in_head = b"", [], True
         if not self.coming:
             self.coming, self.since = True, self.server.loop.time()
 
@@ -171,11 +173,12 @@ class _Connection(asyncio.Protocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        if self._in_head:  # headers after the body are ignored: they must not replace those of the head
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         parser, headers = self.parser, self._headers
-        self._head = None
+        self._in_head, self._progress = False, True
         path, query = _target(self._url)
         version = parser.get_http_version()
         scope: Scope = {
@@ -193,13 +196,18 @@ class _Connection(asyncio.Protocol):
         }
         keep_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         self._incoming = request = _Request(self, scope, keep_alive)
+        size = len(self._url)
         for name, value in headers:
+            size += len(name) + len(value)
             if name == b"content-length" and (len(value) > 12 or int(value) > self.limits.body):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
+        if size > self.limits.head:
+            self._refuse_head()
 
     def on_body(self, part: bytes) -> None:
+        self._progress = True
         request = self._incoming
         if request is None or self.transport.is_closing():
             return
@@ -211,7 +219,7 @@ class _Connection(asyncio.Protocol):
             self.refuse(429, "Too many request bodies at the same time.")
 
     def on_message_complete(self) -> None:
-        request, self._incoming, self.coming = self._incoming, None, False
+        request, self._incoming, self.coming, self._progress = self._incoming, None, False, True
         if request is None or self.transport.is_closing():
             return
         request.complete = True
@@ -264,6 +272,9 @@ class _Connection(asyncio.Protocol):
         if self._incoming is not None:
             self._start(self._incoming)
 
+    def _refuse_head(self) -> None:
+        self.refuse(431, f"The head of a request must have at most {self.limits.head:,} bytes.")
+
     def _refuse_body(self) -> None:
         self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
 
@@ -279,7 +290,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        return self._working is None and self._head is None and self._incoming is None
+        return self._working is None and not self._in_head and self._incoming is None
 
 
 class Server:

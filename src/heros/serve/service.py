@@ -167,6 +167,7 @@ class Service:
         self._growth_debt = 0.0  # seconds that growths took, less half of the time since
         self._growth_time = time.monotonic()
         self._retry = 0.0  # when training is retried after a storage error
+        self._patience = 0.0  # until when a stopping service retries
         try:
             self._resume(window)
         except BaseException:
@@ -432,6 +433,7 @@ class Service:
             return
         keep = self.store is not None and self.fault is None
         done = self.checkpoint() if keep else self.after(lambda: None)
+        self._patience = time.monotonic() + RETRY
         self._stopping = True
         self._news.set()
         self._thread.join()
@@ -506,10 +508,16 @@ class Service:
                     LOG.warning("Models can be written again")
                 self.storage_error = None
         except NotLearnt as error:
-            if self.storage_error is None or self._stopping:
+            now = time.monotonic()
+            if self.storage_error is None:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
-            self.storage_error, self._retry = str(error), time.monotonic() + RETRY
-            left = [] if self._stopping else error.rows  # a stopping service does not wait
+            self.storage_error, self._retry = str(error), now + RETRY
+            if self._stopping and now >= self._patience:  # a stopping service does not wait for long
+                LOG.error("%d accepted instances are lost: %s", len(error.rows), error)  # noqa: TRY400
+            else:
+                left = error.rows
+            if self._stopping:
+                time.sleep(RETRY / 50)
         except Exception as error:  # raised by a user's policy or model; other instances are not affected
             self.last_error = _told(error)
         self.failed += len(block) - len(left) - (self.history.learnt - learnt)

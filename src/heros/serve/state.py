@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.registry import pool_id
 from heros.ensemble import Heros
 from heros.errors import HerosError
 from heros.measures.base import Caption
 from heros.report.leaders import names_of
+from heros.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 
@@ -29,7 +31,7 @@ WATCHED = 15.0  # seconds for which the state is updated after the last request 
 
 
 class Picture:
-    """The state that the page shows. The training thread updates it once a second while the page asks for it."""
+    """The state that the page shows. The training thread updates it every second while a page asks."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -67,15 +69,20 @@ class Picture:
         self.state = {
             "time": time.time(),
             "uptime": time.monotonic() - self._started,
-            "pool": repr(learner.pool),
-            "policy": str(model.policy),
+            "pool": pool_words(pool_id(learner.pool)),
+            "policy": policy_words(str(model.policy)),
             "k": model.k,
             "task": type(learner.task).__name__.lower(),
             "models": names_of(learner.pool.configurations),
             "features": 0 if learner.schema is None else learner.schema.n_features,
             "classes": [] if learner.schema is None else list(learner.schema.classes),
             "captions": [
-                {"name": one.name, "label": one.label, "better": one.better}
+                {
+                    "name": one.name,
+                    "label": one.label,
+                    "better": one.better,
+                    "meaning": SYMBOLS.get(one.label, ""),
+                }
                 for one in map(Caption.of, history.measures)
             ],
             "shown": list(SHOWN[learner.task.numeric]),
@@ -83,12 +90,13 @@ class Picture:
             "rate": self._per_second(),
             "figures": _known(history.figures),
             "lately": _known(history.lately),
+            "baselines": {name: _known(said) for name, said in history.baselines.items()},
             "curve": _curve(service),
             "drifts": list(history.drifts),
             "drifts_total": history.drift_count,
             "leaderboard": leaderboard(model),
             "leaders_key": key,
-            "why": explanation(model)["rule"] if model.schema is not None and model.instances else None,
+            "why": _why(model) if model.schema is not None and model.instances else None,
             "bill": self._bill(model),
             "pending": _pending(service),
             "queued": service.queued,
@@ -225,6 +233,17 @@ def explanation(model: Heros) -> dict[str, Any]:
         for one in explained
     ]
     return {"rule": explained.rule, "choices": choices}
+
+
+def _why(model: Heros) -> dict[str, Any]:
+    """Return in words why the models of the last step were trained, and the reason of each."""
+    said = explanation(model)
+    policy, chose, rest = said["rule"].partition(" chose ")
+    rule = f"The policy ({policy_words(policy)}){chose}{rest}" if chose else said["rule"]
+    reasons: dict[str, list[str]] = {}
+    for one in said["choices"]:
+        reasons.setdefault(one["why"], []).append(one["name"])
+    return {"rule": rule, "reasons": [{"why": why, "models": names} for why, names in reasons.items()]}
 
 
 def memory() -> int | None:

@@ -99,7 +99,9 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: models may reveal data
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: models reveal data
+                self._opened = os.fstat(descriptor)
+                os.close(descriptor)  # before SQLite opens the file: closing would release its locks
             except OSError as error:
                 raise HerosError(
                     f"The directory {self.path.parent} must be writable. Got: {error}."
@@ -189,7 +191,8 @@ class KeyStore:
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write the state of the last commit to another file, without later changes."""
         with self._said():
-            self._file.execute("ROLLBACK")
+            if self._file.in_transaction:
+                self._file.execute("ROLLBACK")
             try:
                 self._file.execute("VACUUM INTO ?", (os.fspath(path),))
             except sqlite3.OperationalError as error:
@@ -207,12 +210,22 @@ class KeyStore:
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
         """Execute the block as one transaction; "FULL" waits until it is on disk."""
         with self._said():
+            self._expect_same_file()
             self._begin(synchronous)
             try:
                 yield
                 self._file.execute("COMMIT")
             finally:
                 self._begin()
+
+    def _expect_same_file(self) -> None:
+        """Raise `NotKept` if the file was removed or replaced: SQLite would write to the old file."""
+        try:
+            same = os.path.samestat(os.stat(self.path), self._opened)
+        except OSError:
+            same = False
+        if not same:
+            raise NotKept(f"The file {self.path} must stay in its place. It was removed or replaced.")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
         """Roll back an open transaction, and begin a new one, which locks out other writers."""

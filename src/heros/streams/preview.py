@@ -24,6 +24,7 @@ from heros.streams.layout import Layout
 __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
+WORDS = 5  # of a column that cannot be read
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
 
@@ -183,8 +184,10 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
     else:
         values, faults = column.convert(layout.first.columns[index])
         if faults:
-            value = next(iter(faults.values()))[0]
-            yield f"{len(faults):,} bad rows, the first with {value} (missing={value} if it means missing)"
+            words = Counter(value for value, _ in faults.values())
+            shown = ",".join(word for word, _ in words.most_common(WORDS))
+            more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
+            yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"
         if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             yield "seconds since 1970 (dates=)?"
         elif isinstance(column, NumberColumn) and rows > EXAMPLES and (np.diff(values) == 1).all():

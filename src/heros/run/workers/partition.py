@@ -15,8 +15,9 @@ from heros.data.schema import schema_of, schema_plain
 from heros.data.values import Refused, shown
 from heros.ensemble import Heros
 from heros.ensemble.keyed import Key, Keyed
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.run.workers.snapshots import Snapshots
+from heros.storage.disk import reason
 from heros.storage.keystore import FILE
 from heros.streams.live.bad_rows import BadRow, BadRows, tell_skipped
 
@@ -70,14 +71,21 @@ class Partition:
         self.number, self._snapshots, self._scratch = number, snapshots, scratch
         self._target, self._key, self._skip = target, key, skip
         self._encoder = encoder
-        scratch.mkdir(parents=True)
-        snapshots.fetch(number, scratch / FILE)
-        self.keyed = Keyed(model, directory=scratch, **limits)
         self.next, self.bad_rows = 0, BadRows()
         self._messages: list[Message] = []
-        position = self.keyed.position
-        if position is not None:
-            self._go_to(position)
+        self._whole = True  # whether the models have learnt all rows before the offset
+        try:
+            scratch.mkdir(parents=True)
+            snapshots.fetch(number, scratch / FILE)
+            self.keyed = Keyed(model, directory=scratch, **limits)
+            position = self.keyed.position
+            if position is not None:
+                self._go_to(position)
+        except BaseException as error:
+            shutil.rmtree(scratch, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise HerosError(f"The directory {scratch} must be writable. Got: {reason(error)}.") from None
+            raise
         self.ahead = self.next  # the offset after the last message received
         self._saved = self.next
 
@@ -170,27 +178,33 @@ class Partition:
             raise self.bad_rows.error(f"partition {self.number}", read)
 
     def _train(self, rows: Rows) -> None:
+        self._whole = False
         for key, (X, y) in rows.items():
             self.keyed.test_then_train(key, np.array(X, dtype=np.float64), np.array(y, dtype=np.float64))
         rows.clear()
+        self._whole = True
 
     def save(self) -> None:
-        """Save the models and their offset in one snapshot."""
+        """Save the models and their offset in one snapshot; raise an error if training did not finish."""
+        if not self._whole:
+            raise HerosError(f"Partition {self.number} must have learnt all its rows. An error came between.")
         if not self.unsaved:
             return
         snapshot = self._scratch / "snapshot"
-        self.keyed.snapshot(
-            {
-                "offset": self.next,
-                "learnt": self.learnt,
-                "bad_rows": self.bad_rows.count,
-                "schema": schema_plain(self._encoder.schema),
-            },
-            snapshot,
-        )
-        self._snapshots.save(self.number, self.next, snapshot)
-        snapshot.unlink()
-        self._saved = self.next
+        position = {
+            "offset": self.next,
+            "learnt": self.learnt,
+            "bad_rows": self.bad_rows.count,
+            "schema": schema_plain(self._encoder.schema),
+        }
+        try:
+            snapshot.unlink(missing_ok=True)  # of an attempt that failed
+            self.keyed.snapshot(position, snapshot)
+            self._snapshots.save(self.number, self.next, snapshot)
+            self._saved = self.next
+            snapshot.unlink()
+        except OSError as error:
+            raise HerosError(f"The file {snapshot} must be writable. Got: {reason(error)}.") from None
 
     def close(self) -> None:
         """Close the models; unsaved state is lost."""

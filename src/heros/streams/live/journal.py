@@ -49,7 +49,9 @@ class Journal:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # private: it holds raw messages
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
+                self._opened = os.fstat(descriptor)
+                os.close(descriptor)
             self._file = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path), check_same_thread=False
             )
@@ -124,11 +126,23 @@ class Journal:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Write all changes of the block or none; raise a HerosError if the disk is full, for example."""
+        self._expect_same_file()
         try:
             with self._file:
                 yield
         except sqlite3.Error as error:
             raise HerosError(f"The journal {self.path} must be writable. Got: {error}.") from None
+
+    def _expect_same_file(self) -> None:
+        """Raise an error if the file was removed or replaced: SQLite would write to the old file."""
+        if self.path is None:
+            return
+        try:
+            same = os.path.samestat(os.stat(self.path), self._opened)
+        except OSError:
+            same = False
+        if not same:
+            raise HerosError(f"The journal {self.path} must stay in its place. It was removed or replaced.")
 
     def close(self) -> None:
         """Close the file."""

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.pending import Counts, Id, Pending
+from heros._base.parameters import whole
+from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
 from heros.errors import DataError, ParameterError
 from heros.streams.live.base import END, IDLE, Polled, Signal
@@ -21,6 +22,7 @@ __all__ = ["LateSource"]
 
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
 AT_ONCE = 1000  # instances per read
+OVERHEAD = 400  # bytes of a waiting instance, besides its values and its prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class _Waiting:
     features: Mapping[str, Any]
     answer: NDArray[np.float64] | None  # None: the model had no schema yet
     known: int  # number of labels returned before its arrival
+
+    def bytes(self) -> int:
+        """The approximate memory size of the instance in bytes."""
+        return OVERHEAD + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
 class LateSource(RowSource):
@@ -59,6 +65,9 @@ class LateSource(RowSource):
         The largest number of waiting instances; at the limit, labels are read first.
     longest
         The largest waiting time in seconds; None for no limit.
+    memory
+        The largest memory of the waiting instances in bytes; an instance with more than a quarter of it is a
+        bad row.
     expired
         The label of instances whose own label does not arrive in time; None drops these instances.
     clock
@@ -95,6 +104,7 @@ class LateSource(RowSource):
         target: str,
         most: int = 100_000,
         longest: float | None = None,
+        memory: int = 256_000_000,
         expired: object = None,
         clock: Callable[[], float] = time.time,
         **settings: Any,
@@ -105,6 +115,7 @@ class LateSource(RowSource):
         self.features, self.labels = features, labels
         self._id, self._target = id, target
         self._room = (most, longest)
+        self._memory = whole(memory, "memory", "LateSource", 1)
         self._expired_label, self._clock = expired, clock
         self.counts = Counts()
         self._model: Any = None
@@ -116,8 +127,12 @@ class LateSource(RowSource):
         self._clear()
 
     def _clear(self) -> None:
-        self._waiting: Pending[_Waiting] = Pending(*self._room, self._expire, self._clock, "LateSource")
-        self._early: Pending[Any] = Pending(*self._room, self._no_instance, self._clock)  # labels
+        self._waiting: Pending[_Waiting] = Pending(
+            *self._room, self._expire, self._clock, "LateSource", self._memory, _Waiting.bytes
+        )
+        self._early: Pending[Any] = Pending(  # labels
+            *self._room, self._no_instance, self._clock, "LateSource", self._memory, bytes_of
+        )
         self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled, but not returned yet
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
@@ -184,7 +199,7 @@ class LateSource(RowSource):
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
-            full = len(self._waiting) >= self._waiting.most
+            full = self._waiting.full
             came = not full and self._take_features()
             came = self._take_labels(most, 0.0 if came else PAUSE) or came
             if full and not came:
@@ -211,8 +226,12 @@ class LateSource(RowSource):
                 self._refuse(row)
             elif id not in self._waiting and id not in self._leaving:
                 features = {name: row[name] for name in row if name not in (self._id, self._target)}
+                waiting = _Waiting(features, self._answer(features), self.counts.learnt)
+                if self._waiting.too_large(waiting):
+                    self._append(f"an instance of {waiting.bytes():,} bytes", _Joined(None, None))
+                    continue
                 self.counts.answered += 1
-                self._waiting.put(id, _Waiting(features, self._answer(features), self.counts.learnt))
+                self._waiting.put(id, waiting)
                 self._join_early(id)
         return bool(got)
 

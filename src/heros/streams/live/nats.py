@@ -39,7 +39,9 @@ class JetStream(MessageSource):
         self._api = needed("nats.js.api", "A JetStream", "nats")
         self.url, self.subject = url, subject
         self._subscription: Any = None
-        self._last = 0
+        self._last = 0  # the sequence number of the message returned last
+        self._received = 0  # messages of the current subscription
+        self._reconnects = 0  # of the connection when the subscription began
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
         self._thread.start()
@@ -51,16 +53,32 @@ class JetStream(MessageSource):
             raise
 
     def _bring(self, most: int, wait: float) -> Rows:
-        if self._subscription is None:
+        if self._subscription is None or self._connection.stats["reconnects"] != self._reconnects:
             self._subscription = self._do(self._subscribed())
         try:
             got = self._do(self._subscription.fetch(min(most, AT_ONCE), timeout=max(0.02, wait)))
         except TimeoutError:
             return []
-        return [(self.decoded(one.data), {"sequence": one.metadata.sequence.stream}) for one in got]
+        rows = []
+        for one in got:
+            sequence = one.metadata.sequence
+            if sequence.consumer != self._received + 1:  # messages were lost on the way: read them again
+                self._subscription = None
+                break
+            if sequence.stream > self._last + 1 and self._last:
+                self._do(self._expect_no_gap(sequence.stream))
+            self._received, self._last = sequence.consumer, sequence.stream
+            rows.append((self.decoded(one.data), {"sequence": sequence.stream}))
+        return rows
 
     def _at_end(self) -> bool:
-        return int(self._do(self._subscription.consumer_info()).num_pending) == 0
+        if self._subscription is None:
+            return False
+        about = self._do(self._subscription.consumer_info())
+        if about.delivered.consumer_seq > self._received:  # sent by the server, but lost on the way
+            self._subscription = None
+            return False
+        return int(about.num_pending) == 0
 
     async def _connected(self) -> Any:
         """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
@@ -70,7 +88,11 @@ class JetStream(MessageSource):
         return await self._nats.connect(self.url, max_reconnect_attempts=-1)
 
     async def _subscribed(self) -> Any:
-        """Subscribe with a temporary consumer from the current position."""
+        """Subscribe with a temporary consumer from the current position.
+
+        The server forgets or repeats nothing by itself: what it sent to a connection that broke is lost.
+        """
+        self._received, self._reconnects = 0, self._connection.stats["reconnects"]
         await self._expect_no_gap()
         config = self._api.ConsumerConfig(
             deliver_policy=self._api.DeliverPolicy.BY_START_SEQUENCE,
@@ -80,8 +102,8 @@ class JetStream(MessageSource):
         )
         return await self._stream.pull_subscribe(self.subject, config=config)
 
-    async def _expect_no_gap(self) -> None:
-        """Report a gap if the next messages were deleted from the stream."""
+    async def _expect_no_gap(self, received: int | None = None) -> None:
+        """Report a gap if messages before the next one were deleted; `received` is the next one, if known."""
         if self._last == 0:
             return
         name = await self._stream.find_stream_name_by_subject(self.subject)
@@ -89,8 +111,11 @@ class JetStream(MessageSource):
         if state.last_seq < self._last:
             self._tell_gap(None, f"message {self._last}")
             self._last = 0
-        elif state.first_seq > self._last + 1:
-            self._tell_gap(state.first_seq - self._last - 1, f"message {self._last}")
+            return
+        first = state.first_seq if received is None else min(state.first_seq, received)
+        if first > self._last + 1:
+            self._tell_gap(first - self._last - 1, f"message {self._last}")
+            self._last = first - 1
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue after the message with this sequence number."""
