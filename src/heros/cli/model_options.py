@@ -48,7 +48,7 @@ class ModelOptions(EnsembleOptions):
     Examples
     --------
     >>> ModelOptions().model().pool.n_models
-    13
+    14
     >>> said = ModelOptions("mlp", k=10, watch="trained", answer="top:5", policy="cand", within=50)
     >>> print(said.model().policy.policy, said.model().policy.microseconds, said.model().answer)
     Cand() 50 Top(5, 60)
