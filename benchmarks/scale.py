@@ -113,7 +113,7 @@ def one_worker_all_partitions(partitions: int, n: int) -> None:
     threading.Thread(target=look, daemon=True).start()
     with tempfile.TemporaryDirectory() as store:
         cpu, start = time.process_time(), time.perf_counter()
-        worker_of(cluster.servers, store).run(idle=5.0)
+        worker_of(cluster.servers, store).run(idle=30.0)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - start
         kept = len(Snapshots(store, TOPIC).partitions())
     done.set()

@@ -49,11 +49,28 @@ def soon(is_so, seconds=20):
     return is_so()
 
 
+NAMED = re.compile(r"`(tests/\w+/\w+\.py)::(\w+)`")
+
+
 def test_every_promise_names_a_test_that_is_there():
-    named = re.findall(r"`(tests/serve/\w+\.py)::(\w+)`", DOCS.read_text(encoding="utf-8"))
-    assert len(named) >= 15
+    text = DOCS.read_text(encoding="utf-8")
+    named = NAMED.findall(text)
+    assert len(named) >= 30
     for file, name in named:
         assert f"def {name}(" in (DOCS.parents[1] / file).read_text(encoding="utf-8"), name
+    guarantees = text.partition("## What the service guarantees")[2].partition("\n## ")[0].split("\n- ")[1:]
+    limits = re.findall(r"^\| .*$", text.partition("| limit |")[2].partition("\n\n")[0], re.M)
+    assert (len(guarantees), len(limits)) >= (11, 10)
+    assert [one for one in (*guarantees, *limits) if not NAMED.search(one)] == []
+
+
+def test_a_label_is_learnt_once():
+    with served(one()) as client:
+        client.post("/learn?wait=1", json={"x": {"size": 1.0}, "y": "odd"})
+        assert client.post("/predict", json={"id": 7, "x": {"size": 1.0}}).status_code == 200
+        label = {"id": 7, "y": "odd"}
+        assert [client.post("/learn?wait=1", json=label).status_code for _ in range(3)] == [202, 404, 404]
+        assert client.running.service.history.learnt == 2
 
 
 # -- checkpoints ----------------------------------------------------------------------------------------

@@ -574,3 +574,11 @@ def test_a_number_with_decimals_is_not_taken_for_a_class():
         service.learn({"x": {"a": 1.0}, "y": "21.5"})
         service.wait()
         assert service.learner.schema.classes == ("21", "21.5")
+
+
+@pytest.mark.parametrize("key", [7, -1, 2**62, 2**63, "7", "roof"])
+def test_the_model_of_a_key_is_found_by_its_text(key):
+    with many() as service:
+        service.learn({"x": {"size": 1.0}, "y": "odd", "key": key})
+        service.wait()
+        assert service.learner.look(lambda model: model.instances, str(key)) == 1

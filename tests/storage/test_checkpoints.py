@@ -150,7 +150,9 @@ def test_so_many_stay_and_nothing_else(tmp_path):
 def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path):
     evaluate(make(), agrawal(), **kept(tmp_path))
     before = names(tmp_path)
-    with pytest.raises(HerosError, match=r"must be empty, unless the run is resumed \(resume=True\)\. Got 3 checkpoints\.$"):
+    with pytest.raises(
+        HerosError, match=r"must be empty, unless the run is resumed \(resume=True\)\. Got 3 checkpoints\.$"
+    ):
         evaluate(make(), agrawal(), **kept(tmp_path))
     assert names(tmp_path) == before
 

@@ -241,7 +241,8 @@ class ModelPerKey(Learner):
         """
         if key is None:
             return what(self.model)
-        names: list[Id] = [key, *([int(key)] if key.isdecimal() and len(key) < 19 else [])]
+        is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # 64 bits, as in JSON
+        names: list[Id] = [key, *([int(key)] if is_number else [])]
         known = next((name for name in names if name in self.models), None)
         return None if known is None else what(self.models[known])
 
