@@ -221,7 +221,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["run", "nope.csv"], "The file nope.csv must exist"),
         (
             ["run", "agr_a", "--n", "9", "--k", "51"],
-            "--k must be a whole number in [1, 13]",
+            "--k must be a whole number in [1, 14]",
         ),
         (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
         (

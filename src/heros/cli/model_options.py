@@ -53,7 +53,7 @@ class ModelOptions(EnsembleOptions):
     Examples
     --------
     >>> ModelOptions().model().pool.n_models
-    13
+    14
     >>> said = ModelOptions("mlp", k=10, watch="trained", answer="top:5", policy="cand", budget="50 us")
     >>> print(said.model().policy, said.model().budget, said.model().answer)
     Cand() 50 us Top(5, 60)

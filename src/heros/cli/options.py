@@ -189,7 +189,7 @@ K = Annotated[
     int | None,
     typer.Option(
         "--k",
-        help="Maximum number of models trained per step; by default 10 of 13, or 60 % of --pool.",
+        help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool.",
         rich_help_panel=MODEL,
     ),
 ]
