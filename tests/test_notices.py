@@ -24,7 +24,7 @@ CASES = {
         raise RuntimeError("out of paper")
 model = Heros(pools.Models([Fragile(), Fragile()], costs=[1, 1]), k=1, seed=1)
 run = evaluate(model, streams.RandomRBF(classes=2).take(500), progress=False)  # here""",
-    "a budget that is too small": """model = Heros(pools.Paper(), policies.Within(policies.Cand(), microseconds=1e-6), k=3, seed=1)
+    "a budget that is too small": """model = Heros(pools.Paper(), budget="0.001 us", k=3, seed=1)
 run = evaluate(model, streams.load("agr_a").take(2000), progress=False)  # here""",
 }  # fmt: skip
 PACKAGES = {

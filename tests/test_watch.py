@@ -411,7 +411,7 @@ def test_another_policy_takes_over_in_mid_stream():
     with pytest.raises(ParameterError, match="The 'k' parameter of Heros must be a whole number in"):
         model.k = 0
     with pytest.raises(ParameterError, match="The 'policy' parameter of Heros must be a policy"):
-        model.policy = "zeta"
+        model.policy = "zetta"
     assert (model.k, model.policy) == (1, policies.Cheapest())
 
 

@@ -13,8 +13,8 @@ namespace heros {
 
 namespace {
 
-// A step and the Python objects it works with, which Python's garbage collector finds here: a policy may know the model
-// that it chooses for. All of it is guarded as the step's pool is.
+// A step with its Python objects. The garbage collector visits them here, as a policy may refer to the model that owns
+// it. The lock of the step's pool protects all of it.
 class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
@@ -35,11 +35,10 @@ class BoundStep {
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
 
-  // The step to read, and the step to change or to run. What a policy, a score or a model written in Python is called
-  // for, it may read.
+  // Lock the step for reading, and for changing or running. Python code called during a run may read the step.
   Held<Step, PoolReading> readable() { return {*step_, PoolReading(step_->pool())}; }
   Held<Step, PoolWorking> writable() { return {*step_, PoolWorking(step_->pool(), true)}; }
-  // Whether something of it is called back in Python, so that the lock is held all the time.
+  // Whether the step calls Python code, so that Python's lock stays held during a run.
   bool locked() const { return policy_ != nullptr || calls_ != nullptr; }
 
   void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch, std::optional<Surprise> surprise) {
@@ -75,7 +74,7 @@ class BoundStep {
     if (step->targets().on()) write_fields(step->targets(), targets);
     return writer.take();
   }
-  // If the state does not fit, everything stays as it is. A score written in Python has taken back its own.
+  // If the state does not fit, nothing changes. A score written in Python has already restored its own state.
   void restore(nb::dict state) {
     const auto step = writable();
     StateReader reader(std::move(state));
@@ -130,7 +129,7 @@ class BoundStep {
     step->set_answer(std::move(answer));
   }
 
-  // The sets of classes, if there are some.
+  // The prediction sets, or nullptr if they are off.
   PredictionSets* sets() {
     auto* task = dynamic_cast<Classification*>(&step_->task());
     return task != nullptr && task->sets().on() ? &task->sets() : nullptr;
@@ -161,10 +160,10 @@ class BoundStep {
   }
 
   nb::object bits_;
-  std::shared_ptr<MeanScores> means_;  // one of these two
+  std::shared_ptr<MeanScores> means_;  // one of means_ and calls_ is set
   std::shared_ptr<ScoreCalls> calls_;
   std::unique_ptr<Step> step_;
-  PolicyCalls* policy_ = nullptr;  // the step's, if its policy is written in Python
+  PolicyCalls* policy_ = nullptr;  // the policy, if it is written in Python; owned by the step
 };
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -194,7 +193,7 @@ void expect_delays(const In1<std::int64_t>& delays, std::size_t n) {
   expect(delays.size() == n && all_of(to_vector(delays), countable), "a number of labels per instance");
 }
 
-// What a block gave, as BlockRecord has it: outputs, answered, chosen, spent, reward.
+// The results of a block (BlockRecord): outputs, answered, chosen, spent, reward.
 using Block = std::tuple<Array<double, 2>, Array<std::int32_t, 1>, Array<bool, 2>, Array<double, 1>, Array<double, 1>>;
 Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
           const std::optional<In1<double>>& weights, const std::optional<In1<std::int32_t>>& times,
@@ -352,7 +351,7 @@ void bind_step(nb::module_& m) {
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
       .def_prop_ro("sets",
-                   [](BoundStep& self) {  // the threshold, then instances, how many held, the sum of sizes
+                   [](BoundStep& self) {  // the threshold, the number of instances, of correct sets, the sum of sizes
                      const auto step = self.readable();
                      const PredictionSets* sets = self.sets();
                      std::vector<double> told;

@@ -1,4 +1,4 @@
-// Who answers for the ensemble, and how several answers become one.
+// `answer`: which models predict for the ensemble, and how several predictions become one.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// What was said of an instance that is stacked: by those that are asked first, and by all unless the first were enough.
+// The stacked predictions of an instance: of the fast models, and of all models unless the fast ones were sure enough.
 struct SaidOdds {
   StackedOdds first, all;
   bool enough = false;
@@ -25,16 +25,16 @@ struct Answer {
       {"stacked", Kind::stacked}};
 
   Kind kind;
-  int n;             // top, stacked: how many answer, or are mixed
-  double sharpness;  // of these: how fast a lower score counts less
-  double sure;       // stacked: a class of a higher probability is answered without those that are asked last
-  Stack stack;       // stacked: what everyone's word counts
-  Stack first;       // and where only those answer that are asked first
+  int n;             // top, stacked: number of models that are mixed
+  double sharpness;  // top, stacked: how fast the weight falls with the score
+  double sure;       // stacked: above this probability, slow models are not evaluated
+  Stack stack;       // stacked: the weights of all models
+  Stack first;       // stacked: the weights if only the fast models predict
 
   explicit Answer(Kind kind, int n = 1, double sharpness = 0, const std::vector<double>& rates = {0}, double sure = 1)
       : kind(kind), n(n), sharpness(sharpness), sure(sure), stack(rates), first(rates) {}
 
-  // Before the first instance. all_look: nobody is spared a look for another reason.
+  // Call it before the first instance. all_look: `watch` evaluates all models.
   void begin(const Pool& pool, bool numeric, bool all_look) {
     const int models = pool.models();
     stack.begin(models, numeric);
@@ -45,14 +45,14 @@ struct Answer {
     first.begin(models, false);
     take_turns(std::vector<std::uint8_t>(models, 1));
   }
-  // Those that fall asleep leave what their words count to the mixture.
+  // Moves the weights of models that fall asleep to the mixture.
   void set_awake(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& awake, bool numeric) {
     if (kind != Kind::stacked) return;
     stack.set_awake(before, awake, numeric);
     if (!slow_.empty()) first.set_awake(before, awake, numeric);
     take_turns(awake);
   }
-  // Who is asked first, and who last, of those that are awake.
+  // Sets which of the awake models are evaluated first, and which last.
   void take_turns(const std::vector<std::uint8_t>& awake) {
     asked_first_.clear(), asked_last_.clear();
     for (std::size_t i = 0; i < slow_.size(); ++i)
@@ -61,11 +61,11 @@ struct Answer {
     if (!some(asked_first_) || !some(asked_last_)) asked_first_.clear(), asked_last_.clear();
   }
   bool in_turns() const { return !asked_first_.empty(); }
-  // Who looks at first, and then, as masks; all, if there are no turns.
+  // Masks of the models to evaluate first (the fast ones) and last; nullptr if all are evaluated together.
   const std::uint8_t* asked_first() const { return in_turns() ? asked_first_.data() : nullptr; }
   const std::uint8_t* asked_last() const { return in_turns() ? asked_last_.data() : nullptr; }
 
-  // The model that comes after i by falling score, ties by rising index; the first one after -1, -1 after the last.
+  // The model after i by falling score, ties by rising index. After -1: the best model; after the last: -1.
   static int next(const std::vector<double>& scores, int i) {
     int next = -1;
     for (int j = 0; j < static_cast<int>(scores.size()); ++j)
@@ -75,7 +75,7 @@ struct Answer {
     return next;
   }
 
-  // Adds those who answer if they are sound to those who look.
+  // Marks the models whose predictions are needed.
   void mark(const std::vector<double>& scores, std::uint8_t* watched) const {
     const bool all = kind == Kind::average || kind == Kind::weighted || kind == Kind::stacked;
     if (all) std::fill_n(watched, scores.size(), std::uint8_t{1});
@@ -83,9 +83,11 @@ struct Answer {
     for (int i = next(scores, -1), left = answering; i >= 0 && left > 0; i = next(scores, i), --left) watched[i] = 1;
   }
 
-  // What the ensemble says. `ask(i, said)` writes what model i says and tells whether it can be asked and is sound: one
-  // that is not never answers. Gives the model that answered, -1 where several did. `odds`: where `learn` finds it.
-  // `go_on` is called before those are asked that are asked last, if they are.
+  // Writes the ensemble's prediction. Returns the model that predicted, or -1 if several did.
+  //
+  // `ask(i, said)` writes the prediction of model i. It returns false if the model was not evaluated or its output is
+  // not finite; the model is then left out. `odds` keeps the predictions for `learn`. `go_on` is called before the slow
+  // models are asked, if they are.
   template <class Ask, class GoOn>
   int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, GoOn go_on, SaidOdds& odds,
           double* out) {
@@ -112,7 +114,7 @@ struct Answer {
     return -1;
   }
 
-  // Learns from the target of what was said.
+  // Updates the weights of the stack with the target of the last prediction.
   void learn(const Task& task, const SaidOdds& odds, double target, int outputs, double weight = 1) {
     if (kind != Kind::stacked) return;
     if (task.numeric()) return stack.learn_number(odds.all, target, weight);
@@ -134,7 +136,7 @@ struct Answer {
   }
 
  private:
-  // Asks those that the mask names (none: all) and keeps what they say.
+  // Collects the predictions of the models in the mask (nullptr: all).
   template <class Ask>
   void hear(const Task& task, int outputs, Ask ask, const std::uint8_t* mask, StackedOdds& odds) {
     for (int i = 0; i < static_cast<int>(heard_.size()); ++i) {
@@ -145,7 +147,7 @@ struct Answer {
       else if (heard_[i]) Stack::set(odds, i + 1, words, outputs);
     }
   }
-  // Writes the mixture of the best of those that were heard.
+  // Writes the weighted mean of the best of the collected predictions.
   void mix(const Task& task, const std::vector<double>& scores, int outputs, StackedOdds& odds, double* out) {
     const auto recall = [&](int i, double* said) {
       std::copy_n(words_.data() + std::size_t(i) * outputs, outputs, said);
@@ -197,10 +199,10 @@ struct Answer {
     }
   }
 
-  std::vector<double> said_, words_, told_;  // of one model; of all; of those asked first, together
-  std::vector<std::uint8_t> heard_;   // whether a model could be asked
-  std::vector<std::uint8_t> slow_;    // those asked last, if there are turns at all
-  std::vector<std::uint8_t> asked_first_, asked_last_;  // of those awake; nothing if they are asked together
+  std::vector<double> said_, words_, told_;  // predictions of one model, of all models, and of the fast models combined
+  std::vector<std::uint8_t> heard_;   // whether a model has a prediction
+  std::vector<std::uint8_t> slow_;    // mask of the slow models; empty if all models are evaluated together
+  std::vector<std::uint8_t> asked_first_, asked_last_;  // awake models; empty if evaluated together
 };
 
 }  // namespace heros

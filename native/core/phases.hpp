@@ -1,5 +1,5 @@
-// Where the time of a step goes, in ticks of the wall clock: cheap enough to take several times per step. The caller
-// scales the shares to the CPU time of the whole block.
+// Measures how the time of a step divides into phases, in ticks of a fast wall clock. The caller scales the shares to
+// the CPU time of the block.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ class PhaseClock {
  public:
   void start() { last_ = heros::ticks(); }
 
-  // Books the time since the last lap (or start) to `phase`.
+  // Adds the time since the last lap (or start) to `phase`.
   void lap(Phase phase) {
     const std::int64_t t = heros::ticks();
     ticks_[static_cast<int>(phase)] += t - last_;
     last_ = t;
   }
 
-  // Books the time since the last lap to two phases, `share` of it to the first.
+  // Divides the time since the last lap between two phases; `first` gets `share` of it.
   void lap_split(Phase first, double share, Phase second) {
     const std::int64_t t = heros::ticks();
     const auto part = static_cast<std::int64_t>(share * static_cast<double>(t - last_));

@@ -1,15 +1,15 @@
-// Answers stacked: the log-odds of every model, and of the mixture of the best, are added up with weights that are learnt.
+// A stack: combines the log-odds of all models, and of the mixture of the best models, with learnt weights.
 //
-// z = w_0·log(mixture) + Σ w_i·log(p_i), each centred over the classes; the answer is softmax(z), and after the target is
-// seen each weight takes a step down the gradient of the log loss. Half of the weight lies on the mixture at first, so
-// that the answer begins as good as that and becomes better where models know different things. A model that did not
-// look says nothing, and its weight stays.
+// z = w_0·log(mixture) + Σ w_i·log(p_i), each centred over the classes. The prediction is softmax(z). With each target,
+// every weight takes a gradient step on the log loss. The mixture starts with half of the weight, so the stack starts
+// about as good as the mixture. It improves where models know different things. A model that was not evaluated is left
+// out, and its weight stays.
 //
-// Of a number: the mixture and Σ w_i·(what model i says − the mixture) are added up, in standard deviations of the
-// target; weights begin at 0, and each takes a step down the gradient of the squared error, normalised (NLMS).
+// For a number, the prediction is the mixture plus Σ w_i·(prediction of model i − mixture), in standard deviations of
+// the target. Weights start at 0 and take normalised gradient steps on the squared error (NLMS).
 //
-// With several rates there is a set of weights for each. The answer is the mean of what the sets say, each weighted by
-// exp(−kSharpness · what it lost of late): slow sets are better on concepts that stay, quick ones after a change.
+// With several learning rates there is a set of weights for each. The prediction is the mean of the sets, each weighted
+// by exp(−kSharpness · its recent loss). Slow sets are better on stable concepts, fast ones after a change.
 #pragma once
 
 #include <algorithm>
@@ -24,25 +24,25 @@
 
 namespace heros {
 
-// What was said of an instance: a row of centred log-odds for the mixture and for each model, and the answer of each set of
-// weights.
+// The predictions of an instance: a row of centred log-odds for the mixture and for each model, and the prediction of
+// each set of weights.
 struct StackedOdds {
   std::vector<double> odds, answers;
-  double unit = 0;  // of a number: the standard deviation that the answers' differences are in
+  double unit = 0;  // for a number: the standard deviation that scales the differences
 };
 
 class Stack {
  public:
   explicit Stack(std::vector<double> rates) : rates_(std::move(rates)), lost_(rates_.size()), shares_(rates_.size(), 1.0) {}
 
-  // Before the first instance.
+  // Call it before the first instance.
   void begin(int models, bool numeric) {
     rows_ = static_cast<std::size_t>(models) + 1;
     weights_.assign(rates_.size() * rows_, numeric ? 0.0 : 0.5 / models);
     for (std::size_t r = 0; r < rates_.size(); ++r) weights_[r * rows_] = numeric ? 0.0 : 0.5;
   }
 
-  // Of the mixture and of each model: the mean of all sets, as they count now.
+  // The weights of the mixture and of each model: the mean of all sets, weighted by their current shares.
   std::vector<double> weights() const {
     std::vector<double> mean(rows_);
     for (std::size_t r = 0; r < rates_.size(); ++r)
@@ -52,8 +52,8 @@ class Stack {
     return mean;
   }
 
-  // Those that fall asleep leave their weight to the mixture, and begin at 0 when they wake. Of a number, words are
-  // differences from the mixture, which has no weight.
+  // Moves the weight of models that fall asleep to the mixture; they restart at 0 when they wake. For a number, the
+  // mixture has no weight, as predictions are differences from it.
   void set_awake(const std::vector<std::uint8_t>& before, const std::vector<std::uint8_t>& awake, bool numeric) {
     for (std::size_t i = 0; i < awake.size(); ++i) {
       if (!before[i] || awake[i]) continue;
@@ -65,7 +65,7 @@ class Stack {
   static void clear(StackedOdds& said, int models, int outputs) {
     said.odds.assign(std::size_t(models + 1) * outputs, 0.0);
   }
-  // Row 0 is the mixture's, row i + 1 that of model i.
+  // Row 0 is the mixture, row i + 1 is model i.
   static void set(StackedOdds& said, int row, const double* probabilities, int outputs) {
     double* odds = said.odds.data() + std::size_t(row) * outputs;
     double mean = 0;
@@ -73,7 +73,7 @@ class Stack {
     for (int c = 0; c < outputs; ++c) odds[c] -= mean / outputs;
   }
 
-  // Writes the answer.
+  // Writes the combined prediction.
   void say(StackedOdds& said, int outputs, double* out) const {
     said.answers.assign(rates_.size() * outputs, 0.0);
     for (std::size_t r = 0; r < rates_.size(); ++r) {
@@ -89,7 +89,7 @@ class Stack {
     mix(said.answers, outputs, out);
   }
 
-  // Learns from the class of what was said last.
+  // Learns from the class of the last prediction.
   void learn(const StackedOdds& said, int target, int outputs, double weight = 1) {
     const double counted = std::min(weight, kHeaviest);
     for (std::size_t r = 0; r < rates_.size(); ++r) {
@@ -107,7 +107,8 @@ class Stack {
     share();
   }
 
-  // Of a number: `said` has what each model says, and `heard` whether it does; `out` has the mixture and gets the answer.
+  // For a number: `said` holds the prediction of each model, `heard` whether it has one. `out` holds the mixture and
+  // gets the result.
   void say_number(StackedOdds& said, const std::vector<std::uint8_t>& heard, double unit, double* out) const {
     said.unit = unit;
     said.answers.assign(rates_.size(), 0.0);
@@ -127,7 +128,7 @@ class Stack {
     double squares = kRidge;
     for (std::size_t j = 1; j < rows_; ++j) squares += said.odds[j] * said.odds[j];
     for (std::size_t r = 0; r < rates_.size(); ++r) {
-      const double rate = std::min(rates_[r] * weight, 1.0);  // beyond it a step would go too far
+      const double rate = std::min(rates_[r] * weight, 1.0);  // a larger step would overshoot
       const double error = std::clamp((target - said.answers[r]) / said.unit, -kFarthest, kFarthest);
       for (std::size_t j = 1; j < rows_; ++j) weights_[r * rows_ + j] += rate * error * said.odds[j] / squares;
       note_lost(r, error * error * std::min(weight, kHeaviest));
@@ -148,12 +149,12 @@ class Stack {
   }
 
  private:
-  static constexpr double kLeast = 1e-3;  // nobody is surer than that a class is not the one
+  static constexpr double kLeast = 1e-3;  // lower probabilities are raised to this one
   static constexpr double kMost = 1e9;
-  static constexpr double kHeaviest = 10;  // an instance of more weight would throw the others off balance
+  static constexpr double kHeaviest = 10;  // limit of an instance's weight, for stable steps
   static constexpr double kFarthest = 10;  // standard deviations of the target
-  static constexpr double kRidge = 1e-3;   // where all say the same, there is nothing to learn
-  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // of what sets of weights lost
+  static constexpr double kRidge = 1e-3;   // avoids a division by 0 if all models predict the same
+  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // of a set's recent loss
 
   void note_lost(std::size_t r, double lost) { lost_[r] = kFading * lost_[r] + lost; }
   void share() {
@@ -173,7 +174,7 @@ class Stack {
   std::vector<double> rates_;
   std::size_t rows_ = 0;
   std::vector<double> weights_;       // (rates, models + 1)
-  std::vector<double> lost_, shares_;  // of each set of weights: what it lost of late, and what its answer counts
+  std::vector<double> lost_, shares_;  // per set of weights: recent loss, share
 };
 
 }  // namespace heros

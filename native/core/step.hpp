@@ -1,4 +1,4 @@
-// The step of HEROS and the loop over a block of instances, bound once to the parts that it is made of.
+// The step of HEROS, and its loop over a block of instances.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@
 
 namespace heros {
 
-// What a block of n instances gave. Arrays of the caller's, in C order.
+// The results of a block of n instances, in arrays of the caller (C order).
 struct BlockRecord {
-  double* outputs;         // (n, width), of the ensemble, before the target was seen
-  std::int32_t* answered;  // (n,) the model that answered; -1 where several did
+  double* outputs;         // (n, width) predictions of the ensemble, made before the target was known
+  std::int32_t* answered;  // (n,) the model that predicted; -1 if several did
   std::uint8_t* chosen;    // (n, M) which models were trained
   double* spent;           // (n,) Σγ of the chosen models
   double* reward;          // (n,) R = Σ (L_i + (1 − γ_i)) over the chosen models
@@ -47,7 +47,7 @@ class Step {
   int models() const { return models_; }
   int features() const { return pool_->features(); }
   int outputs() const { return pool_->outputs(); }
-  int width() const { return task_->width(outputs()); }  // of what the ensemble says
+  int width() const { return task_->width(outputs()); }  // of the ensemble's prediction
   Pool& pool() { return *pool_; }
   Task& task() { return *task_; }
   const Scores& scores() const { return *scores_; }
@@ -57,14 +57,13 @@ class Step {
   Changes& changes() { return changes_; }
   const Changes& changes() const { return changes_; }
   std::optional<bool> explored() const { return chooser_->explored(); }
-  // The scores that the last choice was made from.
+  // The scores used for the last choice.
   const std::vector<double>& chosen_from() const { return watch_.all() ? scores_->values() : chosen_from_; }
-  // What a policy with bounds keeps account of, and the bounds of its last choice.
+  // The account of a policy with bounds, and the bounds of its last choice.
   Account* account() { return chooser_->account(); }
   const std::vector<double>* bounds() const { return chooser_->bounds(); }
 
-  // Another policy may take over, and costs may be measured anew, while a stream runs. An account goes on where the new
-  // one would keep the same.
+  // Replaces the policy, also in mid-stream. The new policy takes over the account if it has the same fading factor.
   void set_chooser(std::unique_ptr<Chooser> chooser) {
     chooser->set_costs(ledger_.costs);
     Account* known = chooser_ == nullptr ? nullptr : chooser_->account();
@@ -76,17 +75,17 @@ class Step {
   bool surprise() const { return surprise_.has_value(); }
   RecentLoss& recent_loss() { return recent_loss_; }
   const RecentLoss& recent_loss() const { return recent_loss_; }
-  // Whether the models were spared the last instance, as it did not surprise.
+  // Whether the last instance was expected, so that models were not trained on it.
   bool expected() const { return expected_; }
   void set_k(int k) { chooser_->set_k(k); }
-  // Which models are awake from now on, a byte per model: the others neither look, nor answer, nor are trained, and their
-  // scores stay.
+  // Sets which models are awake, one byte per model. Sleeping models are not evaluated, do not predict and are not
+  // trained; their scores stay.
   const std::vector<std::uint8_t>& awake() const { return awake_; }
   void set_awake(std::vector<std::uint8_t> awake) {
     answer_.set_awake(awake_, awake, task_->numeric());
     restore_awake(std::move(awake));
   }
-  // Replaces wild values from now on. numeric: which features hold numbers; all of them again where the schema has grown.
+  // Replaces wild values from now on. numeric: which features are numeric. Call it again when the schema has grown.
   void set_bounded(const std::vector<std::uint8_t>& numeric) {
     inputs_.set_columns(numeric);
     if (task_->numeric()) targets_.set_columns({1});
@@ -98,10 +97,10 @@ class Step {
     ledger_.costs = std::move(costs);
     chooser_->set_costs(ledger_.costs);
   }
-  // What everyone's word counts, where answers are stacked.
+  // How predictions are combined, with the weights of a stack.
   const Answer& answer() const { return answer_; }
   void set_answer(Answer answer) { answer_ = std::move(answer); }
-  // What they say counts what it did when somebody wrote down who is awake.
+  // Sets which models are awake, but leaves the weights of the stack unchanged, as they were saved with this mask.
   void restore_awake(std::vector<std::uint8_t> awake) {
     awake_ = std::move(awake);
     some_sleep_ = std::find(awake_.begin(), awake_.end(), 0) != awake_.end();
@@ -114,11 +113,14 @@ class Step {
     chooser_->set_costs(ledger_.costs);
   }
 
-  // Test, then train, on instance after instance. If something throws, the rest of the block is not touched and the
-  // exception goes on. An instance counts once it has been scored: if the policy throws then, as one on which nothing
-  // was trained. weights: what every instance counts, in training and for the scores; none: all the same. One that counts
-  // nothing is answered, and nobody is trained on it. delays: how many labels were learnt between an instance's
-  // prediction and its own label (`Pool::set_delay`); none: no label.
+  // Tests, then trains, on one instance after another.
+  //
+  // If something throws, the rest of the block is not used, and the exception is passed on. An instance counts once it
+  // is scored. If the policy throws after that, no model is trained on the instance.
+  //
+  // weights: per instance, for training and scores; nullptr means equal weights. An instance of weight 0 is predicted
+  // but not trained on. delays: the number of labels learnt between an instance's prediction and its own label
+  // (`Pool::set_delay`); nullptr means 0.
   void run(const double* X, const double* targets, std::int64_t n, BlockRecord out, const Weight* weights = nullptr,
            const std::int64_t* delays = nullptr) {
     const AsUsual as_usual{*pool_};
@@ -158,7 +160,7 @@ class Step {
     ledger_.note_time(clock, thread_cpu_seconds() - cpu_before);
   }
 
-  // What the ensemble says of any x; nothing is learnt. delay: how many instances before it have no label yet.
+  // Predicts x without learning. delay: the number of instances before x that have no label yet.
   void predict(const double* x, double* out, std::int64_t delay = 0) {
     const AsUsual as_usual{*pool_};
     pool_->set_delay(delay);
@@ -173,13 +175,13 @@ class Step {
   }
 
  private:
-  // Whatever happens, the next instance comes right after the last label and surprises, unless somebody says otherwise.
+  // Resets delay and expectation on exit: by default there is no delay, and the next instance is not expected.
   struct AsUsual {
     Pool& pool;
     ~AsUsual() { pool.set_delay(0), pool.set_expected(false, false); }
   };
 
-  // Who looks at an instance before anyone else, where all do that are awake.
+  // The models to evaluate first if all awake models are evaluated.
   const std::uint8_t* first_lookers() const { return answer_.in_turns() ? answer_.asked_first() : awakers_.mask(); }
 
   void begin(const double* x, std::uint8_t* chosen, PhaseClock& clock) {
@@ -188,7 +190,7 @@ class Step {
     pool_->look(x, lookers_.mask(), clock);
   }
 
-  // Trains, and looks at the next instance if there are some left: who does so is known by then.
+  // Trains on x, and evaluates the next instance if there is one. The models to evaluate are known by then.
   void train_and_go_on(const double* x, double target, std::uint8_t* chosen, std::int64_t left, PhaseClock& clock) {
     if (left == 0) return pool_->train(x, target, chosen, clock);
     if (watch_.all()) {
@@ -204,7 +206,7 @@ class Step {
     pool_->train_and_look(x, target, chosen, x + features(), lookers_.mask(), left, clock);
   }
 
-  // The ensemble's answer to the instance that was looked at; those that are asked last look only now.
+  // Writes the ensemble's prediction of the evaluated instance. Slow models are evaluated only now, if they are needed.
   int answer(const double* x, double* out, PhaseClock& clock) {
     const auto ask = [&](int i, double* said) {
       if (!lookers_.has(i) || !pool_->sound(i)) return false;
@@ -228,7 +230,7 @@ class Step {
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_of_awake(), -1)]);
-    if (watch_.all() && !lookers_.all())  // those that were not asked would have said the same
+    if (watch_.all() && !lookers_.all())  // skipped models count as having predicted the same
       for (const int i : awakers_)
         if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
     for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
@@ -245,7 +247,7 @@ class Step {
       changes_.note_drop(drop.model, drop.before, drop.after, drop.width);
   }
 
-  // Whose scores an instance counts for.
+  // The models whose scores this instance updates.
   const Lookers& scored() const { return watch_.all() ? awakers_ : lookers_; }
   const std::vector<double>& scores_of_awake() {
     if (!some_sleep_) return scores_->values();
@@ -264,18 +266,18 @@ class Step {
     leave_out_sleepers(chosen);
   }
 
-  // Whether the instance is one that the models are not trained on, as its target was to be expected. Warm-up trains all.
+  // Whether the target was expected, so that models are not trained on the instance. Warm-up trains all models.
   bool expected(const double* said, double target) {
     return surprise_ && ledger_.instances >= warmup_ && task_->expected(said, target, *surprise_) &&
            random_.uniform() >= surprise_->share;
   }
-  // Then those alone are trained, of the chosen, that learn at next to no cost.
+  // Keeps only the chosen models whose training costs almost nothing.
   void spare_expected(std::uint8_t* chosen) const {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;
   }
 
-  // Takes those out of the chosen that cannot be trained; all, if the instance counts nothing.
+  // Removes models that cannot be trained; all models, if the instance has weight 0.
   void spare(std::uint8_t* chosen, bool counts_nothing) const {
     if (counts_nothing) std::fill_n(chosen, models(), std::uint8_t{0});
     else if (!pool_->all_trainable())
@@ -283,7 +285,7 @@ class Step {
         if (!pool_->trainable(i)) chosen[i] = 0;
   }
 
-  // Has the policy do something; if it throws, the instance counts as one on which nothing was trained.
+  // Calls the policy. If it throws, the instance counts as one without training.
   template <class Act>
   void or_train_nothing(const double* x, double target, std::uint8_t* chosen, PhaseClock& clock, Act act) {
     try {
@@ -297,7 +299,7 @@ class Step {
     clock.lap(Phase::choose);
   }
 
-  // Before anyone looks: who will be trained, and so who looks.
+  // Chooses the models to train, and from them the models to evaluate, before any evaluation.
   void choose_and_watch(std::uint8_t* chosen, PhaseClock& clock) {
     const std::vector<double>& scores = scores_->values();
     choose(chosen);
@@ -317,12 +319,12 @@ class Step {
   std::shared_ptr<Scores> scores_;
   std::unique_ptr<Chooser> chooser_;
   Answer answer_;
-  SaidOdds odds_, odds_asked_;  // of the instance at hand, and of one that is only asked about
+  SaidOdds odds_, odds_asked_;  // of the current instance, and of a prediction only
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;
   std::optional<Surprise> surprise_;
-  Random random_{nullptr};  // for what was expected
+  Random random_{nullptr};  // draws which expected instances are trained on
   bool expected_ = false;
   RecentLoss recent_loss_;
   Ledger ledger_;
@@ -332,8 +334,8 @@ class Step {
   bool some_sleep_ = false;
   Ranges inputs_, targets_;
   std::vector<double> bounded_x_, bounded_targets_;
-  Lookers lookers_;  // at the instance at hand
-  Lookers awakers_;  // those that are awake
+  Lookers lookers_;  // models evaluated on the current instance
+  Lookers awakers_;  // the awake models
 };
 
 }  // namespace heros

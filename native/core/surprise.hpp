@@ -1,4 +1,4 @@
-// Which instances are worth training on: what was expected is trained on only now and then.
+// `Surprise`: the models are trained on only a share of the expected instances.
 #pragma once
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 namespace heros {
 
 struct Surprise {
-  double sure;    // a class that was given a higher probability was expected
-  double share;   // how often the models are trained on what was expected
+  double sure;    // a class with a higher predicted probability was expected
+  double share;   // the share of expected instances that are trained on
   double inside;  // numbers: an error below this share of the interval's half width was expected
 };
 
-// The ensemble's recent loss, in [0, 1]: its means over about kShort and kLong instances, with fading weights. The loss is
-// steady while the means differ by no more than chance: the ensemble becomes neither worse, as after a change, nor
-// quickly better, as while it learns.
+// The ensemble's recent loss, in [0, 1]: its fading means over about kShort and kLong instances. The loss is steady
+// while the two means differ by no more than chance. It is not steady after a change, or while the ensemble still
+// improves quickly.
 class RecentLoss {
  public:
   bool steady() const {

@@ -1,4 +1,4 @@
-// Pools joined into one: its models are theirs, one after the other, whatever kinds they are.
+// Several pools joined into one. The models of the first part come first, then those of the next.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// Each part passes over its own memory: fused passes and looking ahead stay what they are.
+// Each part does its own passes over memory, so fused passes and evaluation ahead still work.
 class JoinedPool final : public Pool {
  public:
   explicit JoinedPool(std::vector<std::shared_ptr<Pool>> parts) : parts_(std::move(parts)) {
@@ -36,7 +36,7 @@ class JoinedPool final : public Pool {
         false);
   }
 
-  // A part without a model that is awake is not called at all.
+  // A part without awake models is not called.
   void set_awake(const std::uint8_t* awake) override {
     asleep_.assign(parts_.size(), 0);
     ticks_.resize(2 * parts_.size());
@@ -95,13 +95,13 @@ class JoinedPool final : public Pool {
     return mask == nullptr ? nullptr : mask + first_[p];
   }
 
-  // A part of which nobody looks has nothing to do: it may even know more of x from an earlier look.
+  // A part without models to evaluate is not called, so that its earlier evaluation of x stays.
   bool someone_looks(std::size_t p, const std::uint8_t* watched) const {
     const std::uint8_t* own = of(p, watched);
     return own == nullptr || std::any_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; });
   }
 
-  // A part that looks as a whole is told so: then it may look ahead.
+  // Returns nullptr if all models of the part are evaluated: the part may then evaluate ahead.
   const std::uint8_t* lookers_of(std::size_t p, const std::uint8_t* watched) const {
     const std::uint8_t* own = of(p, watched);
     if (own == nullptr || std::all_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; }))
@@ -109,8 +109,8 @@ class JoinedPool final : public Pool {
     return own;
   }
 
-  // A model written in Python may throw: where they learn, the other parts learn from the instance all the same, so that
-  // all of them know the same instances; then the exception goes on.
+  // Calls every part. If one throws while training (a model written in Python), the other parts are still trained, so
+  // that all parts have the same instances. The exception is then passed on.
   template <class Work>
   void each(const PhaseClock& clock, Work work, bool all_of_them = true) {
     std::exception_ptr thrown;
@@ -134,9 +134,9 @@ class JoinedPool final : public Pool {
 
   std::vector<std::shared_ptr<Pool>> parts_;
   std::vector<int> first_;     // the first model of each part
-  std::vector<Place> place_;  // of each model
-  std::vector<std::uint8_t> asleep_;  // the parts of which nobody is awake, once somebody said so
-  std::vector<std::int64_t> ticks_;   // since then: of everything but training for each part, then of training
+  std::vector<Place> place_;  // part and index of each model
+  std::vector<std::uint8_t> asleep_;  // parts without awake models; empty before `set_awake`
+  std::vector<std::int64_t> ticks_;   // time since then: without training per part, then training per part
 };
 
 }  // namespace heros

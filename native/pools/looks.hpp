@@ -1,4 +1,4 @@
-// What the models of a pool saw of the last instance looked at: who has looked, and what they said.
+// Stores the evaluation of the last instance: which models were evaluated, and their outputs.
 #pragma once
 
 #include <algorithm>
@@ -23,21 +23,21 @@ class Looks {
     last_.forget();
   }
 
-  // Whether x is the instance looked at last. If it is not, it is from now on, and nobody has looked at it.
+  // Whether x is the instance evaluated last. If not, x becomes the current instance, without evaluations.
   bool at(const double* x) {
     if (last_.is(x)) return true;
     last_.set(x, features_);
     std::fill(fresh_.begin(), fresh_.end(), std::uint8_t{0});
     return false;
   }
-  // What was said no longer holds, for the models have learnt.
+  // Discards the outputs, as training has changed the models.
   void forget() { last_.forget(); }
 
   bool fresh(int i) const { return fresh_[i] != 0; }
 
-  // Where model i writes its output before it says so with `take`.
+  // Where model i writes its output. `take` then marks the output as valid.
   double* of(int i) { return said_.data() + std::size_t(i) * outputs_; }
-  void take(int i, double most = std::numeric_limits<double>::max()) {  // beyond which an output is not sound
+  void take(int i, double most = std::numeric_limits<double>::max()) {  // larger outputs are not sound
     double* p = of(i);
     sound_[i] = std::all_of(p, p + outputs_, [most](double x) { return std::fabs(x) <= most; });
     if (!sound_[i]) std::fill_n(p, outputs_, 1.0 / outputs_);
@@ -52,12 +52,12 @@ class Looks {
  private:
   int features_ = 0, outputs_ = 0;
   LastInstance last_;
-  std::vector<std::uint8_t> fresh_, sound_;   // per model: has looked at it, and what it said is finite
-  std::vector<std::int32_t> favoured_;        // the class with the highest probability, the lowest of equals
+  std::vector<std::uint8_t> fresh_, sound_;   // per model: evaluated on this instance; output is finite
+  std::vector<std::int32_t> favoured_;        // the predicted class (ties: the lowest)
   std::vector<double> said_;                  // (models, outputs)
 };
 
-// A pool whose models write what they say where all can read it, and weigh instances.
+// A pool that stores its outputs in `Looks` and supports weights.
 class LookingPool : public Pool {
  public:
   double outcome(int i, double target) const override { return looks_.outcome(i, target); }
@@ -69,10 +69,10 @@ class LookingPool : public Pool {
 
  protected:
   Looks looks_;
-  Weight instance_weight_;  // what the instances count that are trained on
+  Weight instance_weight_;  // the weight of the next training instance
 };
 
-// One whose models look each for itself, without anything prepared for all of them.
+// A pool whose models are evaluated one by one, without shared preparation.
 class AskingPool : public LookingPool {
  public:
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
@@ -88,7 +88,7 @@ class AskingPool : public LookingPool {
   }
 
  protected:
-  // Model i looks at x.
+  // Evaluates model i on x.
   virtual void ask(int i, const double* x) = 0;
 };
 

@@ -246,8 +246,8 @@ def test_a_regressor_says_what_the_core_says():
     for start in range(0, 600, 97):
         parts.partial_fit(X[start : start + 97], y[start : start + 97])
     for model in (whole, parts):
-        assert np.array_equal(model.predict(X), core.predict(X))
-        assert np.array_equal(model.predict_interval(X), core.predict_interval(X))
+        assert np.array_equal(model.predict(X), core.answers(X, 0)[:, 0])  # rows do not depend on their order
+        assert np.array_equal(model.predict_interval(X), core.answers(X, 0)[:, 1:3])
     assert whole.score(X, y) > 0.5
     with pytest.raises(ParameterError, match="must be a schema with classes"):
         HerosRegressor(pools.NaiveBayes([{}])).fit(X, y)

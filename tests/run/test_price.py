@@ -167,9 +167,9 @@ def test_compare_takes_watch_and_answer():
 @pytest.mark.parametrize(
     ("option", "value", "named"),
     [
-        ("--watch", "0", "'watch'"),
-        ("--watch", "some", "'watch'"),
-        ("--answer", "nobody", "'answer'"),
+        ("--watch", "0", "--watch must be"),
+        ("--watch", "some", "--watch must be"),
+        ("--answer", "nobody", "--answer must be"),
         ("--answer", "top:0", "'n'"),
         ("--answer", "top:x", "--answer must be"),
         ("--answer", "top:1:2:3", "top:N:SHARPNESS"),

@@ -25,12 +25,12 @@ class HoeffdingPool final : public Pool {
   int features() const override { return layout_.features(); }
   int outputs() const override { return layout_.classes; }
 
-  // The least number of bytes for a schema: a tree of one node.
+  // The lowest byte limit for a schema: a tree of one node.
   std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& /*values*/, int classes) const {
     return TreeLayout({}, classes).node_bytes();
   }
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
-  // feature f has, 0 if it is numeric. If there is not enough memory, the pool stays as it is.
+  // Adapts the pool to an extended schema. values[f]: the number of values of feature f, 0 if it is numeric. If memory
+  // is short, the pool stays unchanged.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     TreeLayout layout(values, classes, watch_reals());
     const std::int64_t least = least_bytes(0, values, classes);
@@ -107,14 +107,14 @@ class HoeffdingPool final : public Pool {
   TreeSummary summary(int i) const { return trees_[i].summary(layout_); }
   std::int64_t bytes(int i) const { return trees_[i].bytes(); }
 
-  // Of `count` trees from the first one on.
+  // The state of `count` trees, starting with tree `first`.
   PoolState state(int first, int count) const {
     PoolState state{layout_.values, layout_.classes, {}};
     for (int i = first; i < first + count && i < static_cast<int>(trees_.size()); ++i)
       state.trees.push_back(trees_[i].arrays());
     return state;
   }
-  // Makes a state of all trees the pool's own, if it fits together; else the pool stays as it is.
+  // Imports the state of all trees. If it does not fit, the pool stays unchanged.
   void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
             "a tree for every model");
@@ -127,14 +127,14 @@ class HoeffdingPool final : public Pool {
   }
 
  private:
-  struct Look {  // what was seen of the last instance looked at
+  struct Look {  // a tree's evaluation of the last instance
     HoeffdingTree::Place place;
     std::int32_t favoured = 0;  // the class with the most votes
     bool by_bayes = false;
-    std::int64_t number = 0;  // of the look at all; one of before is not fresh any more
+    std::int64_t number = 0;  // of the evaluation; older ones are not fresh
   };
 
-  // Where one tree looks for change, the leaves of all have room for it.
+  // If any tree splits on change, the leaves of all trees have room for its detection.
   int watch_reals() const {
     const auto watches = [](const TreeSettings& settings) { return settings.on_change; };
     return std::any_of(settings_.begin(), settings_.end(), watches) ? LeafChange::kReals : 0;
@@ -143,7 +143,7 @@ class HoeffdingPool final : public Pool {
   double* votes(int i) { return &votes_[std::size_t(i) * layout_.classes]; }
   const double* votes(int i) const { return &votes_[std::size_t(i) * layout_.classes]; }
 
-  // Whether tree i has looked at the instance at hand.
+  // Whether tree i has been evaluated on the current instance.
   bool fresh(int i) const { return looks_[i].number == look_number_; }
 
   void look_at(const double* x) {
@@ -154,7 +154,7 @@ class HoeffdingPool final : public Pool {
     ++look_number_;
   }
 
-  // The trees that are wanted, without a branch for each: who is chosen cannot be predicted.
+  // Collects the wanted trees. Branch-free, as choices are unpredictable.
   template <class Wanted>
   void gather(Wanted wanted) {
     const int models = this->models();
@@ -184,7 +184,7 @@ class HoeffdingPool final : public Pool {
     ++look_number_;
     instance_.x.clear();
   }
-  // For what the models say; more than the present classes need does no harm.
+  // Allocates the results of evaluations. More than the classes need does no harm.
   void make_place(int classes) {
     votes_.resize(settings_.size() * classes);
     scratch_.resize(classes);
@@ -198,7 +198,7 @@ class HoeffdingPool final : public Pool {
   std::int64_t look_number_ = 1;
   std::vector<double> votes_, scratch_;  // (models, classes); per class
   std::vector<int> gathered_;
-  Weight instance_weight_;  // what the instances count that are trained on
+  Weight instance_weight_;  // the weight of the next training instance
 };
 
 }  // namespace heros

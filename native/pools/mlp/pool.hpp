@@ -1,6 +1,6 @@
-// A pool of multilayer perceptrons (one hidden layer, ReLU, softmax cross-entropy or, where the target is a number, a
-// linear output with squared or Huber loss; one instance at a time) with different widths, optimisers and learning
-// rates. Equal to PyTorch up to float rounding.
+// A pool of multilayer perceptrons with different widths, optimisers and learning rates. Each has one hidden layer with
+// ReLU. The loss is softmax cross-entropy; for a numeric target, the output is linear with squared or Huber loss.
+// Results equal PyTorch's up to float rounding.
 #pragma once
 
 #include <algorithm>
@@ -42,9 +42,8 @@ class MlpPool final : public Pool {
   const std::vector<std::int32_t>& values() const { return encoder_.values(); }
   const std::vector<std::int64_t>& steps() const { return steps_; }
 
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). New weights are drawn as
-  // PyTorch does for a new layer: uniform in ±1/√fan_in. If there is not enough memory, the pool stays as it is:
-  // nothing is allocated after memory_.grow.
+  // Adapts the pool to an extended schema. New weights are drawn as in a new layer of PyTorch: uniform in ±1/√fan_in.
+  // If memory is short, the pool stays unchanged, as nothing is allocated after memory_.grow.
   void grow(const std::vector<std::int32_t>& values, int classes, Random random) {
     const int old_inputs = inputs(), old_classes = this->classes();
     Encoder encoder = encoder_;
@@ -57,7 +56,7 @@ class MlpPool final : public Pool {
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    looks_.ahead().close();  // a block that was broken off may have left it open
+    looks_.ahead().close();  // an interrupted block may have left it open
     looks_.go_to(x, encoder_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
@@ -74,7 +73,7 @@ class MlpPool final : public Pool {
   bool sound(int i) const override {
     return numeric_ ? std::fabs(logits(i)[0]) <= static_cast<float>(kSoundest) : favoured(i) >= 0;
   }
-  // One that has diverged would only go on to weights that are not finite.
+  // A diverged model is not trained, as its weights would become infinite or NaN.
   bool trainable(int i) const override { return !numeric_ || looks_[i] == Seen::nothing || sound(i); }
   bool all_trainable() const override { return !numeric_; }
 
@@ -111,8 +110,8 @@ class MlpPool final : public Pool {
     clock.lap(Phase::train);
   }
 
-  // In one pass over the memory of the models that are chosen and look. How much of that pass is looking cannot be seen
-  // from outside, so one step in kSample is made in two passes and timed; the result is the same.
+  // Trains and evaluates in one pass over the memory of the models. The pass hides how long the evaluation takes. One
+  // step in kSample therefore makes two passes, which are timed; the result is the same.
   void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
                       const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
     if (++fused_steps_ % kSample == 1) return sample_step(x, target, chosen, next, watched, clock);
@@ -129,7 +128,7 @@ class MlpPool final : public Pool {
     clock.lap(Phase::encode);
     const FlushDenormals guard;
     finish_looks(chosen, looks_.inputs_before());
-    // Back and forth: what the last step used last is still in the cache, so this step uses it first.
+    // Alternates the direction: the models used last in the previous step are still in the cache.
     upwards_ = !upwards_;
     for (const bool trained : {upwards_, !upwards_}) {
       for (int n = 0; n < models(); ++n) {
@@ -156,8 +155,8 @@ class MlpPool final : public Pool {
     output(i, out);
   }
 
-  // The weights of model i as PyTorch lays them out: w1 (hidden, inputs), b1 (hidden), w2 (classes, hidden),
-  // b2 (classes), as if every row had been caught up. Writing sets them and forgets the moments.
+  // The weights of model i in PyTorch's layout, caught up: w1 (hidden, inputs), b1 (hidden), w2 (classes, hidden), b2
+  // (classes). Writing weights resets the moments.
   void read_weights(int i, float* w1, float* b1, float* w2, float* b2) const {
     MlpPool copy = *this;
     copy.catch_up_all(i);
@@ -200,7 +199,7 @@ class MlpPool final : public Pool {
   enum class Pass { train, look, train_and_look, glimpse };
   static constexpr std::int64_t kSample = 256;
 
-  // The class with the highest logit (ties: the lowest), or -1 if one is not finite.
+  // The class with the highest logit (ties: the lowest), or -1 if a logit is not finite.
   int favoured(int i) const {
     const float* z = logits(i);
     if (memory_.paired()) return std::isfinite(z[0]) ? z[0] > 0 : -1;
@@ -216,7 +215,7 @@ class MlpPool final : public Pool {
   float* logits(int i) { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
   const float* logits(int i) const { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
 
-  // For what evaluation leaves for training; more than the present classes need does no harm.
+  // Allocates the results of evaluations. More than the classes need does no harm.
   void make_place(int classes) {
     unit_offset_.assign(1, 0);
     for (int i = 0; i < models(); ++i) unit_offset_.push_back(unit_offset_.back() + memory_.units(i));
@@ -238,7 +237,8 @@ class MlpPool final : public Pool {
       for (int u = 0; u <= hidden(i); ++u) memory_.set_output(i, c, u, 0, draw(output_bound));
   }
 
-  // A model that is not trained at this step: its logits may be known from a look ahead, which leaves no activations.
+  // Evaluates a model that is not trained in this step. Logits from an evaluation ahead are used if known; they come
+  // without activations.
   void look_at_rest(int i) {
     Ahead& ahead = looks_.ahead();
     if (ahead.wanted(i) && is_caught_up(i, ahead.rows())) {
@@ -249,10 +249,10 @@ class MlpPool final : public Pool {
     ahead.read(i, memory_.outputs(), logits(i));
     looks_.note(i, Seen::ahead);
   }
-  // What is missing of the looks of models that are chosen after all: of a look ahead the activations for the instance
-  // seen last, of a model that has not looked all of it.
+  // Completes the evaluation of chosen models. A model evaluated ahead lacks the activations; a model that was not
+  // evaluated lacks everything.
   void finish_looks(const std::uint8_t* chosen, const Inputs& seen) {
-    bool any = false;  // asked without branches: choices cannot be predicted
+    bool any = false;  // branch-free: choices are unpredictable
     for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & (looks_[i] != Seen::kept);
     if (!any) return;
     again_plan_.assign(encoder_, {}, seen);
@@ -261,7 +261,7 @@ class MlpPool final : public Pool {
   }
 
   void begin_training(const double* x, double target, const std::uint8_t* chosen) {
-    encoder_.learn(x);  // before denormals are flushed: its doubles are as they are
+    encoder_.learn(x);  // before denormals are flushed, which would change its doubles
     const TargetScale::Unit before = scale_.unit();
     const bool other_unit = numeric_ && scale_.learn(target);
     const FlushDenormals guard;
@@ -275,8 +275,7 @@ class MlpPool final : public Pool {
     TargetScale scale = scale_;
     return scale.learn(target);
   }
-  // Takes output weights, their moments and what the models have just said over into another unit: the answers stay
-  // what they were.
+  // Converts output weights, their moments and the last outputs to another unit. Predictions stay the same.
   void rescale(const Rescaling& to) {
     const auto factor = static_cast<float>(to.factor), shift = static_cast<float>(to.shift);
     for (int i = 0; i < models(); ++i) {
@@ -316,7 +315,7 @@ class MlpPool final : public Pool {
     return sum > 0 ? sampled_evaluate_ / sum : 0;
   }
 
-  // Where a pass finds model i.
+  // The arguments of a sweep over model i.
   Sweep sweep_of(int i) {
     Sweep s{};
     s.adam = memory_.adam(i);
@@ -366,8 +365,8 @@ class MlpPool final : public Pool {
     s.catch_up = lags_.data();
   }
 
-  // Which rows have to be caught up to the model's present step. Rows of `now` are trained at this step:
-  // the evaluation before it has caught them up to the step before.
+  // Finds the rows to catch up to the model's current step. Rows of `now` are trained in this step; the evaluation
+  // before it has caught them up.
   void note_lags(int i, const Plan& plan, bool train, bool keep) {
     lags_.resize(plan.rows.size());
     std::int64_t* last = memory_.touched(i);
@@ -398,7 +397,7 @@ class MlpPool final : public Pool {
     return static_cast<float>(slope(loss_[i], double{logits(i)[0]} - scale_.scaled(target)));
   }
 
-  // ∂loss/∂logits = softmax − one-hot(y), for the last instance looked at.
+  // ∂loss/∂logits = softmax − one-hot(y), for the instance evaluated last.
   void softmax_errors(int i, int y) {
     const float* z = logits(i);
     if (memory_.paired()) {
@@ -424,7 +423,7 @@ class MlpPool final : public Pool {
   MlpMemory memory_;
   std::vector<double> rate_;
   Encoder encoder_;
-  bool numeric_;  // the target is a number, of which the one output speaks in the unit of its scale
+  bool numeric_;  // the target is a number; the single output is in the unit of its scale
   TargetScale scale_;
   std::vector<Loss> loss_;
   std::reference_wrapper<const Isa> isa_;
@@ -434,14 +433,14 @@ class MlpPool final : public Pool {
 
   LookState looks_;
   AlignedFloats activations_, logits_, errors_;
-  std::vector<std::size_t> unit_offset_;  // where a model's activations begin
+  std::vector<std::size_t> unit_offset_;  // start of a model's activations
   Plan plan_, fused_plan_, train_plan_, again_plan_;
   std::vector<CatchUp> lags_;
 
   bool upwards_ = false;
   std::int64_t fused_steps_ = 0;
   double sampled_train_ = 0, sampled_evaluate_ = 0;
-  Weight instance_weight_;  // what the instances count that are trained on
+  Weight instance_weight_;  // the weight of the next training instance
 };
 
 }  // namespace heros

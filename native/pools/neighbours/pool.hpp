@@ -1,5 +1,5 @@
-// A pool of nearest neighbours: models that look for their k nearest rows in windows of different lengths, all over
-// one store of rows and in one pass over it.
+// A pool of nearest-neighbour models. Models search their k nearest rows in windows of different lengths, over one
+// shared store of rows and in one pass.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +23,17 @@ namespace heros {
 struct NeighbourSettings {
   std::int64_t window;
   std::int32_t k;
-  bool by_distance;  // a neighbour weighs 1/(distance + ε), or else 1
+  bool by_distance;  // weight of a neighbour: 1/(distance + ε); otherwise 1
 };
 
 class NeighboursPool final : public LookingPool {
  public:
   static constexpr double kEpsilon = 1e-3;    // of a standard deviation
-  static constexpr double kSmoothing = 0.01;  // what every class weighs without any neighbour
-  static constexpr std::int64_t kQuick = 1000;  // rows of a window that take next to no time
+  static constexpr double kSmoothing = 0.01;  // prior weight of every class
+  static constexpr std::int64_t kQuick = 1000;  // windows up to this length are fast to search
 
-  // delta: ADWIN's, for forgetting; 0 if nothing is forgotten but what leaves the window.
-  // numeric: whether the target is a number, of which a model says the mean over its neighbours.
+  // delta: ADWIN's δ for shortening windows; 0 turns this off. numeric: whether the target is a number; a model then
+  // predicts the mean of its neighbours' targets.
   NeighboursPool(std::vector<NeighbourSettings> settings, std::int64_t max_bytes, double delta, bool numeric = false)
       : settings_(std::move(settings)), max_bytes_(max_bytes), delta_(delta), numeric_(numeric), forgotten_(settings_.size()),
         hits_(models(), delta > 0 ? delta : 1, false) {
@@ -47,18 +47,17 @@ class NeighboursPool final : public LookingPool {
   int features() const override { return static_cast<int>(layout_.values.size()); }
   int outputs() const override { return classes_; }
 
-  // The least number of bytes for a schema: a block of rows.
+  // The lowest byte limit for a schema: one block of rows.
   std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
     return RowLayout(values).block_bytes();
   }
-  // Fits the pool to a schema that extends the one it knows (at first: nothing). values[f]: how many values
-  // feature f has, 0 if it is numeric.
+  // Adapts the pool to an extended schema. values[f]: the number of values of feature f, 0 if it is numeric.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     const RowLayout layout(values);
     if (const std::int64_t least = least_bytes(0, values, classes); max_bytes_ < least)
       throw std::invalid_argument("The rows need " + std::to_string(least) +
                                   " bytes at least with this schema: the byte limit may not be lower.");
-    if (classes_ > 0 && layout.same_columns(layout_)) {  // more values or classes: the rows stay where they are
+    if (classes_ > 0 && layout.same_columns(layout_)) {  // only more values or classes: the rows stay in place
       Looks looks;
       looks.resize(models(), features(), classes);
       layout_ = layout, classes_ = classes, looks_ = std::move(looks);
@@ -78,7 +77,7 @@ class NeighboursPool final : public LookingPool {
     clock.lap(Phase::evaluate);
   }
 
-  // The rows are shared: one is kept if any model is chosen. Whether a model forgets is its own affair.
+  // Models share the rows: a row is stored if any model is chosen. Each model shortens its own window.
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
     for (const std::int32_t f : layout_.number)
@@ -104,7 +103,7 @@ class NeighboursPool final : public LookingPool {
 
   const std::vector<std::int32_t>& values() const { return layout_.values; }
   bool numeric() const { return numeric_; }
-  std::int64_t width(int i) const {  // of the window as it is
+  std::int64_t width(int i) const {  // the current width of the window
     return std::min({store_.size(), settings_[i].window, added_ - forgotten_[i]});
   }
   std::int64_t most(int i) const { return std::min(store_.room(), settings_[i].window); }
@@ -130,7 +129,7 @@ class NeighboursPool final : public LookingPool {
     }
     return state;
   }
-  // Makes a state that was checked the pool's own, if it is one of these models.
+  // Imports a checked state, if it has the same models.
   void restore(const NeighboursState& state) {
     require(state.forgotten.size() == settings_.size(), "a window for every model");
     const RowLayout layout(state.values);
@@ -141,7 +140,7 @@ class NeighboursPool final : public LookingPool {
   }
 
  private:
-  // What takes memory is made first: if there is none, the pool stays as it was.
+  // Allocates first: if memory is short, the pool stays unchanged.
   void adopt(NeighboursState state) {
     RowLayout layout(state.values);
     RowStore store(layout, longest_, max_bytes_);
@@ -165,7 +164,7 @@ class NeighboursPool final : public LookingPool {
 
   Wish wish(int i) const { return {width(i), settings_[i].k, i}; }
 
-  // Those of the watched models that have not looked yet do so, in one pass over the widest of their windows.
+  // Evaluates the watched models that have not been evaluated, in one pass over their widest window.
   void search(const std::uint8_t* watched) {
     wishes_.clear();
     for (int i = 0; i < models(); ++i)
@@ -194,7 +193,7 @@ class NeighboursPool final : public LookingPool {
   double weight_of(int i, const Neighbour& neighbour) const {
     return settings_[i].by_distance ? 1 / (std::sqrt(double{neighbour.square}) + kEpsilon) : 1;
   }
-  // Without any neighbour it is the mean of recent targets.
+  // Without neighbours, the mean of recent targets.
   double mean_of(int i, const Neighbour* nearest, int n) const {
     double sum = 0, total = 0;
     for (int j = 0; j < n; ++j) {
@@ -211,10 +210,10 @@ class NeighboursPool final : public LookingPool {
     return closeness(said - target, scale_.unit().sd);
   }
 
-  // A model whose hits have become fewer looks at no more rows than ADWIN kept of its hits. What the ensemble had expected
-  // is a hit of those that did not have to look.
+  // If the accuracy of a model falls, its window shrinks to the width of ADWIN's window. An expected instance counts as
+  // correct for models that were not evaluated.
   void note_hits(double target, const std::uint8_t* chosen) {
-    if (!expected_) search(chosen);  // for nothing if they have looked
+    if (!expected_) search(chosen);  // no work if they were evaluated
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       const double before = hits_.mean(i);
@@ -227,17 +226,17 @@ class NeighboursPool final : public LookingPool {
   std::int64_t max_bytes_, longest_ = 0;
   double delta_;
   bool numeric_;
-  TargetScale scale_;  // if it is
+  TargetScale scale_;  // only if numeric
   RowLayout layout_;
-  int classes_ = 0;  // or 1, if the target is a number
+  int classes_ = 0;  // 1 if the target is a number
   Moments moments_;
   RowStore store_;
-  std::int64_t added_ = 0;                // rows ever
-  std::vector<std::int64_t> forgotten_;  // per model: the first rows, which it does not look at any more
-  Adwin hits_;                            // of each model, of the instances it was trained on
+  std::int64_t added_ = 0;                // number of rows ever added
+  std::vector<std::int64_t> forgotten_;  // per model: number of oldest rows that it ignores
+  Adwin hits_;                            // outcomes of each model on its training instances
 
-  bool expected_ = false;  // what is trained on next
-  Row row_;                // the instance looked at
+  bool expected_ = false;  // whether the next training instance was expected
+  Row row_;                // the evaluated instance
   NeighbourSearch search_;
   std::vector<Wish> wishes_;
 };

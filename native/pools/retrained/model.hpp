@@ -1,7 +1,9 @@
-// Boosted trees that are trained anew on the latest instances, again and again (gradient boosting with histograms, as in
-// LightGBM: Ke et al. 2017). The first training is at kFirst instances; from then on there is one whenever the instances
-// have doubled, or `every` have come. Until a training is done the trees of the one before predict, and until the first is
-// done, how frequent the classes have been, or the mean of the numbers.
+// Boosted trees that are retrained on the latest instances (gradient boosting with histograms, as in LightGBM: Ke et
+// al. 2017).
+//
+// The first training is at kFirst instances. Later trainings follow when the number of instances has doubled, or after
+// `every` instances. The trees of the last complete training predict. Before that, the class frequencies or the mean of
+// the targets do.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +24,9 @@ namespace heros {
 class Retrained {
  public:
   static constexpr bool kLooksFirst = false;
-  static constexpr bool kAlwaysLearns = true;  // the window has to know every instance
+  static constexpr bool kAlwaysLearns = true;  // the window needs every instance
   static constexpr std::int64_t kFirst = 50;
-  static constexpr std::int64_t kLongest = 3;  // how far a training is put off, in times of `every`
+  static constexpr std::int64_t kLongest = 3;  // how long a training may be delayed, in multiples of `every`
   struct Summary {
     BoostedSlab::Summary trees;
     std::int64_t bytes = 0, instances = 0, window = 0, trainings = 0;
@@ -32,7 +34,7 @@ class Retrained {
 
   Retrained(const RetrainedSettings& settings, bool numeric) : settings_(settings), numeric_(numeric), window_(settings) {}
 
-  // The least number of bytes for a schema: with fewer, there would not be kFirst instances to train on.
+  // The lowest byte limit for a schema: room for kFirst instances to train on.
   std::int64_t least_bytes(const std::vector<std::int32_t>& values, int classes) const {
     return fixed_bytes(values, classes) + (kFirst + settings_.most_spread()) * row_bytes(values, classes);
   }
@@ -42,8 +44,8 @@ class Retrained {
       throw std::invalid_argument("A retrained model needs " + std::to_string(least) + " bytes with this schema.");
   }
 
-  // Fits the model to a schema that extends the one it knows (at first: nothing). classes: 1 for a number. A training that
-  // is going on ends with the features and classes it began with, if the instances it needs can stay.
+  // Adapts the model to an extended schema. classes: 1 for a numeric target. A running training ends with its old
+  // features and classes, if its instances still fit.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     const std::int64_t capacity = capacity_for(values, classes);
     if (capacity < window_.capacity() && training_.active()) training_.stop(), next_ = window_.learnt();
@@ -53,7 +55,7 @@ class Retrained {
     fit_trees();
   }
 
-  // Writes its probabilities, or its number.
+  // Writes the predicted probabilities or the predicted number.
   void look(const double* x, double* out) {
     double* said = said_.data();
     if (trees_.trained()) trees_.say(x, values_, bytes_.data(), said);
@@ -65,8 +67,9 @@ class Retrained {
     else probabilities(said, out);
   }
 
-  // Whether the ensemble had expected what is trained on next, and whether its loss is steady: then there is little to gain
-  // from a training now, unless the window has grown by half since the last one.
+  // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. Both delay the
+  // next training, which would gain little. A steady loss does not, if the window has grown by half since the last
+  // training.
   void set_expected(bool expected, bool steady) { expected_ = expected, steady_ = steady; }
 
   void train(const double* x, double target, double weight) {
@@ -123,13 +126,13 @@ class Retrained {
  private:
   std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.most_spread()); }
 
-  // Whether there are half as many instances again as at the start of the last training. A full window has not grown.
+  // Whether the window has grown by half since the start of the last training. A full window no longer grows.
   bool has_grown() const {
     const std::int64_t before = next_ - postponed_ - settings_.every;
     return window_.learnt() > before + before / 2 && before < width();
   }
 
-  // While a training goes on, instances may come that it does not use.
+  // The window also needs room for instances that arrive during a training.
   std::int64_t capacity_for(const std::vector<std::int32_t>& values, int classes) const {
     const std::int64_t room = (settings_.max_bytes - fixed_bytes(values, classes)) / row_bytes(values, classes);
     return std::min(room, settings_.window + settings_.most_spread());
@@ -138,10 +141,11 @@ class Retrained {
     return BinnedWindow::row_bytes(values.size()) + Training::row_bytes(values.size(), boosted_outputs(classes, numeric_));
   }
   std::int64_t fixed_bytes(const std::vector<std::int32_t>& values, int classes) const {
-    std::int64_t all = 0;  // bytes that there are of each feature
+    std::int64_t all = 0;  // bytes of all features
     for (const std::int32_t n : values) all += 1 + (n > 0 ? std::min(n, kMostBins) : settings_.bins);
     const std::int64_t outputs = boosted_outputs(classes, numeric_), features = static_cast<std::int64_t>(values.size());
-    const std::int64_t slab = BoostedSlab::bytes_of(settings_.trees * outputs, settings_.leaves) + 8 * outputs +
+    const std::int64_t trees = settings_.rounds(static_cast<int>(outputs)) * outputs;
+    const std::int64_t slab = BoostedSlab::bytes_of(trees, settings_.leaves) + 8 * outputs +
                               features * (20 + 8 * std::int64_t{settings_.bins});
     return window_.fixed_bytes(values) + TreeGrower::fixed_bytes(all, settings_.leaves) + 2 * slab;
   }
@@ -151,7 +155,7 @@ class Retrained {
     said_.assign(static_cast<std::size_t>(boosted_outputs(classes, numeric_)), 0);
     bytes_.assign(values.size(), 0);
   }
-  // Trees may have been trained with fewer features and classes than there are now.
+  // Trees may have been trained with fewer features and classes than now.
   void fit_trees() {
     trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(std::min(window_.kept(), width())) + 1));
   }
@@ -183,13 +187,13 @@ class Retrained {
   int classes_ = 0;
   BinnedWindow window_;
   Training training_;
-  BoostedSlab trees_;  // of the last training that is done
+  BoostedSlab trees_;  // of the last complete training
   std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
-  bool expected_ = false, steady_ = false;  // of what is trained on next
-  std::vector<double> prior_;  // until then: the weight of each class, or that of all numbers and their mean
+  bool expected_ = false, steady_ = false;  // of the next training instance
+  std::vector<double> prior_;  // until then: the weight of each class, or the total weight and mean of the numbers
 
   std::vector<double> said_;
-  std::vector<std::uint8_t> bytes_;  // of the instance looked at
+  std::vector<std::uint8_t> bytes_;  // of the evaluated instance
 };
 
 }  // namespace heros

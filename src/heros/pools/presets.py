@@ -25,7 +25,7 @@ Paper = MLPGrid
 PaperTrees = HoeffdingGrid
 """The paper's 50 Hoeffding trees."""
 
-FOREST_BYTES, STORE_BYTES, WINDOW_BYTES = 32 << 20, 16 << 20, 8 << 20
+FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (6, 3, 14, 33, 1, 1, 1, 41)  # CPU time of each pool in %, with ten numeric features and five classes
 MOST_TREES = 60  # maximum number of retrained trees over all classes
 
@@ -51,8 +51,8 @@ def default() -> Join:
         {"window": 5000, "neighbours": 5},
         {"window": 5000, "neighbours": 20},
     ]
-    short = {"window": 2000, "every": 500, "most_trees": MOST_TREES}
-    long = {"window": 20000, "every": 2000, "leaves": 31, "most_trees": MOST_TREES, "max_bytes": WINDOW_BYTES}
+    short = {"window": 2000, "every": 500, "spread": 100, "most_trees": MOST_TREES}
+    long = {"window": 20000, "every": 2000, "spread": 500, "leaves": 31, "most_trees": MOST_TREES}
     return Join(
         MLP([*adam, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, sgd], scale=1.0),

@@ -62,7 +62,7 @@ class Score(Protocol):
     >>> stream = streams.Agrawal(function=2)
     >>> model = Heros(k=3, score=Forgetful(), seed=1, schema=stream.schema).learn(*stream.draw(200))
     >>> model.scores.shape
-    (13,)
+    (14,)
     """
 
     def bind(self, models: int) -> BoundScore:
