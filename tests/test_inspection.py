@@ -195,11 +195,15 @@ def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
         assert max(map(len, repr(shown).splitlines())) <= 80
     lines = repr(model.leaderboard()).splitlines()
     assert lines[0].split() == ["rank", "model", "family", "settings", "L", "γ", "trained"]
-    names = [line.split("  0.")[0][13:] for line in lines[1:14]]
-    assert len(set(names)) == 13
-    legend = {"Neighbours: window, neighbours", "MLP: optimizer, learning rate, hidden, scale"}
-    assert set(lines[14:]) == legend
+    names = [line.split("  0.")[0][13:] for line in lines[1:15]]
+    assert len(set(names)) == 14
+    legend = {
+        "Neighbours: window, neighbours",
+        "MLP: optimizer, learning rate, hidden, scale",
+        "Retrained: window",
+    }
+    assert set(lines[15:]) == legend
     assert {row.setting for row in model.pool_summary()} == {
-        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours"),
-        *("fading", "max_bytes"),
+        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours", "every"),
+        *("fading", "max_bytes", "spread", "leaves"),
     }

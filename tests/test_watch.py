@@ -410,7 +410,7 @@ def test_another_policy_takes_over_in_mid_stream():
     assert (model.trained - before)[np.argmin(model.costs)] == 300
     with pytest.raises(ParameterError, match="The 'k' parameter of Heros must be a whole number in"):
         model.k = 0
-    with pytest.raises(ParameterError, match="The 'policy' parameter of Heros must be a policy"):
+    with pytest.raises(ParameterError, match="The 'policy' parameter of Heros must be one of"):
         model.policy = "zetta"
     assert (model.k, model.policy) == (1, policies.Cheapest())
 

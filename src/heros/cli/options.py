@@ -254,6 +254,7 @@ Explainable = Annotated[
     typer.Option(
         "--explainable",
         help="Keep a sample of 128 instances in the model, for feature importance and explanations.",
+        rich_help_panel=MODEL,
     ),
 ]
 Seed = Annotated[

@@ -260,8 +260,22 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all, or with several families those that differ within a family."""
-    return told_apart(models)[0] if any("family" in one for one in models) else models
+    """Return the settings to show: all, or with several families the first that tell its models apart."""
+    if not any("family" in one for one in models):
+        return models
+    families: dict[str, list[dict[str, Any]]] = {}
+    shown = told_apart(models)[0]
+    for one in shown:
+        families.setdefault(one["family"], []).append(one)
+    for own in families.values():
+        names = list(dict.fromkeys(name for one in own for name in one))
+        while len(names) > 1 and len({repr([one.get(name) for name in names[:-1]]) for one in own}) == len(
+            own
+        ):
+            last = names.pop()
+            for one in own:
+                one.pop(last, None)
+    return shown
 
 
 def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
