@@ -31,7 +31,7 @@ struct RetrainedSettings {
 
   // The number of instances over which a training may be spread, and is spread. A step processes about kStep values
   // (instances times features), which takes about a millisecond.
-  static constexpr double kStep = 500'000, kPerTree = 10, kPasses = 2;
+  static constexpr double kStep = 150'000, kPerTree = 10, kPasses = 2;
   std::int64_t most_spread() const { return spread > 0 ? spread : std::max<std::int64_t>(1, std::min(every, window) / 2); }
   std::int64_t spread_for(std::int64_t instances, int features, int outputs) const {
     if (spread > 0) return spread;

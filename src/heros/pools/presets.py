@@ -51,8 +51,8 @@ def default() -> Join:
         {"window": 5000, "neighbours": 5},
         {"window": 5000, "neighbours": 20},
     ]
-    short = {"window": 2000, "every": 500, "spread": 100, "most_trees": MOST_TREES}
-    long = {"window": 20000, "every": 2000, "spread": 500, "leaves": 31, "most_trees": MOST_TREES}
+    short = {"window": 2000, "every": 500, "most_trees": MOST_TREES}
+    long = {"window": 20000, "every": 2000, "leaves": 31, "most_trees": MOST_TREES}
     return Join(
         MLP([*adam, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, sgd], scale=1.0),
