@@ -112,6 +112,8 @@ def run_command(
     if isinstance(source, LateSource):
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
         say(f"heros: delayed labels: {counts}, {source.waiting:,} instances waiting")
+    if run.too_many_bad_rows and "." in stream:
+        say(f"heros: heros look {stream} shows how its columns are read, and which words it cannot read")
     if run.interrupted and not run.too_many_bad_rows:  # too many bad rows have a message already
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))
