@@ -16,12 +16,14 @@ from itertools import product
 from pathlib import Path
 
 from heros import Top
+from heros._base.registry import policy_id
 from heros.ensemble.watch import Answer, Watch
 from heros.policies import Cand, Cheapest, Everything, Explore, Policy, Zeta
 from heros.pools import MLPGrid
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, run_all
 from heros.run.records import pack
+from heros.run.records.document import id_from
 from heros.streams import NAMES
 
 RECORDS = Path(__file__).parent / "records" / "green"
@@ -38,6 +40,11 @@ class Setting:
     k: int
     watch: Watch = "all"
     answer: Answer = "best"
+
+    def id(self, stream: str, seed: int) -> str:
+        """The id of its record; also of a setting that is refused today."""
+        settings = {"pool": "mlp50", "policy": policy_id(self.policy), "k": self.k, "seed": seed}
+        return id_from(stream, settings | {"watch": self.watch, "answer": str(self.answer)})
 
     def on(self, stream: str, seed: int) -> Experiment:
         """The run of this setting."""

@@ -101,7 +101,7 @@ class Table:
 def _cell(setting: Setting, stream: str, directory: Path) -> Cell | None:
     for place, own in ((directory, True), (PAPER, False)):
         k = setting.k if own or setting.label != EVERYTHING else 30  # the paper's grid has one k for all
-        ids = [replace(setting, k=k).on(stream, seed).id for seed in SEEDS]
+        ids = [replace(setting, k=k).id(stream, seed) for seed in SEEDS]
         runs = [records.read(place / id) for id in ids if records.exists(place / id)]
         if runs:
             return Cell(tuple(runs), own)

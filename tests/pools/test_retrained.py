@@ -226,10 +226,10 @@ def test_a_training_is_spread_over_as_many_instances_as_it_needs():
     schema = streams.Agrawal().schema
     few = [single(PLAIN | {"spread": spread}, schema).test_then_train(X, y) for spread in (1, None)]
     assert np.array_equal(few[0].probabilities, few[1].probabilities)
-    X, y = streams.Agrawal().draw(230)
+    X, y = streams.Agrawal().draw(300)
     many = single({"trees": 1000}, schema)
     done = [
-        many.learn(X[a:b], y[a:b]).bound.stats()[0].trainings for a, b in ((0, 199), (199, 205), (205, 230))
+        many.learn(X[a:b], y[a:b]).bound.stats()[0].trainings for a, b in ((0, 199), (199, 205), (205, 300))
     ]
     assert done == [2, 2, 3]
 

@@ -90,7 +90,7 @@ class Prices:
         doubt = np.ones(len(self.base))
         np.maximum.at(doubt, self.part[awake], 1 + self.slept[awake])
         bounded = []
-        for row, prices, base in zip(ticks, (self.look, self.train), (self.base, np.zeros(1)), strict=True):
+        for row, prices, base in zip(ticks, (self.look, self.train), (self.base, 0 * self.base), strict=True):
             known = np.bincount(self.part[awake], prices[awake], len(self.base))
             expected = np.where(row > 0, known + base, 0.0)
             scale = row.sum() / max(expected.sum(), 1e-300)
