@@ -91,9 +91,9 @@ class Stack(AnswerPart):
     n, sharpness
         The settings of the mixture: see `Top`.
     rate
-        The learning rate of the weights, in [0, 1]. With 0 the weights do not change. With several rates, each
-        has its own weights, and the ensemble averages their predictions: the lower the recent loss of a set of
-        weights, the more its prediction counts.
+        The learning rate of the weights, in [0, 1]. With 0 the weights do not change. With several rates,
+        each has its own weights, and the ensemble averages their predictions: the lower the recent loss of a
+        set of weights, the more its prediction counts.
     sure
         The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
         other than "all" and in regression, all models are evaluated.
