@@ -204,7 +204,8 @@ PoolName = Annotated[
 PolicyName = Annotated[
     str | None,
     typer.Option(
-        help="E.g. cand, or zeta:0.05@0.2 (ζ and ε), the default if --pool is given (see heros policies).",
+        help="The policy that chooses the models to train, e.g. cand or zeta:0.05@0.2 (ζ and ε; the default "
+        "with --pool). See heros policies.",
         rich_help_panel=MODEL,
     ),
 ]

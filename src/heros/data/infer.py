@@ -82,7 +82,7 @@ def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bo
 
 
 def are_identifiers(distinct: int, total: int, most: int) -> bool:
-    """Return whether all values are distinct, or most of very many."""
+    """Return whether values look like identifiers: all distinct, or more than `most` and mostly distinct."""
     return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
 
 

@@ -1,4 +1,4 @@
-"""Reading of a single raw value: a number, a name, a date, a missing value, or an error."""
+"""Interpret a single raw value as a number, a name, a date or a missing value, or refuse it."""
 
 from __future__ import annotations
 

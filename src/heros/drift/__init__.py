@@ -1,4 +1,4 @@
-"""What changed, and when: changes as data, with labels and without, and detectors of change in numbers."""
+"""Drift detection: changes as data, with labels and without, and detectors for sequences of numbers."""
 
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.drift.detectors import ADWIN, KSWIN, PageHinkley

@@ -1,4 +1,4 @@
-"""Changes as data: what became different, since when, how much, and when it was over."""
+"""Records of detected changes: kind, start, size and end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class ClassChange:
-    """What became different for one class: how often it was missed, and how often it came."""
+    """The change of the error rate and of the frequency of one class."""
 
     name: str
     error_before: float
@@ -45,7 +45,7 @@ class ModelChange:
 
 @dataclass(frozen=True, slots=True)
 class FeatureChange:
-    """What became different in one feature, or in the predicted probability of one class."""
+    """The change of the distribution of one feature, or of the predicted probability of one class."""
 
     name: str
     value: str | None  # the category that moved most; None of numbers
@@ -124,12 +124,12 @@ class Change:
 
     @property
     def size(self) -> float:
-        """By how much the error rose, or the score of the model fell."""
+        """The rise of the error, or the fall of the model's score."""
         return abs(self.after - self.before)
 
     @property
     def recovery(self) -> int | None:
-        """How many instances after its detection the error was back; None if it was not, or is not yet."""
+        """The number of instances from detection until the error recovered; None if it has not."""
         return self.ended - self.at if self.recovered and self.ended is not None else None
 
     @property
@@ -179,7 +179,7 @@ class Change:
         return f"it was not back after {self.ended - self.at:,} instances"
 
     def plain(self) -> dict[str, Any]:
-        """The change as plain data, from which `from_plain` makes it again.
+        """Return the change as plain data for `from_plain`.
 
         Examples
         --------
@@ -192,7 +192,7 @@ class Change:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Change:
-        """The change that `plain` gave."""
+        """Create a change from the plain data of `plain`."""
         parts = {
             "classes": tuple(ClassChange(**moved) for moved in plain["classes"]),
             "models": tuple(ModelChange(**model) for model in plain["models"]),
@@ -209,7 +209,7 @@ def changes_of(
 ) -> tuple[Change, ...]:
     """The changes that the compiled core has noted, in the order in which they were detected.
 
-    The drop of a single model that is part of a change of the ensemble is not told twice.
+    A drop of a single model during a change of the ensemble is not reported separately.
     """
     names = [settings_text(one) or f"model {i}" for i, one in enumerate(told_apart(configurations)[0])]
     found = [_change(event, names, classes, numeric) for event in noted]
@@ -222,7 +222,7 @@ def changes_of(
 
 
 def counted_from(changes: Iterable[Change], start: int) -> tuple[Change, ...]:
-    """Those that were detected after instance `start`, with instances counted from there on."""
+    """Return the changes detected after instance `start`, with positions relative to `start`."""
     return tuple(
         replace(
             change,
@@ -257,7 +257,7 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
 
 
 def _moved(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChange, ...]:
-    """The classes that moved, by how many standard errors."""
+    """Return the changed classes, ordered by the change in standard errors."""
     if len(counts) == 0:
         return ()
     n_before, wrong_before, n_after, wrong_after = counts.T
@@ -280,7 +280,7 @@ def _moved(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChan
 
 
 def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
-    """How many standard errors the shares a/n and b/m are apart."""
+    """Return the difference of the shares a/n and b/m in standard errors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
         apart = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))

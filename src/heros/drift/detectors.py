@@ -1,4 +1,4 @@
-"""Detectors of change in a sequence of numbers, compiled: one number at a time, or a whole array.
+"""Compiled detectors of changes in a sequence of numbers, one number at a time or a whole array.
 
 Names, parameters and defaults are those of River, and so are the changes found in the same numbers. After a
 change, a detector begins anew with the next number.
@@ -21,7 +21,7 @@ __all__ = ["ADWIN", "KSWIN", "PageHinkley"]
 
 
 class _Detector:
-    """What the detectors share. The compiled class, the second base, has `update`, `state` and `restore`."""
+    """Base class of the detectors. The compiled class, the second base, has `update`, `state` and `restore`."""
 
     settings: dict[str, Any]
     positions: Callable[[NDArray[np.float64]], NDArray[np.int64]]
@@ -53,7 +53,7 @@ class _Detector:
 
 
 class ADWIN(_Detector, _core.AdwinDetector):
-    r"""Adaptive windowing (Bifet and Gavaldà 2007): the mean of a window that has not changed.
+    r"""Detect changes of the mean by adaptive windowing (Bifet and Gavaldà 2007).
 
     The window grows with every number. If it can be split into an older part of :math:`n_0` and a newer part
     of :math:`n_1` numbers whose means differ by more than
@@ -66,15 +66,15 @@ class ADWIN(_Detector, _core.AdwinDetector):
     Parameters
     ----------
     delta
-        The chance of a false alarm that a split is allowed; smaller is stricter.
+        The probability of a false alarm per split; a smaller value is stricter.
     clock
-        Look for a change at every so many numbers.
+        Test for a change on every n-th number.
     max_buckets
-        How many sums of each length the window is kept as, at most.
+        The maximum number of buckets per size.
     min_window_length
-        The fewest numbers of a part.
+        The minimum length of each part.
     grace_period
-        Look for no change in a window up to this width.
+        Windows up to this length are not tested.
 
     Examples
     --------
@@ -109,20 +109,20 @@ class ADWIN(_Detector, _core.AdwinDetector):
 
 
 class PageHinkley(_Detector, _core.PageHinkleyDetector):
-    """Page and Hinkley's test: the sum of deviations from the running mean, against its extreme so far.
+    """Detect changes of the mean by the test of Page and Hinkley, on the sum of deviations from the mean.
 
     Parameters
     ----------
     min_instances
-        Look for no change in fewer numbers.
+        The minimum number of values before the first test.
     delta
-        By how much a number may be off the mean without counting.
+        Deviations from the mean up to this size are ignored.
     threshold
-        A change is where the sum has moved by more than this.
+        A change is reported if the sum has moved by more than this.
     alpha
-        What is kept of the sum at every number.
+        The factor by which the sum is multiplied at every number.
     mode
-        Which changes of the mean count: "up", "down" or "both".
+        The direction of the changes to detect: "up", "down" or "both".
 
     Examples
     --------
@@ -152,22 +152,22 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
 
 
 class KSWIN(_Detector, _core.KswinDetector):
-    """Kolmogorov-Smirnov windowing (Raab, Heusinger and Schleif 2020): a change of any kind, not of the mean.
+    """Detect any change of the distribution by Kolmogorov-Smirnov tests on a sliding window.
 
-    At every number, the latest `stat_size` numbers of a sliding window are compared with as many drawn from
-    the rest of it. With the same seed the draws are those of River.
+    See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
+    compared with as many drawn from the rest. With the same seed the draws equal those of River.
 
     Parameters
     ----------
     alpha
-        A change is where the test's p-value is not above this, and the distributions are more than 0.1
-        apart. The test is made at every number, so false alarms come at many times this rate.
+        A change is reported if the p-value is at most this and the distance of the distributions is above
+        0.1. The test is repeated at every number, so false alarms are much more frequent than this.
     window_size
-        How many numbers the window holds.
+        The length of the window.
     stat_size
-        How many of the latest are compared; the window holds at least twice as many.
+        The number of latest values that are compared; at most half of the window.
     seed
-        Of the draws, which begin anew after every change; None for any.
+        The seed of the random draws, which restart after every change; None for a random seed.
 
     Examples
     --------

@@ -22,26 +22,26 @@ FEWEST = 5  # instances that a category is expected to have in either sample; ra
 
 
 class Monitor:
-    """Tells when inputs or predictions are distributed differently than before. No label is needed.
+    """Detect changes in the distribution of inputs or predictions, without labels.
 
-    The instances since the last change (at most `reference` of them) are what is usual. Every `window`
-    instances are compared with them: numbers by the test of Kolmogorov and Smirnov, categories by the χ²
-    test, missing values as a category of their own. With d features, a p-value must not be above `alpha` / d
+    The instances since the last change, at most `reference` of them, are the reference. Every `window`
+    instances are compared with it: numbers by the Kolmogorov-Smirnov test, categories by the χ² test;
+    missing values are a category. With d features, a p-value must not be above `alpha` / d
     (Bonferroni).
 
     Parameters
     ----------
     schema
-        What an instance looks like.
+        The schema of the instances.
     window
-        How many instances are compared at a time.
+        The number of instances that are compared at a time.
     reference
-        How many instances, at most, what is usual is told from.
+        The maximum number of reference instances.
     alpha
-        The chance of a false alarm, at every comparison and over all features.
+        The probability of a false alarm per comparison, over all features.
     least
-        The smallest distance that counts: of two distribution functions for numbers, half the sum of the
-        differences of shares for categories.
+        The smallest distance that is reported: the largest difference of the distribution functions for
+        numbers, half the sum of the differences of shares for categories.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Monitor:
     def update(
         self, x: Any, predictions: ArrayLike | Mapping[str, float] | None = None
     ) -> tuple[Change, ...]:
-        """Take one instance or several; return the changes that became known with them.
+        """Add one or several instances; return the changes detected.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class Monitor:
             What `Heros.predict_proba` takes.
         predictions
             What the model predicted for them: probabilities (n, classes) or (classes,), a dictionary of
-            them, or numbers (n,). Either always or never.
+            them, or numbers (n,). Pass predictions in every call or in none.
         """
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
@@ -169,14 +169,14 @@ class Monitor:
         self._changes.append(Change(kind, self.seen, since, 0.0, most, features=features))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What is usual and what waits, as arrays that `restore` takes back; changes are not among them."""
+        """Return the reference and the current window as arrays for `restore`, without the changes."""
         kept = {"seen": np.array([self.seen])}
         for name, sample in (("inputs", self._inputs), ("predictions", self._predictions)):
             kept[f"{name}_usual"], kept[f"{name}_recent"] = sample.usual, sample.recent()
         return kept
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave."""
+        """Restore what `state` returned."""
         samples = []
         for name, width in (("inputs", self.schema.n_features), ("predictions", self.schema.n_outputs)):
             sample = _Sample(width)
@@ -194,7 +194,7 @@ class Monitor:
 
 
 class _Sample:
-    """The instances that are usual, and those that wait to be compared with them."""
+    """The reference instances, and the newer instances that are compared with them."""
 
     def __init__(self, width: int) -> None:
         self.usual = np.empty((0, width))
@@ -219,7 +219,7 @@ class _Sample:
 
 
 def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
-    """How far two empirical distribution functions are apart at most, and the chance of that.
+    """Return the Kolmogorov-Smirnov distance of two samples and its p-value.
 
     Missing values are left out.
 
@@ -244,7 +244,7 @@ def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, floa
 
 
 def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[float, float]:
-    """Half the sum of the differences of shares of n categories, and its chance by the χ² test.
+    """Return the total variation distance of two samples of categories, and the p-value of the χ² test.
 
     Categories that are rare in both samples are taken together; missing values are left out.
 
@@ -284,7 +284,7 @@ def _described(
     distance: float,
     chance: float,
 ) -> FeatureChange:
-    """What moved in a feature: its mean, or the share of the category that moved most."""
+    """Describe the change of a feature: its mean, or the share of the category that changed most."""
     lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))
     value = None
     if values is None:

@@ -251,7 +251,7 @@ class RawRecords:
 
 
 def opened_file(path: Path) -> pa.NativeFile:
-    """Open a file, with decompression by its suffix."""
+    """Open a file and decompress it according to its suffix."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         try:

@@ -35,7 +35,7 @@ class _Joined:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A waiting instance, and its prediction at arrival."""
+    """An instance that waits for its label, and the prediction made on its arrival."""
 
     features: Mapping[str, Any]
     answer: NDArray[np.float64] | None  # None: the model had no schema yet
@@ -152,7 +152,7 @@ class LateSource(RowSource):
         self._model, self._bound = model, None
 
     def answers(self) -> Sequence[NDArray[np.float64] | None]:
-        """Return the predictions, made at arrival, of the instances returned last."""
+        """Return the predictions, made on arrival, for the instances of the last `poll`."""
         return self._given
 
     def delays(self) -> NDArray[np.int64]:
