@@ -529,6 +529,8 @@ def mutated(rng, value):
 def changed(rng, arrays):
     name = str(rng.choice(list(arrays)))
     array = arrays[name]
+    with np.errstate(invalid="ignore"):  # NaN has no integer
+        small = array.astype(np.int8)
     made = [
         array[:-1] if array.ndim else array,
         np.concatenate([array.ravel(), array.ravel()[:1]]),
@@ -537,7 +539,7 @@ def changed(rng, arrays):
         array.reshape(-1, 1),
         np.zeros(0),
         rng.integers(-(2**62), 2**62, array.shape),
-        array.astype(np.int8),
+        small,
     ]
     return arrays | {name: made[rng.integers(len(made))]}
 

@@ -560,7 +560,7 @@ POOL_FILE = 'kind = "mlp"\n[grid]\nhidden = [4, 8]\nlearning_rates = [0.05]\n'
 
 def test_the_command_line_goes_on_where_it_was_killed(tmp_path):
     (tmp_path / "pool.toml").write_text(POOL_FILE)
-    words = ["run", "agr_a", "--n", 4000, "--pool", tmp_path / "pool.toml", "--json"]
+    words = ["run", "agr_a", "--n", 4000, "--pool", tmp_path / "pool.toml", "--window", 1000, "--json"]
     whole = json.loads(heros(*words).stdout)
     keeping = [*words, "--checkpoint", tmp_path / "kept", "--every", 1000, "--keep", 9]
     script = "import os, signal, sys; from heros.storage.disk import os as o; n = [0]; real = os.replace\n" \
@@ -619,7 +619,7 @@ def test_broken_ones_are_said_in_a_line(tmp_path):
 def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
     """An interrupt ends the stream: what was learnt is summed up, and can be gone on from."""
     (tmp_path / "pool.toml").write_text(POOL_FILE)
-    words = ["run", "agr_a", "--n", 5000, "--pool", tmp_path / "pool.toml", "--json"]
+    words = ["run", "agr_a", "--n", 5000, "--pool", tmp_path / "pool.toml", "--window", 1000, "--json"]
     keeping = [*words, "--checkpoint", tmp_path / "kept", "--resume"]
     drawn = itertools.count(1)
 

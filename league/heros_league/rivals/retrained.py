@@ -54,7 +54,6 @@ class Retrained:
         self.y = np.empty(2 * (window or EVERY))
         self.X = np.empty((len(self.y), 0))
         self.predictor: Predictor | None = None
-        self.X, self.y = np.empty((0, 0)), np.empty(0)
 
     def __repr__(self) -> str:
         return f"Retrained({self.fit.__name__}, window={self.window})"
