@@ -60,7 +60,10 @@ class Nearness:
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays that `state` returned."""
-        self._n, self._mean, self._variance = (float(one) for one in state["moments"])
+        n, mean, variance = (float(one) for one in state["moments"])
+        if not (0 <= n <= RECENT and 0 <= variance < math.inf and math.isfinite(mean)):
+            raise DataError("The moments of recent targets must be finite and not negative.")
+        self._n, self._mean, self._variance = n, mean, variance
 
 
 def _near(error: float, spread: float) -> float:
