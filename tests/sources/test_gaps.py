@@ -63,6 +63,24 @@ def stood(server, n):
         return source.where()
 
 
+def goes_on_if_told_to(server, where, told, n, **how):
+    """A gap is a notice, and the n rows after it are read."""
+    with server.source(target="y", on_gap="go on", **how) as source:
+        source.seek(where)
+        with pytest.warns(DataNotice, match=told):
+            polled(source, n)
+        return source.position
+
+
+def stops_and_goes_on_if_told_to(server, where, told, n, *, timeout=5, **how):
+    """A gap is an error; with on_gap="go on" it is a notice."""
+    with server.source(target="y", **how) as source:
+        source.seek(where)
+        with pytest.raises(DataError, match=told):
+            source.poll(10, timeout)
+    goes_on_if_told_to(server, where, told, n)
+
+
 def test_a_trimmed_queue_has_a_gap_with_its_size(queue):
     queue.send(rows(100))
     where = stood(queue, 20)
@@ -71,11 +89,7 @@ def test_a_trimmed_queue_has_a_gap_with_its_size(queue):
         source.seek(where)
         with pytest.raises(DataError, match=r"must have all messages.*Got a gap of 30.*on_gap='go on'"):
             source.poll(10, 5)
-    with queue.source(target="y", on_gap="go on") as source:
-        source.seek(where)
-        with pytest.warns(DataNotice, match="Got a gap of 30"):
-            polled(source, 50)
-        assert source.position == 70
+    assert goes_on_if_told_to(queue, where, "Got a gap of 30", 50) == 70
 
 
 def test_a_queue_that_has_all_of_it_has_no_gap(queue):
@@ -95,14 +109,7 @@ def test_a_queue_that_was_made_anew_is_told(queue):
     where = stood(queue, 60)
     queue.anew(queue)
     queue.send(rows(30))
-    with queue.source(target="y") as source:
-        source.seek(where)
-        with pytest.raises(DataError, match="created again"):
-            source.poll(10, 5)
-    with queue.source(target="y", on_gap="go on") as source:
-        source.seek(where)
-        with pytest.warns(DataNotice, match="created again"):
-            polled(source, 30)
+    stops_and_goes_on_if_told_to(queue, where, "created again", 30)
 
 
 def test_kafka_offsets_that_are_gone_are_a_gap(tmp_path, monkeypatch):
@@ -114,10 +121,7 @@ def test_kafka_offsets_that_are_gone_are_a_gap(tmp_path, monkeypatch):
         source.seek(where)
         with pytest.raises(DataError, match=r"offset 19 of partition 0\. Got a gap of 30 messages"):
             source.poll(10, 5)
-    with server.source(target="y", on_gap="go on", follow=False) as source:
-        source.seek(where)
-        with pytest.warns(DataNotice, match="Got a gap of 30"):
-            polled(source, 50)
+    goes_on_if_told_to(server, where, "Got a gap of 30", 50, follow=False)
 
 
 def test_a_kafka_topic_that_was_made_anew_is_told(tmp_path):
@@ -127,14 +131,7 @@ def test_a_kafka_topic_that_was_made_anew_is_told(tmp_path):
     other = Kafka(tmp_path)  # the topic of that name, created again
     other.send(rows(30))
     for follow in (True, False):
-        with other.source(target="y", follow=follow) as source:
-            source.seek(where)
-            with pytest.raises(DataError, match="created again"):
-                source.poll(10, 10)
-    with other.source(target="y", on_gap="go on") as source:
-        source.seek(where)
-        with pytest.warns(DataNotice, match="created again"):
-            polled(source, 30)
+        stops_and_goes_on_if_told_to(other, where, "created again", 30, timeout=10, follow=follow)
 
 
 def test_an_address_and_the_command_line_say_what_happens_at_a_gap(tmp_path, monkeypatch):

@@ -12,10 +12,11 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 import queues
 from queues import NAME, KafkaAside, Mqtt, Nats, Redis
+from test_gaps import stops_and_goes_on_if_told_to
 from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from heros import evaluate
-from heros.errors import DataError, DataNotice, HerosError
+from heros.errors import DataNotice, HerosError
 
 SERVERS = {"redis": Redis, "nats": Nats, "kafka": KafkaAside, "mqtt": Mqtt}
 
@@ -141,14 +142,7 @@ def test_a_broker_that_lost_its_data_is_told(server, tmp_path):
                 polled(source, 40 + 30)  # the journal has those that came before
             return
         other.send(rows(30))
-        with other.source(target="y") as source:
-            source.seek(where)
-            with pytest.raises(DataError, match="created again"):
-                source.poll(10, 10)
-        with other.source(target="y", on_gap="go on") as source:
-            source.seek(where)
-            with pytest.warns(DataNotice, match="created again"):
-                polled(source, 30)
+        stops_and_goes_on_if_told_to(other, where, "created again", 30, timeout=10)
     finally:
         other.stop()
 

@@ -28,9 +28,6 @@ POLICIES: dict[str, Callable[..., str]] = {
     "Random": lambda: "random models",
     "Reward": lambda weight=1: f"best score and low cost, weight {weight:g}",
     "Surprise": lambda inner, *_: f"{inner}, mostly on surprising instances",
-    "Within": lambda inner, *_, microseconds=None, joules=None: (
-        f"{inner}, within {f'{joules:g} J' if microseconds is None else f'{microseconds:g} µs'}"
-    ),
     "Zeta": lambda zeta=0.05: f"cheapest within {100 * zeta:g} % of the best",
 }
 ANSWERS: dict[str, Callable[..., str]] = {
@@ -62,8 +59,8 @@ def policy_words(written: str) -> str:
     --------
     >>> policy_words("Explore(Zeta(0.05), 0.2)")
     'cheapest within 5 % of the best, 20 % random steps'
-    >>> policy_words("Within(Surprise(Cand(), 0.98, 0.1, 0.25), microseconds=40)")
-    'best half and random half, mostly on surprising instances, within 40 µs'
+    >>> policy_words("Surprise(Cand(), 0.98, 0.1, 0.25)")
+    'best half and random half, mostly on surprising instances'
     >>> policy_words("Fair(0.5)")
     'Fair(0.5)'
     """

@@ -181,6 +181,14 @@ def to_disk(directory: Path) -> None:
             os.close(descriptor)
 
 
+def is_in_place(path: Path, opened: os.stat_result) -> bool:
+    """Return whether the path still leads to the file that was opened: not removed, not replaced."""
+    try:
+        return os.path.samestat(os.stat(path), opened)
+    except OSError:
+        return False
+
+
 def reason(error: OSError) -> str:
     """Return the system's message without the path: `No space left on device`."""
     return error.strerror or str(error)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros.errors import DataError, HerosError
+from heros.storage.disk import is_in_place
 
 __all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
 
@@ -220,11 +221,7 @@ class KeyStore:
 
     def _expect_same_file(self) -> None:
         """Raise `NotKept` if the file was removed or replaced: SQLite would write to the old file."""
-        try:
-            same = os.path.samestat(os.stat(self.path), self._opened)
-        except OSError:
-            same = False
-        if not same:
+        if not is_in_place(self.path, self._opened):
             raise NotKept(f"The file {self.path} must stay in its place. It was removed or replaced.")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heros.errors import DataError, HerosError
+from heros.storage.disk import is_in_place
 
 __all__ = ["Journal", "Received"]
 
@@ -134,13 +135,7 @@ class Journal:
 
     def _expect_same_file(self) -> None:
         """Raise an error if the file was removed or replaced: SQLite would write to the old file."""
-        if self.path is None:
-            return
-        try:
-            same = os.path.samestat(os.stat(self.path), self._opened)
-        except OSError:
-            same = False
-        if not same:
+        if self.path is not None and not is_in_place(self.path, self._opened):
             raise HerosError(f"The journal {self.path} must stay in its place. It was removed or replaced.")
 
     def close(self) -> None:
