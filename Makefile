@@ -50,7 +50,7 @@ $(VENV)/strict: $(VENV)/tools
 	@touch $@
 
 demo: $(VENV)/installed
-	@$(BIN)/python -m heros.demo
+	@$(BIN)/heros demo
 
 live: $(VENV)/installed
 	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))

@@ -17,7 +17,7 @@ from pathlib import Path
 from river.datasets import synth
 
 from heros import streams
-from heros.streams.real import REAL, copy_of
+from heros.streams.paper_datasets import REAL, copy_of
 
 READ = r"""
 import re, sys, time

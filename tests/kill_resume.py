@@ -26,7 +26,7 @@ import numpy as np
 
 from heros import Heros, evaluate, measures, policies, pools, streams
 from heros._base.progress import progress
-from heros.ensemble import packing
+from heros.ensemble import serialization
 from heros.run import checkpoints
 from heros.run.predictions import Predictions
 from heros.storage.disk import write_whole
@@ -122,7 +122,7 @@ def outcome(run, model) -> dict[str, str]:
             if name not in {"cpu", "price", "energy", "curves", "figures", "confusion", "settings"}:
                 found[f"{owner}.{name}"] = _bits(value)
     found["confusion"] = "none" if run.confusion is None else _bits(run.confusion.counts)
-    document, arrays = packing.pack(model)
+    document, arrays = serialization.pack(model)
     found["model"] = _bits(json.dumps(document, sort_keys=True))
     found |= {name: _bits(array) for name, array in arrays.items() if name != "ensemble/cpu"}
     return found

@@ -11,7 +11,7 @@ import pytest
 
 from heros import Heros, evaluate, policies, pools, streams
 from heros.ensemble import dial
-from heros.ensemble.budget import Budget
+from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.dial import Clock, Dial
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
@@ -121,7 +121,7 @@ class Faster(Simulated):
 
 
 def test_a_sleeping_model_is_tried_when_the_awake_ones_get_worse():
-    one = Dial(Budget.of("10 us"), [1, 1, 1], ["a", "b", "c"])
+    one = Dial(SpendingLimit.of("10 us"), [1, 1, 1], ["a", "b", "c"])
     everyone = np.ones(3, dtype=bool)
     one.prices.note(everyone, np.array([1e-5, 1e-5]), np.ones((2, 3)), np.ones(3))
     one.trust[:] = 1e6
@@ -294,7 +294,7 @@ class AllAlike(Clock):
     ],
 )  # fmt: skip
 def test_budgets_are_read(text, kind, seconds):
-    budget = Budget.of(text, watts=10.0)
+    budget = SpendingLimit.of(text, watts=10.0)
     assert (budget.kind, budget.seconds) == (kind, pytest.approx(seconds))
     assert str(budget) == text
     assert budget.shown(budget.seconds).split()[0] == f"{float(budget.shown(budget.seconds).split()[0]):.3g}"

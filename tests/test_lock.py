@@ -10,7 +10,7 @@ import pytest
 
 import heros
 from heros import Heros, pools, streams
-from heros._base.lock import Alone
+from heros._base.lock import ExclusiveUse
 from heros.data.schema import Schema
 from heros.errors import HerosError
 
@@ -133,7 +133,7 @@ def test_a_growth_that_is_interrupted_anywhere_ends_as_any_other(family, numbers
 
 
 def test_many_threads_go_in_one_at_a_time():
-    alone, inside, most, entered = Alone("taken"), 0, 0, 0
+    alone, inside, most, entered = ExclusiveUse("taken"), 0, 0, 0
 
     def work(_):
         nonlocal inside, most, entered
@@ -155,7 +155,7 @@ def test_many_threads_go_in_one_at_a_time():
 
 
 def test_what_an_interrupted_thread_held_is_taken_over_by_one():
-    alone = Alone("taken")
+    alone = ExclusiveUse("taken")
 
     def left_behind():
         alone.__enter__()  # and never out again

@@ -33,4 +33,4 @@ export PATH="$PWD/$work/clean/bin"
 # shellcheck disable=SC2086
 pip $install --only-binary :all: "$wheel"
 cd "$work"
-python -m heros.demo
+heros demo

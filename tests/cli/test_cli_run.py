@@ -349,7 +349,7 @@ def test_an_interrupt_ends_an_endless_input_with_a_summary(pool, monkeypatch):
 
 @pytest.mark.usefixtures("_ctrl_c")
 def test_an_interrupt_of_anything_else_is_one_line_and_130(monkeypatch):
-    monkeypatch.setattr("heros.demo.main", lambda n: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("heros.cli.demo._runs", lambda n: signal.raise_signal(signal.SIGINT))
     result = runner.invoke(app, ["demo"])
     assert (result.exit_code, result.stderr) == (130, "heros: stopped\n")
 

@@ -14,8 +14,8 @@ from heros.cli import app
 from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.records import pack
-from heros.streams import real
-from heros.streams.real import RealStream, open_real
+from heros.streams import paper_datasets
+from heros.streams.paper_datasets import RealStream, open_real
 
 ARFF = b"@relation r\n@attribute a numeric\n@attribute c {0,1}\n@data\n" + b"1.5,1\n2.5,0\n" * 50
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
@@ -193,7 +193,7 @@ def _one_home(monkeypatch, tmp_path):
         def open(self, request, timeout):
             return Answer(ARFF)
 
-    monkeypatch.setattr(real, "_opener", lambda url: Opener())
+    monkeypatch.setattr(paper_datasets, "_opener", lambda url: Opener())
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "root"))
     monkeypatch.setenv("COLUMNS", "140")
 

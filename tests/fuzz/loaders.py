@@ -14,7 +14,7 @@ import numpy as np
 from fuzz.bytes_in import BytesIn
 from fuzz.targets import KINDS, _damaged, _exercise, _file, _learnt, _place, target
 from heros import Heros, evaluate, pools, streams
-from heros.ensemble import packing
+from heros.ensemble import serialization
 from heros.run import checkpoints
 from heros.storage import archive
 
@@ -60,7 +60,7 @@ def model_file_signed(data: bytes) -> None:
 def model_values(data: bytes) -> None:
     """A saved model with other values in its document or its arrays."""
     source = BytesIn(data)
-    document, arrays = packing.pack(_learnt(source.one_of(KINDS)))
+    document, arrays = serialization.pack(_learnt(source.one_of(KINDS)))
     path = _place() / f"{os.getpid()}-values.heros"
     archive.write(path, "model", _replaced(document, source), _plain(_damaged(arrays, source)))
     _load(path.read_bytes())

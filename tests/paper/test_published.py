@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata
 
 from heros import streams
-from heros.streams.real import REAL
+from heros.streams.paper_datasets import REAL
 from heros_paper.published import (
     ENSEMBLE_AUROC,
     ENSEMBLE_RANKS,

@@ -28,7 +28,7 @@ class Abacus(Meter):
 
 def test_a_meter_is_a_file_and_its_export(house, tmp_path):
     house.add("meters/abacus.py", ABACUS)
-    house.insert("meters/__init__.py", "from heros.meters.base import Energy, Meter, Reading",
+    house.insert("meters/__init__.py", "from heros.meters.base import Meter",
                  "from heros.meters.abacus import Abacus")  # fmt: skip
     house.insert("meters/__init__.py", '    "Carbon",', '    "Abacus",')
     assert house.touched == {"meters/abacus.py", "meters/__init__.py"}

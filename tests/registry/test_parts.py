@@ -14,8 +14,8 @@ import heros
 from heros import policies, pools, scores
 from heros._base.registry import (
     described,
-    form_of,
     name_of,
+    notation_of,
     own_part,
     parts,
     policy_id,
@@ -128,7 +128,7 @@ def test_the_ids_of_records_are_what_they_were():
 @pytest.mark.parametrize("name", written_parts("policy"))
 def test_a_policy_is_what_is_written(name):
     kind = written_parts("policy")[name]
-    text = re.sub(r":[A-Z]+", ":0.5", form_of(kind))
+    text = re.sub(r":[A-Z]+", ":0.5", notation_of(kind))
     policy = policy_of(text)
     assert type(policy) is kind
     assert policy_id(policy) == text.replace(":", "_").replace("-", "_")

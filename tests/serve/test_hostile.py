@@ -17,7 +17,7 @@ from hypothesis.errors import Unsatisfiable
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
 from heros.serve.limits import Limits
-from heros.serve.state import memory
+from heros.serve.status import memory
 from serve.serving import one, rows, served
 
 LIMITS = Limits(body=200_000, seconds=1.0, connections=300, requests=50, batch=100)

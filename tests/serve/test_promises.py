@@ -29,7 +29,7 @@ from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey
 from heros.serve.limits import Limits, NotNow, Wrong
 from heros.serve.service import Service
-from heros.serve.state import memory
+from heros.serve.status import memory
 from heros.storage import archive
 from serve.serving import many, model, one, rows, served
 from serve.test_wire import command

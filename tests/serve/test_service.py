@@ -22,7 +22,7 @@ from heros.serve.history import History, Worse
 from heros.serve.learners import OneModel
 from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.service import Service
-from heros.serve.state import leaderboard
+from heros.serve.status import leaderboard
 from heros.streams import Agrawal
 from serve.serving import many, model, one, rows
 

@@ -24,7 +24,7 @@ from heros.serve.api import Api
 from heros.serve.learners import OneModel
 from heros.serve.server import Running
 from heros.serve.service import Service
-from heros.serve.state import memory
+from heros.serve.status import memory
 from serve.serving import await_picture, many, model, numbers, one, rows, served
 from serve.test_service import table
 

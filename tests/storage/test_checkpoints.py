@@ -25,7 +25,7 @@ from heros.errors import DataError, HerosError, ParameterError
 from heros.run import checkpoints
 from heros.run.checkpoints import CheckpointWarning
 from heros.storage import archive
-from heros.storage.checkpoints import opened
+from heros.storage.checkpoint_directory import opened
 from heros.streams.pipe import read_pipe
 
 POOL = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05], optimizers=["adam", "sgd"])
@@ -326,7 +326,7 @@ def test_resume_needs_a_directory():
 
 @pytest.mark.parametrize("system", [sys.platform, "win32"])  # as on Windows, where a file is locked
 def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
-    monkeypatch.setattr("heros.storage.checkpoints.sys", SimpleNamespace(platform=system))
+    monkeypatch.setattr("heros.storage.checkpoint_directory.sys", SimpleNamespace(platform=system))
 
     class Nested(Fair):
         def choose(self, *args):
@@ -363,7 +363,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from heros.storage.checkpoints import DirectoryLock\n"
+        "from heros.storage.checkpoint_directory import DirectoryLock\n"
         "lock = DirectoryLock(Path(sys.argv[1]))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )

@@ -11,7 +11,7 @@ import pytest
 
 from heros import Heros, Schema, evaluate, policies, pools, scores, streams
 from heros._base.registry import parts
-from heros.ensemble import packing
+from heros.ensemble import serialization
 from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive
 
@@ -27,7 +27,7 @@ def learnt(**settings):
 
 def assert_same(a, b, but=None):
     """What they know now, and what they make of more."""
-    one, two = packing.pack(a), packing.pack(b)
+    one, two = serialization.pack(a), serialization.pack(b)
     assert one[0] == two[0]
     assert set(one[1]) == set(two[1])
     for name, array in one[1].items():
@@ -153,7 +153,7 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         {},
     ):
         model = learnt()
-        document, arrays = packing.pack(model)
+        document, arrays = serialization.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
         with pytest.raises(DataError, match=r"must hold a complete model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
@@ -190,7 +190,7 @@ def _changed(document, path, value):
     ids=str,
 )  # fmt: skip
 def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
-    document, arrays = packing.pack(learnt())
+    document, arrays = serialization.pack(learnt())
     archive.write(tmp_path / "model", "model", _changed(document, path, value), arrays)
     with pytest.raises(DataError):
         Heros.load(tmp_path / "model")
@@ -198,7 +198,7 @@ def test_a_description_that_cannot_be_is_refused(path, value, tmp_path):
 
 @pytest.mark.parametrize("depth", [32, 300, sys.getrecursionlimit() // 2])
 def test_a_description_deeper_than_anyone_means_is_refused(tmp_path, depth):
-    document, arrays = packing.pack(learnt())
+    document, arrays = serialization.pack(learnt())
     deep = {"kind": "Zeta", "zeta": 0.1}
     for _ in range(depth):
         deep = {"kind": "Explore", "policy": deep, "epsilon": 0.5}
@@ -220,7 +220,7 @@ def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_
 
 @pytest.mark.parametrize("pool", [MLP, TREES])
 def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
-    document, arrays = packing.pack(learnt(pool=pool))
+    document, arrays = serialization.pack(learnt(pool=pool))
     path = tmp_path / "model"
     for name, array in arrays.items():
         for wrong in (None, array[:-1], np.zeros(len(array), dtype=np.int16), array.reshape(1, -1)):

@@ -15,7 +15,7 @@ import pytest
 from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError, DataNotice
 from heros.streams import text
-from heros.streams.live.bad_rows import KEPT
+from heros.streams.bad_rows import KEPT
 from heros.streams.pipe import read_pipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")

@@ -12,7 +12,7 @@ import pytest
 from heros import streams
 from heros.errors import DataError, ParameterError
 from heros.streams.named import class_counts
-from heros.streams.real import REAL
+from heros.streams.paper_datasets import REAL
 
 MOA = json.loads((Path(__file__).parents[1] / "data" / "moa_named.json").read_text())
 SIZES = {  # instances, nominal, numeric, share of the largest class in percent

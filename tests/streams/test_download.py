@@ -15,8 +15,8 @@ import pytest
 from heros import streams
 from heros.errors import DataError
 from heros.streams import real as real_module
-from heros.streams.real import REAL, RealStream, data_directory, fetch, open_real
-from heros.streams.real import _opener as opener
+from heros.streams.paper_datasets import REAL, RealStream, data_directory, fetch, open_real
+from heros.streams.paper_datasets import _opener as opener
 
 ARFF = b"""@relation small
 @attribute a numeric

@@ -23,7 +23,7 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError  # no
 from heros.run.workers import KafkaWorker, Snapshots  # noqa: E402
 from heros.run.workers.partition import Partition  # noqa: E402
 from heros.storage.keystore import FILE  # noqa: E402
-from heros.streams.live.bad_rows import TooManyBadRows  # noqa: E402
+from heros.streams.bad_rows import TooManyBadRows  # noqa: E402
 
 PARTITIONS, KEYS = 4, 200
 QUICK = {"heartbeat.interval.ms": 100, "session.timeout.ms": 3600}

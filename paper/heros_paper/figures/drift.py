@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from heros.meters.base import JOULES_PER_KWH
+from heros.meters.energy import JOULES_PER_KWH
 from heros.run import records
 from heros.run.loop import Run
 from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, look_of, new_figure, save, tidy

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heros import streams
 from heros.run import records
-from heros.streams.real import REAL
+from heros.streams.paper_datasets import REAL
 from heros_paper.published import STREAMS, StreamFacts, label_of
 from heros_paper.results import Cell, Grid
 from heros_paper.tables.layout import NOT_RUN, Entry, Table

@@ -7,12 +7,12 @@ from types import FrameType, TracebackType
 
 from heros.errors import HerosError
 
-__all__ = ["Alone"]
+__all__ = ["ExclusiveUse"]
 
 Place = dict[str, "FrameType | Place"]
 
 
-class Alone:
+class ExclusiveUse:
     """A lock for one caller at a time; a second caller gets an error, even in the same thread.
 
     A lock released in a ``finally`` stays locked if Ctrl-C comes just before or during the release. This lock
@@ -26,7 +26,7 @@ class Alone:
 
     Examples
     --------
-    >>> alone = Alone("The model is in use by another thread.")
+    >>> alone = ExclusiveUse("The model is in use by another thread.")
     >>> with alone:
     ...     1 + 1
     2

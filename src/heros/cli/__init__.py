@@ -3,6 +3,7 @@
 from heros.cli import (
     checkpoints,
     compare,
+    demo,
     doctor,
     example,
     listing,

@@ -16,7 +16,7 @@ from heros.cli.app import app
 from heros.errors import HerosError
 from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
-from heros.streams.real import REAL, copy_of, data_directory
+from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
 __all__ = ["doctor_command"]
 

@@ -7,7 +7,7 @@ import json
 
 import typer
 
-from heros._base.registry import form_of, written_parts
+from heros._base.registry import notation_of, written_parts
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app
@@ -34,7 +34,7 @@ max_bytes = 65536"""
 @app.command("policies")
 def policies_command(as_json: options.AsJson = False) -> None:
     """List the policies: their command-line notation and the models they train."""
-    rows = [(form_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
+    rows = [(notation_of(kind), _first_line(kind)) for kind in written_parts("policy").values()]
     _show(("policy", "trains"), rows, as_json)
     if not as_json:
         typer.echo(

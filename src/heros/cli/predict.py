@@ -19,8 +19,8 @@ from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_table_place, write_table
+from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.files import reader_of
-from heros.streams.live.bad_rows import BadRow, BadRows
 from heros.streams.readers import TableReader
 
 __all__ = ["predict_command"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heros.ensemble import Heros
-from heros.ensemble.packing import expect_plain
+from heros.ensemble.serialization import expect_plain
 from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import Run, records

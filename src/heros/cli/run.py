@@ -1,4 +1,4 @@
-"""`heros run` and `heros demo`: evaluate a model on a stream."""
+"""`heros run`: evaluate a model on a stream."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from heros import demo
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
@@ -23,7 +22,7 @@ from heros.run import Run, evaluate, records
 from heros.run.summary import bill
 from heros.streams.live.late import LateSource
 
-__all__ = ["demo_command", "run_command"]
+__all__ = ["run_command"]
 
 BLOCK = 1000
 
@@ -133,13 +132,3 @@ def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -
         raise fault
     if run.too_many_bad_rows:
         raise typer.Exit(1)
-
-
-@app.command("demo")
-def demo_command(
-    n: Annotated[
-        int, typer.Option("--n", min=1000, help="Number of instances of the drifting stream.")
-    ] = 8_000,
-) -> None:
-    """Run Heros() on an example file and a drifting stream; compare it with River's forest if installed."""
-    demo.main(n)

@@ -134,7 +134,7 @@ def serve_command(
     from heros.meters import Cpu  # noqa: PLC0415
     from heros.serve.checkpoint import CheckpointDirectory  # noqa: PLC0415
     from heros.serve.energy import Bill  # noqa: PLC0415
-    from heros.serve.learners import Learner, ModelPerKey, OneModel  # noqa: PLC0415
+    from heros.serve.learners import ModelPerKey, OneModel, ServedLearner  # noqa: PLC0415
     from heros.serve.limits import Limits  # noqa: PLC0415
     from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
@@ -162,7 +162,7 @@ def serve_command(
     if store is not None:
         store.expect(keyed=keys)
         store.expect_same(heros, list(options_of) if model is not None else given)
-    learner: Learner = OneModel(heros)
+    learner: ServedLearner = OneModel(heros)
     if keys:
         room = None if memory is None else memory * 1_000_000
         place = None if checkpoint is None else checkpoint / "keys"

@@ -14,7 +14,7 @@ from heros._base.tables import Table
 from heros.cli.app import app
 from heros.data.schema import Schema
 from heros.streams.named import class_counts
-from heros.streams.real import REAL, copy_of, data_directory
+from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
 __all__ = ["streams_command"]
 

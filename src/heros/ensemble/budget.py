@@ -10,7 +10,7 @@ from typing import Literal
 from heros.errors import ParameterError
 from heros.meters.cpu import cpu_model, watts_per_core
 
-__all__ = ["Budget", "checked_budget", "expect_budget"]
+__all__ = ["SpendingLimit", "checked_budget", "expect_budget"]
 
 RULE = "a CPU time or an energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or '500 J/h'"
 PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
@@ -21,7 +21,7 @@ Kind = Literal["time", "energy", "power"]
 
 
 @dataclass(frozen=True)
-class Budget:
+class SpendingLimit:
     """The most that a model may spend: CPU time or energy per instance, or power.
 
     Energy is CPU time × the watts of a busy core, as in `heros.meters.Cpu`.
@@ -39,8 +39,10 @@ class Budget:
 
     Examples
     --------
-    >>> Budget.of("2 ms").seconds, Budget.of("0.4 mJ", watts=10).seconds, Budget.of("500 J/h").kind
-    (0.002, 4e-05, 'power')
+    >>> SpendingLimit.of("2 ms").seconds, SpendingLimit.of("0.4 mJ", watts=10).seconds
+    (0.002, 4e-05)
+    >>> SpendingLimit.of("500 J/h").kind
+    'power'
     """
 
     text: str
@@ -49,7 +51,7 @@ class Budget:
     watts: float
 
     @classmethod
-    def of(cls, text: str, owner: str = "Heros", watts: float | None = None) -> Budget:
+    def of(cls, text: str, owner: str = "Heros", watts: float | None = None) -> SpendingLimit:
         """Return the budget that a text describes, or raise an error."""
         match = TEXT.fullmatch(text) if isinstance(text, str) else None
         amount = _number(match.group(1)) if match else math.nan
@@ -73,7 +75,7 @@ class Budget:
 
         Examples
         --------
-        >>> Budget.of("20 us").shown(1.94e-05), Budget.of("5 W", watts=10).shown(0.25)
+        >>> SpendingLimit.of("20 us").shown(1.94e-05), SpendingLimit.of("5 W", watts=10).shown(0.25)
         ('19.4 us', '2.5 W')
         """
         number, unit = TEXT.fullmatch(self.text), ""
@@ -88,14 +90,14 @@ class Budget:
 def expect_budget(text: str | None, owner: str) -> None:
     """Raise an error unless the text is a budget or None."""
     if text is not None:
-        Budget.of(text, owner)
+        SpendingLimit.of(text, owner)
 
 
-def checked_budget(budget: object) -> Budget | None:
+def checked_budget(budget: object) -> SpendingLimit | None:
     """Return the budget that was given as a text, or None."""
-    if budget is None or isinstance(budget, Budget):
+    if budget is None or isinstance(budget, SpendingLimit):
         return budget
-    return Budget.of(budget, "Heros")  # type: ignore[arg-type]
+    return SpendingLimit.of(budget, "Heros")  # type: ignore[arg-type]
 
 
 def _number(text: str) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heros._base.registry import described
 from heros.data.schema import schema_plain
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 
 __all__ = ["Copies"]
 
@@ -19,7 +19,7 @@ STANDING = ("rng", "schema")  # entries of a document that do not describe parts
 
 
 class Copies:
-    """Create copies of one model, by `fresh` or from the output of `packing.pack`.
+    """Create copies of one model, by `fresh` or from the output of `serialization.pack`.
 
     The model must not change meanwhile. Built-in parts are immutable, so all copies share them; user-defined
     parts are copied.
@@ -32,7 +32,7 @@ class Copies:
     >>> one, other = copies.fresh(), copies.fresh()
     >>> one.learn(*stream.draw(10)).instances, other.instances, one.pool is other.pool
     (10, 0, True)
-    >>> copies.opened(*packing.pack(one)).instances
+    >>> copies.opened(*serialization.pack(one)).instances
     10
     """
 
@@ -40,12 +40,12 @@ class Copies:
         self.model = model
         self._state = model.__getstate__()
         self._arrays = self._state["learnt"].arrays if "learnt" in self._state else {}
-        parts = [getattr(model, role) for role in packing.PARTS]
+        parts = [getattr(model, role) for role in serialization.PARTS]
         ours = [part for part in parts if _is_ours(part)]
         self._all_ours = len(ours) == len(parts)
         whole = [model.schema, self._arrays, model.answer, *ours]
         self._shared = whole + ([self._state["_given"], self._state["_parts"]] if self._all_ours else [])
-        self._document = json.loads(json.dumps(packing.description(model)))
+        self._document = json.loads(json.dumps(serialization.description(model)))
         self._schema = None if model.schema is None else schema_plain(model.schema)
 
     @property
@@ -61,11 +61,11 @@ class Copies:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
         made_of = {name: value for name, value in document.items() if name not in STANDING}
         if not self._all_ours or made_of != self._document:
-            return packing.unpack(Heros, document, arrays, **self._own_parts(document))
+            return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
         model = self._made(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
-        return packing.fill(model, document, arrays, known)
+        return serialization.fill(model, document, arrays, known)
 
     def _made(self, state: dict[str, Any]) -> Heros:
         model = Heros.__new__(Heros)
@@ -74,7 +74,7 @@ class Copies:
 
     def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return copies of the user-defined parts, which files only name."""
-        own = [role for role in packing.PARTS if '"own"' in json.dumps(document.get(role))]
+        own = [role for role in serialization.PARTS if '"own"' in json.dumps(document.get(role))]
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 
 

@@ -10,9 +10,9 @@ from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.errors import ParameterError
 from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
 from heros.pools import Join, Pool, default, default_regression
-from heros.pools.presets import nested
+from heros.pools.default_pools import nested
 
-__all__ = ["Given", "Parts", "checked_k"]
+__all__ = ["GivenParts", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
@@ -32,7 +32,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenParts:
     """The parts that the user gave; None for each part that was not given."""
 
     task: Task | None
@@ -50,7 +50,7 @@ class Given:
         --------
         >>> from heros import pools
         >>> from heros.ensemble.task import Classification
-        >>> parts = Given(None, pools.Paper(), None, None, "average").completed(Classification(), "all")
+        >>> parts = GivenParts(None, pools.Paper(), None, None, "average").completed(Classification(), "all")
         >>> parts.policy, parts.k, parts.answer
         (Explore(policy=Zeta(zeta=0.05), epsilon=0.2), 30, 'average')
         """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.notices import notice
 from heros._base.phases import PHASES
-from heros.ensemble.budget import Budget
+from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.prices import Prices
 from heros.errors import DataError
 from heros.policies import Surprise
@@ -94,7 +94,7 @@ class Dial:
 
     def __init__(
         self,
-        budget: Budget,
+        budget: SpendingLimit,
         sizes: Sequence[int],
         names: Sequence[str],
         surprise: Surprise | None = None,

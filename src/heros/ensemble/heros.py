@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
-from heros._base.lock import Alone
+from heros._base.lock import ExclusiveUse
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
 from heros._base.tables import settings_text, told_apart
@@ -23,10 +23,10 @@ from heros.data.frames import form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.drift.changes import Change, changes_of
-from heros.ensemble import packing
+from heros.ensemble import serialization
 from heros.ensemble.block import Block
 from heros.ensemble.budget import checked_budget
-from heros.ensemble.defaults import Given, checked_k
+from heros.ensemble.defaults import GivenParts, checked_k
 from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.importance import Importance, RunningImportance
@@ -180,7 +180,7 @@ class Heros:
         schema: Schema | None = None,
     ) -> None:
         chosen = None if policy is None else as_policy(policy, "Heros")
-        self._given = Given(None if task is None else task_of(task), pool, chosen, k, answer)
+        self._given = GivenParts(None if task is None else task_of(task), pool, chosen, k, answer)
         self._budget = checked_budget(budget)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
@@ -195,7 +195,7 @@ class Heros:
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
-        self._alone = Alone(AT_WORK)
+        self._alone = ExclusiveUse(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
@@ -904,7 +904,7 @@ class Heros:
         >>> again, bool((again.predict_proba(X) == model.predict_proba(X)).all())
         (<Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, 200 instances>, True)
         """
-        archive.write(path, "model", *packing.pack(self))
+        archive.write(path, "model", *serialization.pack(self))
 
     @classmethod
     def load(
@@ -925,14 +925,16 @@ class Heros:
         if kind == "checkpoint":
             document, arrays = document.get("model", {}), archive.subset(arrays, "model")
         try:
-            return packing.unpack(cls, document, arrays, task=task, pool=pool, policy=policy, score=score)
+            return serialization.unpack(
+                cls, document, arrays, task=task, pool=pool, policy=policy, score=score
+            )
         except DataError as error:
             raise DataError(f"The file {os.fspath(path)} must hold a complete model. {error}") from None
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return what was learnt as groups of arrays for `restore`; empty before `bind`.
 
-        Settings, schema and random generator are not included; `heros.ensemble.packing.pack` includes them.
+        Settings, schema and random generator are not included; `heros.ensemble.serialization.pack` has them.
         """
         if self._learner is None:
             return {}
@@ -1026,7 +1028,7 @@ class Heros:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learnt: Learnt | None = state.pop("learnt", None)
-        vars(self).update(state, _alone=Alone(AT_WORK))
+        vars(self).update(state, _alone=ExclusiveUse(AT_WORK))
         if learnt is not None:
             self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last

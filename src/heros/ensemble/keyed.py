@@ -25,7 +25,7 @@ from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.ensemble import Block, Heros, packing
+from heros.ensemble import Block, Heros, serialization
 from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
@@ -542,7 +542,7 @@ class Keyed:
             resident.dirty = False
 
     def _packed(self, resident: _Resident) -> bytes:
-        return b"".join(archive.encoded("model", *packing.pack(resident.model), str(self._store.path)))
+        return b"".join(archive.encoded("model", *serialization.pack(resident.model), str(self._store.path)))
 
     def _tally(self, name: str) -> Tally | None:
         resident = self._residents.get(name)

@@ -16,7 +16,7 @@ from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.check import delay_of
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
@@ -250,7 +250,7 @@ class LateLabels:
 
         `heros.data.values.plain_value` converts values that JSON does not have.
         """
-        model, learnt = packing.pack(self.model)
+        model, learnt = serialization.pack(self.model)
         held = self._waiting.all()
         counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}
         document = {
@@ -296,7 +296,7 @@ class LateLabels:
         """Load what `save` wrote. Pass your own measures and parts as arguments, as for `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
-            model = packing.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+            model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
             given = map(Measure.of, document["measures"]) if measures is None else measures
             late = cls(
                 model,

@@ -37,7 +37,7 @@ class _Described:
 
 
 @dataclass(eq=False, repr=False)
-class Learner(ModelSettings, _Described):
+class CapyMoaSettings(ModelSettings, _Described):
     """The base class of the classifier and the regressor: the ensemble, created for CapyMOA's schema."""
 
     _numeric: ClassVar[bool]  # whether the target is a number
@@ -53,7 +53,7 @@ class Learner(ModelSettings, _Described):
         self.heros = heros_of(self, seed=self.random_seed, schema=known)
 
 
-class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # the library has no types
+class HEROS(CapyMoaSettings, capymoa.base.Classifier):  # type: ignore[misc]  # the library has no types
     """A heterogeneous online ensemble that trains k of its M models at each step, for CapyMOA.
 
     Parameters
@@ -83,7 +83,7 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # the libr
     """
 
     _numeric = False
-    __init__ = Learner.__init__  # CapyMOA reads the parameters of the class itself
+    __init__ = CapyMoaSettings.__init__  # CapyMOA reads the parameters of the class itself
 
     def train(self, instance: Any) -> None:
         """Learn from a labelled instance."""
@@ -94,7 +94,7 @@ class HEROS(Learner, capymoa.base.Classifier):  # type: ignore[misc]  # the libr
         return np.asarray(self.heros.predict_proba(instance.x))
 
 
-class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
+class HEROSRegressor(CapyMoaSettings, capymoa.base.Regressor):  # type: ignore[misc]
     """A heterogeneous online ensemble for regression, for CapyMOA.
 
     Parameters
@@ -124,7 +124,7 @@ class HEROSRegressor(Learner, capymoa.base.Regressor):  # type: ignore[misc]
     """
 
     _numeric = True
-    __init__ = Learner.__init__  # CapyMOA reads the parameters of the class itself
+    __init__ = CapyMoaSettings.__init__  # CapyMOA reads the parameters of the class itself
 
     def train(self, instance: Any) -> None:
         """Learn from an instance with its target."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from heros.data.values import is_missing
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 from heros.errors import ParameterError
 from heros.storage import archive
 
@@ -77,7 +77,7 @@ class QuixModel:
         if not is_missing(label):
             model.learn(features, label)
             state.set_bytes(
-                self.name, b"".join(archive.encoded("model", *packing.pack(model), "Quix's state"))
+                self.name, b"".join(archive.encoded("model", *serialization.pack(model), "Quix's state"))
             )
         return {**row, self.name: answer}
 
@@ -85,7 +85,7 @@ class QuixModel:
         if kept is None:
             return copy.deepcopy(self.model)
         document, arrays = archive.decoded(kept, "model", "Quix's state")
-        return packing.unpack(Heros, document, arrays)
+        return serialization.unpack(Heros, document, arrays)
 
 
 def _said(model: Heros, features: Mapping[str, Any]) -> Any:

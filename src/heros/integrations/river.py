@@ -18,7 +18,7 @@ from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
 from heros.errors import DataError, HerosError, MissingExtra
 from heros.integrations.river_late import LateClassifier, LateRegressor
@@ -133,7 +133,7 @@ class _Model(ModelSettings):
         True
         """
         labels = self._saved_labels()
-        document, arrays = packing.pack(self.heros)
+        document, arrays = serialization.pack(self.heros)
         known = {
             "labels": labels,
             "known": schema_plain(self._encoder.schema),
@@ -151,7 +151,7 @@ class _Model(ModelSettings):
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
             if kind == KIND:
-                heros = packing.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
+                heros = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
                 return cls._of(
                     heros, document["labels"], document["most_values"], schema_of(document["known"])
                 )

@@ -1,9 +1,10 @@
 """Energy meters, which measure a run from outside the learner."""
 
-from heros.meters.base import Energy, Meter, Reading
+from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.codecarbon import CodeCarbon
 from heros.meters.cpu import Cpu
+from heros.meters.energy import Energy, Reading
 from heros.meters.perf import Perf
 from heros.meters.rapl import Rapl
 

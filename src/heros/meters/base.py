@@ -1,102 +1,17 @@
-"""The base class of energy meters, and the energy of a run."""
+"""The base class of energy meters."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from heros._base.parameters import one_of
 from heros._base.registry import Part, name_of, parts
 from heros.meters.carbon import Carbon
+from heros.meters.energy import Reading
 
-__all__ = ["JOULES_PER_KWH", "Energy", "Meter", "Reading"]
-
-JOULES_PER_KWH = 3.6e6
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The reading of a meter between its start and its stop."""
-
-    joules: float
-    detail: str  # how the energy was obtained, as text
-    cpu_seconds: float  # CPU time of the thread that started the meter, or of the process
-    wall_seconds: float
-
-    def after(self, earlier: Reading | None) -> Reading:
-        """Add an earlier reading."""
-        if earlier is None:
-            return self
-        return Reading(
-            self.joules + earlier.joules,
-            f"{self.detail}, and {earlier.joules:.3g} J before",
-            self.cpu_seconds + earlier.cpu_seconds,
-            self.wall_seconds + earlier.wall_seconds,
-        )
-
-
-@dataclass(frozen=True)
-class Energy:
-    """The energy of a run.
-
-    Parameters
-    ----------
-    kwh
-        The total energy in kilowatt-hours.
-    by_phase
-        The energy of each phase: the total times the phase's share of CPU time.
-    source
-        The name of the meter: "cpu-model", "rapl", "codecarbon" and so on.
-    detail
-        How the energy was obtained.
-    carbon
-        The carbon intensity, or None.
-    cpu_seconds, wall_seconds
-        The CPU time (by the meter's clock) and the duration of the run.
-
-    Examples
-    --------
-    >>> reading = Reading(joules=3.6e6, detail="an hour at 1000 W", cpu_seconds=3600, wall_seconds=3600)
-    >>> energy = Energy.of(reading, "cpu-model", {"evaluate": 1, "train": 3}, Carbon.of(intensity=400))
-    >>> energy.by_phase, energy.co2e_kg
-    ({'evaluate': 0.25, 'train': 0.75}, 0.4)
-    >>> energy.basis
-    'modelled'
-    """
-
-    kwh: float
-    by_phase: Mapping[str, float]
-    source: str
-    detail: str
-    carbon: Carbon | None = None
-    cpu_seconds: float = field(default=0.0, repr=False)
-    wall_seconds: float = field(default=0.0, repr=False)
-
-    @classmethod
-    def of(cls, reading: Reading, source: str, cpu: Mapping[str, float], carbon: Carbon | None) -> Energy:
-        """Divide a reading among the phases by their CPU seconds."""
-        kwh, total = reading.joules / JOULES_PER_KWH, sum(cpu.values())
-        by_phase = {phase: kwh * seconds / total if total else 0.0 for phase, seconds in cpu.items()}
-        return cls(kwh, by_phase, source, reading.detail, carbon, reading.cpu_seconds, reading.wall_seconds)
-
-    @property
-    def basis(self) -> str:
-        """Whether the energy is "measured" or "modelled"; "" if the meter is unknown."""
-        kinds = parts("meter").values()
-        return next((kind.basis for kind in kinds if kind.source == self.source), "")
-
-    @property
-    def joules(self) -> float:
-        """The total energy in joules."""
-        return self.kwh * JOULES_PER_KWH
-
-    @property
-    def co2e_kg(self) -> float | None:
-        """Kilograms of CO2e; None without a carbon intensity."""
-        return None if self.carbon is None else self.kwh * self.carbon.grams_per_kwh / 1000
+__all__ = ["Meter"]
 
 
 class Meter(Part, ABC):

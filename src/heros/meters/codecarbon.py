@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from heros._base.extras import needed
 from heros.errors import HerosError
-from heros.meters.base import JOULES_PER_KWH, Meter
+from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
+from heros.meters.energy import JOULES_PER_KWH
 
 __all__ = ["CodeCarbon"]
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from heros._base.parameters import number
 from heros.errors import ParameterError
-from heros.meters.base import Meter, Reading
+from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
+from heros.meters.energy import Reading
 
 __all__ = ["DEFAULT_WATTS", "Cpu", "cpu_model", "watts_per_core"]
 

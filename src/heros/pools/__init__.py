@@ -2,6 +2,7 @@
 
 from heros.pools.base import BoundPool, Pool
 from heros.pools.boosted import Boosted, BoostedGrid, BoundBoosted
+from heros.pools.default_pools import Paper, PaperTrees, default, default_regression
 from heros.pools.forest import BoundForest, Forest, ForestGrid, ForestStats
 from heros.pools.hoeffding import BoundHoeffding, Hoeffding, HoeffdingGrid
 from heros.pools.join import BoundJoin, Join
@@ -11,7 +12,6 @@ from heros.pools.mlp import MLP, MLPGrid
 from heros.pools.models import BoundModels, Models
 from heros.pools.naive_bayes import BoundNaiveBayes, NaiveBayes, NaiveBayesGrid
 from heros.pools.neighbours import BoundNeighbours, Neighbours, NeighboursGrid, NeighbourStats
-from heros.pools.presets import Paper, PaperTrees, default, default_regression
 from heros.pools.regression_trees import BoundRegressionTrees, RegressionTrees, RegressionTreesGrid
 from heros.pools.retrained import BoundRetrained, Retrained, RetrainedGrid, RetrainedStats
 from heros.pools.tree_settings import TreeStats

@@ -11,7 +11,7 @@ from heros._base.parameters import above_zero, among
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.native import Family
+from heros.pools.family import Family
 
 __all__ = ["LOSS", "Scaled", "expect_loss"]
 

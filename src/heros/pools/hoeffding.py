@@ -13,7 +13,7 @@ from heros._base import core as _core
 from heros._base.parameters import among, flag
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of
+from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of
 from heros.pools.tree_settings import (
     GRACE_PERIOD,
     MAX_BYTES,

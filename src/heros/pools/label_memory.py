@@ -14,7 +14,7 @@ from heros._base.parameters import real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import HerosError, ParameterError
-from heros.pools.native import BoundNative, CostModels, Family, equal, grid_of, option
+from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of, option
 
 __all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]
 

@@ -15,8 +15,8 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
 from heros.pools.base import feature_values
+from heros.pools.family import BoundNative, CostModels, by_setting, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
-from heros.pools.native import BoundNative, CostModels, by_setting, grid_of, option
 
 __all__ = ["MLP", "BoundMLP", "MLPGrid"]
 

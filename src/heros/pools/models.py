@@ -19,7 +19,7 @@ from heros.data.schema import Schema
 from heros.errors import DataError, HerosError, ParameterError
 from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
-from heros.pools.calls import MemberCalls, OnError, fault
+from heros.pools.python_models import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 
 __all__ = ["BoundModels", "Models"]

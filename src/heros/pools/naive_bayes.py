@@ -14,7 +14,7 @@ from heros._base.parameters import above_zero, real_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.errors import ParameterError
-from heros.pools.native import BoundNative, CostModels, Family, equal, grid_of
+from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of
 
 __all__ = ["BoundNaiveBayes", "NaiveBayes", "NaiveBayesGrid"]
 

@@ -12,7 +12,7 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, among, or_none, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.native import BoundNative, CostModels, Family, by_setting, grid_of, option
+from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, option
 
 __all__ = ["BoundNeighbours", "NeighbourStats", "Neighbours", "NeighboursGrid"]
 

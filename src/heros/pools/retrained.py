@@ -13,7 +13,7 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, or_none, real_number, whole, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.native import BoundNative, CostModels, Family, grid_of
+from heros.pools.family import BoundNative, CostModels, Family, grid_of
 from heros.pools.tree_settings import MAX_BYTES, gains_of
 
 __all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
-from heros.ensemble import packing
+from heros.ensemble import serialization
 from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Reading
 from heros.run.state import Evaluation
 from heros.storage import archive
-from heros.storage.checkpoints import (
+from heros.storage.checkpoint_directory import (
     KIND,
     Checkpoint,
     CheckpointWarning,
@@ -123,7 +123,7 @@ class Checkpointer:
 
     def _write_one(self, evaluation: Evaluation) -> None:
         self._lock.expect_held()
-        model_document, model_arrays = packing.pack(evaluation.model, allow_code=self.allow_code)
+        model_document, model_arrays = serialization.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         self._forget_later_ones()
@@ -183,9 +183,10 @@ class Checkpointer:
         try:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
-            parts = {role: getattr(evaluation.model, role) for role in packing.PARTS}
+            parts = {role: getattr(evaluation.model, role) for role in serialization.PARTS}
             learnt = archive.subset(arrays, "model")
-            model = packing.unpack(type(evaluation.model), kept, learnt, **parts, allow_code=self.allow_code)
+            learner = type(evaluation.model)
+            model = serialization.unpack(learner, kept, learnt, **parts, allow_code=self.allow_code)
             evaluation.restore(
                 document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
             )
@@ -240,7 +241,7 @@ class Checkpointer:
                 rule = f"{kept!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
         kept = document["model"]
-        for part, value in packing.description(evaluation.model).items():
+        for part, value in serialization.description(evaluation.model).items():
             if kept[part] != value:
                 rule = f"the model of {name}, with {part} = {kept[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)

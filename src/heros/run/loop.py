@@ -28,8 +28,8 @@ from heros.run.curves import Curves
 from heros.run.interrupt import Interrupts
 from heros.run.result import Callback, Run, checked_callbacks
 from heros.run.state import Evaluation
+from heros.streams.bad_rows import BrokenOff
 from heros.streams.live import END, Source, expect_source
-from heros.streams.live.bad_rows import BrokenOff
 from heros.streams.live.base import Signal
 
 __all__ = ["Run", "evaluate"]

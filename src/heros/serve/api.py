@@ -17,13 +17,13 @@ import orjson
 
 from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
-from heros.serve.service import Service, Taken
-from heros.serve.state import Picture, explanation, importance, leaderboard
+from heros.serve.service import LearnOutcome, Service
+from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard
 
 __all__ = ["Api"]
 
@@ -67,7 +67,7 @@ class Api:
 
     def __init__(self, service: Service, token: str | None = None, hosts: Iterable[str] = ()) -> None:
         self.service, self.limits = service, service.limits
-        self.picture, self.requests = Picture(service), Requests()
+        self.picture, self.requests = StatusSnapshot(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
@@ -220,7 +220,7 @@ class Api:
         return 202, {"accepted": 1}
 
     async def _learn_batch(self, request: Any) -> Reply:
-        instances, taken = self._instances(request), Taken()
+        instances, taken = self._instances(request), LearnOutcome()
         with self.service.room_for(len(instances)):
             async for some in _slices(instances):
                 self.service.learn_some(some, taken)
@@ -254,7 +254,7 @@ class Api:
         def about(model: Heros) -> dict[str, Any]:
             schema = model.schema
             return {
-                **packing.description(model),
+                **serialization.description(model),
                 "instances": 0 if schema is None else model.instances,
                 "schema": None if schema is None else schema_plain(schema),
                 "notices": self.service.notices[:MOST_NOTICES],

@@ -17,9 +17,9 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.lazy import filelock
-from heros.ensemble import Heros, packing
+from heros.ensemble import Heros, serialization
 from heros.errors import DataError, HerosError
-from heros.serve.learners import Learner, ModelPerKey, OneModel
+from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
 from heros.storage import archive
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE as KEYS
@@ -120,23 +120,23 @@ class CheckpointDirectory:
         """Raise an error if the model differs from the checkpoint in these parts and settings."""
         if self.path.exists():
             kept = archive.read(self.path, KIND)[0].get("model")
-            _expect_same(self.directory, kept, packing.description(model), names)
+            _expect_same(self.directory, kept, serialization.description(model), names)
 
-    def write(self, learner: Learner, document: dict[str, Any], held: Held, history: State) -> None:
+    def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write the whole service atomically."""
         self._expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time()}
         if isinstance(learner, ModelPerKey):
-            content["template"] = packing.description(learner.model)
+            content["template"] = serialization.description(learner.model)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
             learner.models.commit({"service": base64.b64encode(b"".join(parts)).decode()})
         else:
-            content["model"], groups["model"] = packing.pack(learner.model)
+            content["model"], groups["model"] = serialization.pack(learner.model)
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
-    def read(self, learner: Learner) -> tuple[dict[str, Any], Held, State] | None:
+    def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
         """Return the last checkpoint, or None. Its model replaces the model of the learner."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
@@ -144,14 +144,14 @@ class CheckpointDirectory:
             if position is None or "service" not in position:
                 return None
             document, arrays = archive.decoded(base64.b64decode(position["service"]), KIND, self.directory)
-            template = packing.description(learner.model)
+            template = serialization.description(learner.model)
             _expect_same(self.directory, document.get("template"), template, list(template))
         elif self.path.exists():
             document, arrays = archive.read(self.path, KIND)
         else:
             return None
         if isinstance(learner, OneModel):
-            learner.take_over(packing.unpack(Heros, document["model"], archive.subset(arrays, "model")))
+            learner.take_over(serialization.unpack(Heros, document["model"], archive.subset(arrays, "model")))
         history = {str(name): archive.subset(arrays, f"history/{name}") for name in document["history"]}
         passed = max(0.0, time.time() - float(document["written"]))
         return document, _held(archive.subset(arrays, "pending"), passed), history

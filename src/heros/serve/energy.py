@@ -9,7 +9,7 @@ from typing import Any
 
 from heros._base.parameters import number
 from heros.meters import Cpu, Meter
-from heros.meters.base import Reading
+from heros.meters.energy import Reading
 
 __all__ = ["Bill"]
 

@@ -23,7 +23,16 @@ from heros.errors import HerosError, ParameterError
 from heros.pools import Pool
 from heros.storage.keystore import NotKept
 
-__all__ = ["Labelled", "Learner", "Learnt", "ModelPerKey", "NotLearnt", "NotYet", "OneModel", "Output"]
+__all__ = [
+    "Labelled",
+    "Learnt",
+    "ModelPerKey",
+    "NotLearnt",
+    "NotYet",
+    "OneModel",
+    "ServedLearner",
+    "ServedOutput",
+]
 
 Id = str | int
 T = TypeVar("T")
@@ -40,7 +49,7 @@ class Labelled(NamedTuple):
     known: int | None = None  # number of labels the model was trained on when it predicted
 
 
-class Output(NamedTuple):
+class ServedOutput(NamedTuple):
     """A prediction: classes and their probabilities; or no classes, and a number; or nothing is known yet."""
 
     classes: tuple[str, ...]
@@ -48,7 +57,7 @@ class Output(NamedTuple):
     limit: float | None = None  # classes up to this far from probability 1 are in the prediction set
 
 
-NOTHING = Output((), np.zeros(0))
+NOTHING = ServedOutput((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
 """Labels (n,), predictions given (n, width), trained models (n, M), costs Σγ (n,)."""
 
@@ -65,7 +74,7 @@ class NotYet(HerosError):
     """A prediction cannot be explained now."""
 
 
-class Learner(ABC):
+class ServedLearner(ABC):
     """Base class of learners. One thread trains; other threads may predict at the same time."""
 
     keyed = False
@@ -106,7 +115,7 @@ class Learner(ABC):
         """Adopt a schema that has grown."""
 
     @abstractmethod
-    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
         """Predict instances given with their keys; raise `Refused` if an instance cannot be read."""
 
     def known(self) -> int | None:
@@ -135,7 +144,7 @@ class Learner(ABC):
         """Close open files."""
 
 
-class OneModel(Learner):
+class OneModel(ServedLearner):
     """One model. Predictions come from a copy that `publish` updates."""
 
     def __init__(self, model: Heros) -> None:
@@ -166,7 +175,7 @@ class OneModel(Learner):
         if schema.n_features > 0 and schema.n_outputs > 0:
             self._model.bind(schema)
 
-    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
         """Predict instances."""
         with self._looking:
             if self._reader is None:
@@ -174,7 +183,7 @@ class OneModel(Learner):
             schema, encoder = self._reader
             block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
             limit = self._shown.set_limit
-            return [Output(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
+            return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
         """Explain a prediction. Other threads get a turn every few predictions."""
@@ -222,7 +231,7 @@ class OneModel(Learner):
             return what(self._shown) if key is None else None
 
 
-class ModelPerKey(Learner):
+class ModelPerKey(ServedLearner):
     """One model per key. A prediction waits while a model is trained on a few rows."""
 
     keyed = True
@@ -246,17 +255,17 @@ class ModelPerKey(Learner):
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
 
-    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[Output]:
+    def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
         """Predict each instance with the model of its key."""
         if self.schema is None:
             return [NOTHING] * len(asked)
-        predicted: list[Output] = []
+        predicted: list[ServedOutput] = []
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
             limit = None if self.task.numeric else self.models.set_limit(key)
             classes = self.schema.classes  # a key's model may not know the newest ones
-            predicted += [Output(classes[: len(p)], p, limit) for p in outputs]
+            predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
         return predicted
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:

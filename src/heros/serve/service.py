@@ -24,11 +24,11 @@ from heros.serve.changes import ChangeLog
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill
 from heros.serve.history import History
-from heros.serve.learners import Labelled, Learner, NotLearnt, NotYet, Output
+from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.webhook import Webhook
 
-__all__ = ["Service", "Taken"]
+__all__ = ["LearnOutcome", "Service"]
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
 FEW = 64  # collect more instances if fewer than this are queued
@@ -48,7 +48,7 @@ Prediction = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Taken:
+class LearnOutcome:
     """The outcome of a batch of training instances."""
 
     accepted: int = 0
@@ -123,7 +123,7 @@ class Service:
 
     def __init__(
         self,
-        learner: Learner,
+        learner: ServedLearner,
         *,
         limits: Limits | None = None,
         most: int = 100_000,
@@ -272,7 +272,7 @@ class Service:
             raise Wrong(f"The request must {rule}.")
         return key
 
-    def _hold(self, id: Id, key: Id | None, x: Any, output: Output) -> Output:
+    def _hold(self, id: Id, key: Id | None, x: Any, output: ServedOutput) -> ServedOutput:
         """Store an instance until its label arrives; a repeated request gets the same prediction."""
         self.pending.let_go()
         row = orjson.dumps(x)
@@ -289,7 +289,7 @@ class Service:
             return output
         if known.row != row or known.key != key:
             raise Wrong(f"The id {id!r} must be a new one. Another instance waits under this id.")
-        return Output(output.classes[: len(known.predicted)], known.predicted, known.limit)
+        return ServedOutput(output.classes[: len(known.predicted)], known.predicted, known.limit)
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
         self.counts.expired += 1
@@ -303,9 +303,9 @@ class Service:
             self._learn(request)
         self.poke()
 
-    def learn_all(self, requests: list[Any]) -> Taken:
+    def learn_all(self, requests: list[Any]) -> LearnOutcome:
         """Queue all valid instances of a batch, or raise an error if the queue has no space for the batch."""
-        taken = Taken()
+        taken = LearnOutcome()
         with self.room_for(len(requests)):
             self.learn_some(requests, taken)
         return taken
@@ -322,7 +322,7 @@ class Service:
             with self._door:
                 self._expected -= n
 
-    def learn_some(self, requests: list[Any], taken: Taken) -> None:
+    def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue the next instances of a batch with reserved space."""
         with self._door:
             for request in requests:
@@ -668,13 +668,13 @@ def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _class(output: Output) -> Prediction:
+def _class(output: ServedOutput) -> Prediction:
     classes, p, _ = output
     probabilities = dict(zip(classes, p.tolist(), strict=True))
     return {"prediction": classes[int(p.argmax())] if classes else None, "probabilities": probabilities}
 
 
-def _with_set(output: Output) -> Prediction:
+def _with_set(output: ServedOutput) -> Prediction:
     """Return the prediction with the set of classes that a model with a level adds."""
     limit = 1.0 if output.limit is None else output.limit  # a model that has not learnt rules out nothing
     inside = [
@@ -683,7 +683,7 @@ def _with_set(output: Output) -> Prediction:
     return {**_class(output), "set": inside}
 
 
-def _number(output: Output) -> Prediction:
+def _number(output: ServedOutput) -> Prediction:
     if len(output.predicted) == 0:
         return {"prediction": None, "interval": None}
     prediction, low, high = output.predicted[:3].tolist()

@@ -19,7 +19,7 @@ from heros.errors import HerosError
 __all__ = [
     "AS_IS",
     "DRAFT",
-    "Output",
+    "OutputFile",
     "drafted",
     "expect_place",
     "reason",
@@ -34,7 +34,7 @@ AS_IS: int = getattr(os, "O_BINARY", 0)
 """A flag of `os.open`: without it, Windows translates line endings."""
 
 
-class Output(io.RawIOBase):
+class OutputFile(io.RawIOBase):
     """An unbuffered output file: `write` passes all bytes to the system.
 
     Examples
@@ -42,7 +42,7 @@ class Output(io.RawIOBase):
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = Path(directory, "file")
-    ...     with Output(os.open(path, os.O_WRONLY | os.O_CREAT)) as file:
+    ...     with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT)) as file:
     ...         file.write(b"all of it")
     ...     path.read_bytes()
     9
@@ -80,7 +80,7 @@ class Output(io.RawIOBase):
 
 def write_file(path: Path, data: bytes | memoryview) -> None:
     """Write and sync a file; an error may leave a partial file."""
-    with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o666)) as file:
+    with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | AS_IS, 0o666)) as file:
         file.write(data)
         os.fsync(file.fileno())
 
@@ -106,7 +106,7 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: boo
 
 
 @contextmanager
-def drafted(path: Path, *, private: bool = False) -> Iterator[Output]:
+def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
     """Open a file that gets its name at the end of the ``with`` block, as for `write_whole`.
 
     Permissions follow the umask of the process; with `private`, only the owner may read the file.
@@ -115,7 +115,7 @@ def drafted(path: Path, *, private: bool = False) -> Iterator[Output]:
     try:
         descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=DRAFT, dir=path.parent)
         draft = Path(name)
-        with Output(descriptor) as file:
+        with OutputFile(descriptor) as file:
             yield file
             os.fsync(descriptor)
         if not private:

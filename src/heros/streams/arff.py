@@ -11,7 +11,7 @@ from pathlib import Path
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
 from heros.errors import DataError
-from heros.streams.live.bad_rows import BadRow
+from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]

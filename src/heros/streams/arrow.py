@@ -13,7 +13,7 @@ from heros._base.lazy import pa, pq
 from heros.data.columns import is_text, trimmed
 from heros.data.frames import flat_table
 from heros.errors import DataError, HerosError
-from heros.streams.live.bad_rows import BrokenOff
+from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["FAULTS", "readable"]

@@ -9,8 +9,8 @@ from heros._base import core as _core
 from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
 from heros.errors import DataError, ParameterError
+from heros.streams.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
-from heros.streams.live.bad_rows import BadRows
 from heros.streams.live.base import passed
 
 __all__ = ["Drift"]

@@ -16,7 +16,7 @@ from heros.data.columns import trimmed
 from heros.data.values import label_of
 from heros.errors import DataError
 from heros.streams.arrow import FAULTS
-from heros.streams.live.bad_rows import BrokenOff
+from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["ExcelReader"]

@@ -12,7 +12,7 @@ from heros._base.notices import notice
 from heros.data.frames import flat
 from heros.data.values import label_of
 from heros.errors import DataError, DataNotice
-from heros.streams.live.bad_rows import BadRow
+from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 
 __all__ = ["JsonReader", "is_json"]

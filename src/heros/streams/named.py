@@ -14,7 +14,7 @@ from heros.streams.base import Stream
 from heros.streams.drift import Drift
 from heros.streams.files import read
 from heros.streams.generators import LED, Agrawal, RandomRBF
-from heros.streams.real import REAL, open_real
+from heros.streams.paper_datasets import REAL, open_real
 
 __all__ = ["EXAMPLES", "NAMES", "class_counts", "load"]
 

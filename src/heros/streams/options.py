@@ -15,7 +15,7 @@ from heros._base.parameters import expect_list
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.values import checked_task, label_of
 from heros.errors import DataError, ParameterError, did_you_mean
-from heros.streams.live.bad_rows import checked_skip
+from heros.streams.bad_rows import checked_skip
 
 __all__ = ["Columns", "Options"]
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from heros.data.codes import MOST_VALUES
 from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
+from heros.streams.bad_rows import BadRows
 from heros.streams.base import RowStream, Stream
-from heros.streams.live.bad_rows import BadRows
 from heros.streams.live.base import Signal
 from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
 from heros.streams.live.rows import RowBlocks, rows_of

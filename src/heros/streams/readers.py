@@ -12,7 +12,7 @@ from heros._base.notices import notice
 from heros.data.columns import Column
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, DataNotice
-from heros.streams.live.bad_rows import BadRow
+from heros.streams.bad_rows import BadRow
 from heros.streams.live.base import END, Signal
 
 __all__ = ["CELLS", "Chunk", "TableReader"]

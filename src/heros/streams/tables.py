@@ -17,9 +17,9 @@ from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, Refused, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
+from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
 from heros.streams.base import RowStream, Stream
 from heros.streams.layout import Layout
-from heros.streams.live.bad_rows import BadRow, BadRows, BrokenOff
 from heros.streams.live.base import IDLE, Signal, passed
 from heros.streams.live.rows import RowBlocks, Stretch
 from heros.streams.options import Options

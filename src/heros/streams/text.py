@@ -20,7 +20,7 @@ from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import BLANKS, listed
 from heros.errors import DataError, ParameterError
-from heros.streams.live.bad_rows import BadRow, BrokenOff
+from heros.streams.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader
 
 READ_BYTES = 1 << 21

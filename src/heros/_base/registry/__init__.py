@@ -2,15 +2,15 @@
 
 from heros._base.registry.descriptions import described, own_part, rebuilt
 from heros._base.registry.ids import policy_id, pool_id, settings_of, variant_id
-from heros._base.registry.parse import answer_of, form_of, policy_of, pool_of, written_parts
+from heros._base.registry.parse import answer_of, notation_of, policy_of, pool_of, written_parts
 from heros._base.registry.part import Part, name_of, parts
 
 __all__ = [
     "Part",
     "answer_of",
     "described",
-    "form_of",
     "name_of",
+    "notation_of",
     "own_part",
     "parts",
     "policy_id",

@@ -12,7 +12,7 @@ from heros._base.registry.descriptions import DEEPEST
 from heros._base.registry.part import name_of, plain_parts
 from heros.errors import DataError, ParameterError, did_you_mean
 
-__all__ = ["answer_of", "form_of", "policy_of", "pool_of", "written_parts"]
+__all__ = ["answer_of", "notation_of", "policy_of", "pool_of", "written_parts"]
 
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
 """The annotations of fields that can be given as numbers, and their conversions."""
@@ -25,7 +25,7 @@ def written_parts(role: str) -> dict[str, type[Any]]:
 
     Examples
     --------
-    >>> list(written_parts("pool")), form_of(written_parts("policy")["zeta"])
+    >>> list(written_parts("pool")), notation_of(written_parts("policy")["zeta"])
     (['bayes', 'boosted', 'forest', 'labels', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
      'zeta:ZETA')
     """
@@ -51,7 +51,7 @@ def _numeric(kind: type[Any]) -> list[Field[Any]]:
     return [] if kind.role == "pool" else [field for field in fields(kind) if field.type in NUMBERS]
 
 
-def form_of(kind: type[Any]) -> str:
+def notation_of(kind: type[Any]) -> str:
     """Return the command-line notation of a part, with the names of its numbers in capitals."""
     return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
 
@@ -82,7 +82,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     if kind is None:
         error = ParameterError.of("policy", owner, f"one of {', '.join(known)}", text)
         raise ParameterError(f"{error}{did_you_mean(name, known)}")
-    form = form_of(kind)
+    form = notation_of(kind)
     try:
         policy = kind(*_numbers(kind, numbers, text, owner))
         for wrapper, suffix, numbers in reversed(outer):
@@ -130,7 +130,7 @@ def answer_of(text: str, owner: str = "heros") -> Any:
     try:
         return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", owner, f"written {form_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written {notation_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:

@@ -18,7 +18,7 @@ from heros.ensemble import Heros
 from heros.errors import HerosError, ParameterError
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
-from heros.streams.live.bad_rows import TooManyBadRows, checked_skip
+from heros.streams.bad_rows import TooManyBadRows, checked_skip
 from heros.streams.live.kafka import is_passing, reader_settings
 from heros.streams.live.messages import Decode, decode_json, decoded
 from heros.streams.live.rows import encoder_of

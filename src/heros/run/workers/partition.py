@@ -19,7 +19,7 @@ from heros.errors import DataError, HerosError
 from heros.run.workers.snapshots import Snapshots
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE
-from heros.streams.live.bad_rows import BadRow, BadRows, tell_skipped
+from heros.streams.bad_rows import BadRow, BadRows, tell_skipped
 
 __all__ = ["Partition"]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heros.data.encoder import widened
 from heros.data.schema import Schema
-from heros.streams.live.bad_rows import BadRows
+from heros.streams.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "joined", "passed"]
 

@@ -19,7 +19,7 @@ from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
-from heros.streams.live.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
+from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
 __all__ = ["RowBlocks", "RowSource", "Stretch", "encoder_of", "rows_of"]

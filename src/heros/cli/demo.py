@@ -1,4 +1,4 @@
-"""A demo of under a minute: an example file, then a drifting stream compared with River's forest."""
+"""`heros demo`: an example file, then a drifting stream compared with River's forest, in under a minute."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from heros._base.tables import Table
+from heros.cli.app import app
 from heros.ensemble import Heros
 from heros.errors import DataNotice
 from heros.policies import Everything
@@ -19,7 +23,7 @@ from heros.run import records
 from heros.run.loop import Run, evaluate
 from heros.streams import Agrawal, Drift, Stream, load
 
-__all__ = ["drifting_agrawal", "main"]
+__all__ = ["demo_command", "drifting_agrawal"]
 
 PAGE = Path("demo.html")
 
@@ -40,8 +44,13 @@ def drifting_agrawal(n: int) -> Stream:
     return stream
 
 
-def main(n: int = 8_000, page: Path = PAGE) -> None:
-    """Run `Heros()` on the example file and on n instances with three drifts; print results, write a page."""
+@app.command("demo")
+def demo_command(
+    n: Annotated[
+        int, typer.Option("--n", min=1000, help="Number of instances of the drifting stream.")
+    ] = 8_000,
+) -> None:
+    """Run Heros() on an example file and a drifting stream; compare it with River's forest if installed."""
     with tempfile.TemporaryDirectory() as directory:
         table = Table(
             ("stream", "model", "AUROC", "accuracy", "CPU s", "µs per instance"),
@@ -53,9 +62,9 @@ def main(n: int = 8_000, page: Path = PAGE) -> None:
             figures = (f"{run.auroc:.4f}", f"{run.accuracy:.4f}", f"{run.cpu_seconds:.2f}")
             each = f"{1e6 * run.cpu_seconds / run.n_instances:,.0f}"
             table.add(run.stream, run.settings["label"], *figures, each)
-        write_report(directory, page)
+        write_report(directory, PAGE)
     table.show()
-    print(f"\nCurves, models and costs: open {page} in a browser.")
+    typer.echo(f"\nCurves, models and costs: open {PAGE} in a browser.")
 
 
 def _runs(n: int) -> Iterator[Run]:
@@ -73,7 +82,3 @@ def _runs(n: int) -> Iterator[Run]:
 def _run(label: str, model: Heros, stream: Stream) -> Run:
     run = evaluate(model, stream, window=max(100, (stream.n_instances or 6000) // 50), on_interrupt="raise")
     return replace(run, settings={**run.settings, "label": label})
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from heros._base.lazy import filelock
 from heros.errors import DataError, HerosError
 from heros.storage import archive
-from heros.storage.disk import AS_IS, DRAFT, Output, reason
+from heros.storage.disk import AS_IS, DRAFT, OutputFile, reason
 
 __all__ = [
     "KIND",
@@ -235,7 +235,7 @@ class PredictionsFile:
         if not data and self._length == 0:
             return
         try:
-            with Output(os.open(self.path, os.O_RDWR | os.O_CREAT | AS_IS, 0o644)) as file:
+            with OutputFile(os.open(self.path, os.O_RDWR | os.O_CREAT | AS_IS, 0o644)) as file:
                 self._write(file, data)
         except OSError as error:
             raise HerosError(f"The file {self.path} must be writable. Got: {reason(error)}.") from None
@@ -248,7 +248,7 @@ class PredictionsFile:
             elif n:
                 self._stretches.append([n, classes])
 
-    def _write(self, file: Output, data: bytes) -> None:
+    def _write(self, file: OutputFile, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
             raise HerosError(f"The file {self.path} must have {self._length} bytes. The file is shorter.")

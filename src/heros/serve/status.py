@@ -20,7 +20,7 @@ from heros.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 
-__all__ = ["Picture", "explanation", "importance", "leaderboard"]
+__all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard"]
 
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
@@ -30,7 +30,7 @@ EVERY = 1.0
 WATCHED = 15.0  # seconds for which the state is updated after the last request for it
 
 
-class Picture:
+class StatusSnapshot:
     """The state that the page shows; the training thread updates it once a second while the page is open."""
 
     def __init__(self, service: Service) -> None:

@@ -20,7 +20,7 @@ from heros._base.lazy import pa, platformdirs, pq
 from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
 from heros.errors import DataError, HerosError
-from heros.storage.disk import Output, drafted, reason
+from heros.storage.disk import OutputFile, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream
 from heros.streams.files import read
@@ -181,7 +181,7 @@ def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
                 return f"{url} contains no file *_transformed.arff."
             if member.size > real.most_bytes:
                 return f"{url} contains a file longer than the limit of {real.most_bytes:,} bytes."
-            with content, Output(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
+            with content, OutputFile(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
     except DataError as error:
         return str(error)
@@ -249,7 +249,7 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
                 raise _too_long(url, most)
             task = bar.add_task(title, total=total)
             received = 0
-            with Output(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
+            with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
                 while piece := answer.read(PIECE):
                     received += len(piece)
                     if received > most:
