@@ -113,10 +113,10 @@ def test_a_model_per_key(tmp_path):
 
 def test_answers_that_get_worse_are_noticed_in_any_unit():
     for unit in (1e-9, 1.0, 1e9):
-        with one("regression", window=50) as service:
+        with many(task="regression", window=50) as service:
             for round_, sign in enumerate((1, 1, 1, -1)):
                 for x, y in numbers(250, 250 * round_):
-                    service.learn({"x": x, "y": unit * sign * y})
+                    service.learn({"key": "roof", "x": x, "y": unit * sign * y})
             service.wait()
             assert len(service.history.drifts) >= 1, unit
             assert 750 < service.history.drifts[0] < 1000

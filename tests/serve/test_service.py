@@ -491,7 +491,7 @@ def test_worse_is_noticed_and_better_is_not():
 
 
 def test_points_hold_what_was_trained_and_where_it_got_worse():
-    history = History(model().task.measures(), 2, window=50)
+    history = History(model().task.measures(), 2, window=50, watched=True)
     right = np.tile([[0.1, 0.9]], (50, 1))
     chosen = np.tile([[True, False]], (50, 1))
     for i in range(12):
@@ -501,7 +501,7 @@ def test_points_hold_what_was_trained_and_where_it_got_worse():
     assert [row.tolist() for row in history.points.curves["trained"]] == [[50.0, 0.0]] * 12
     assert len(history.drifts) == 1  # noticed several times, and still the same
     assert 400 < history.drifts[0] <= 600
-    again = History(model().task.measures(), 2, window=50)
+    again = History(model().task.measures(), 2, window=50, watched=True)
     again.restore(history.state(1.0))
     assert again.figures == pytest.approx(history.figures, nan_ok=True)
     assert again.points.curves["end"] == history.points.curves["end"]

@@ -69,6 +69,8 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """Return the label delay of each instance for the core; None if no label is late."""
     if delay is None or (type(delay) is int and delay == 0):
         return None
+    if type(delay) is int and 0 < delay <= MOST_LABELS:  # as the service predicts, often
+        return np.full(n, delay, np.int64)
     try:
         delays = np.asarray(delay)
     except (TypeError, ValueError):

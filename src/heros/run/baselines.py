@@ -35,9 +35,8 @@ class Baselines:
     def __init__(self, numeric: bool) -> None:
         self._numeric = numeric
         self._counts = Confusion()  # of (label, previous label)
-        self._sums = np.zeros(
-            SUMS
-        )  # n, Σy, Σy², errors of the mean |e|, e², pairs, errors of no change |e|, e²
+        # n, Σy, Σy², errors of the mean |e|, e², pairs, errors of no change |e|, e²
+        self._sums = np.zeros(SUMS)
         self._last: float | None = None
 
     def update(self, y: NDArray[Any]) -> None:

@@ -126,10 +126,18 @@ class History:
         the merged length.
     numeric
         Whether the labels are numbers.
+    watched
+        Whether drifts of the predictions are detected here; a single model detects them itself.
     """
 
     def __init__(
-        self, measures: Iterable[Measure], models: int, window: int = 100, *, numeric: bool = False
+        self,
+        measures: Iterable[Measure],
+        models: int,
+        window: int = 100,
+        *,
+        numeric: bool = False,
+        watched: bool = False,
     ) -> None:
         self.measures = tuple(measure.bounded() for measure in measures)
         self.window = window
@@ -145,8 +153,8 @@ class History:
         self.spent = 0.0
         self._models = models
         self._noticed: int | None = None  # position of the last detected drift
-        self._worse = Worse()
-        self._nearness = Nearness() if numeric else None
+        self._worse = Worse() if watched else None
+        self._nearness = Nearness() if watched and numeric else None
         self._baselines = Baselines(numeric)
         self._labels: list[NDArray[Any]] = []
         self._answers: list[NDArray[np.float64]] = []
@@ -179,7 +187,6 @@ class History:
     ) -> None:
         self.learnt += len(y)
         self.spent += spent
-        self._baselines.update(y)
         self._labels.append(y)
         self._answers.append(answers)
         self._held += len(y)
@@ -187,7 +194,7 @@ class History:
         self._trained += chosen.sum(axis=0)
         if self._held - self._counted >= HELD:
             self._count()
-        if self._worse.update(self._outcomes(y, answers)):
+        if self._worse is not None and self._worse.update(self._outcomes(y, answers)):
             if self._noticed is None or self.learnt - self._noticed > QUIET:
                 self.drift_count += 1
                 self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
@@ -219,6 +226,7 @@ class History:
             return
         width = max(block.shape[1] for block in self._answers)
         y = np.concatenate(self._labels)
+        self._baselines.update(y)
         answers = np.concatenate([_wide(block, width) for block in self._answers])
         for part in self._parts:
             part.add(y, answers)
@@ -248,7 +256,7 @@ class History:
             "curves": {
                 name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
             },
-            "worse": self._worse.state(),
+            **({} if self._worse is None else {"worse": self._worse.state()}),
             "baselines": self._baselines.state(),
             **({} if self._nearness is None else {"nearness": self._nearness.state()}),
             "counts": {
@@ -276,7 +284,8 @@ class History:
             raise DataError("The instance counts of the curves must be increasing whole numbers.")
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
-        self._worse.restore(state["worse"])
+        if self._worse is not None:
+            self._worse.restore(state["worse"])
         self._baselines.restore(state["baselines"])
         if self._nearness is not None:
             self._nearness.restore(state["nearness"])

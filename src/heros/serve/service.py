@@ -521,11 +521,11 @@ class Service:
             try:
                 left = self._learn_block(block)
             finally:
+                freed = _bytes_of(block) - _bytes_of(left)
                 with self._door:
                     self._jobs.extendleft(reversed(left))
                     self._queued -= len(block) - len(left)
-                    sizes = (sum(OVERHEAD + CELL * len(one.row) for one in some) for some in (left, block))
-                    self._queued_bytes += next(sizes) - next(sizes)
+                    self._queued_bytes -= freed
                     self.counts.learnt = self.history.learnt
                 self._changed = True
         else:
@@ -642,7 +642,9 @@ class Service:
         try:
             kept = None if self.store is None else self.store.read(learner)
             task = learner.task
-            self.history = History(task.measures(), learner.pool.n_models, window, numeric=task.numeric)
+            measures, models = task.measures(), learner.pool.n_models
+            kind = {"numeric": task.numeric, "watched": learner.keyed}
+            self.history = History(measures, models, window, **kind)
             if kept is None:
                 return
             document, held, history = kept
@@ -666,6 +668,10 @@ class Service:
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _bytes_of(rows: list[Labelled]) -> int:
+    return OVERHEAD * len(rows) + CELL * sum([len(one.row) for one in rows])
 
 
 def _class(output: ServedOutput) -> Prediction:
