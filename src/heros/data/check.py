@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,7 +83,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
 
 
-def is_masked(values: object) -> bool:
+def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
     """Return whether this is a masked array; does not import `numpy.ma`, which takes 10 milliseconds."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
