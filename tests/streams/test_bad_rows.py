@@ -572,7 +572,7 @@ def test_a_target_with_decimal_commas_is_read_beside_a_new_name(tmp_path, monkey
 
 def test_rows_without_labels_are_bad_rows_even_if_no_row_has_one_of_the_given_classes():
     table = pa.table({"a": [1.0, 2.0], "y": pa.array([None, None], pa.string())})
-    with pytest.warns(DataNotice, match="it is the target"):
-        stream = streams.from_frame(table, target="y", classes=["no", "yes"])
-        assert len(stream.draw(5)[1]) == 0
+    stream = streams.from_frame(table, target="y", classes=["no", "yes"])
+    assert len(stream.draw(5)[1]) == 0
     assert stream.bad_rows.count == 2
+    assert "the 'y' column must have a value: it is the target" in str(stream.bad_rows.first[0])

@@ -112,16 +112,15 @@ class Encoder(RowEncoder):
         if form == "row":
             yield self._batch([self.taught(row_of(x), y)])
             return
-        labels = labels_of(x, y)
-        rows: Sequence[Mapping[Any, Any]] | None = x
+        labels, rows = labels_of(x, y), x
         if form == "frame":
-            rows = few_rows(x) if self.width else None
-        table = table_of(x, "X") if rows is None else None
-        n = len(rows or ()) if table is None else table.num_rows
-        if len(labels) != n:
-            raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
-        pairs = zip(rows or (), labels, strict=True)
-        yield from self.batches(pairs if table is None else self._rows_of(table, labels))
+            rows = (few_rows(x) if self.width else None) or table_of(x, "X")
+        if len(labels) != len(rows):
+            raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
+        pairs = (
+            zip(rows, labels, strict=True) if isinstance(rows, list | tuple) else self._rows_of(rows, labels)
+        )
+        yield from self.batches(pairs)
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
         """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from abc import abstractmethod
 from collections import deque
@@ -200,6 +201,8 @@ class RowSource(Source):
     {'offset': 1}
     """
 
+    _length = sys.maxsize  # instances after which the source ends
+
     def __init__(self, name: str, *, target: str | None = None, **how: Any) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -226,10 +229,16 @@ class RowSource(Source):
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
+    def stop_after(self, n: int) -> None:
+        """End after the first n instances, counted from the start of the source, also after a resume."""
+        self._length = whole(n, "n", "stop_after", 1)
+
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds."""
-        most = whole(most, "most", "poll", 1)
+        most = min(whole(most, "most", "poll", 1), self._length - self._position)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
+        if most <= 0:
+            return END
         before = self._rows.read
         try:
             got = self._rows.take(self._fetched, most, timeout)
