@@ -131,7 +131,7 @@ class NameColumn:
         """Set the names to those of the first rows, sorted; only the most frequent if there are too many."""
         counts, most = counts_of(array, self._name), self.values.most
         self.fresh = False
-        if counts.keys() <= {*BOOLEANS.values()} and not self.classes:
+        if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
             counts = dict.fromkeys(BOOLEANS.values(), 1)
         if most is None or len(counts) <= most:
             self.values = Codes(natural_order(counts), most)

@@ -117,10 +117,8 @@ class Encoder(RowEncoder):
             rows = (few_rows(x) if self.width else None) or table_of(x, "X")
         if len(labels) != len(rows):
             raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
-        pairs = (
-            zip(rows, labels, strict=True) if isinstance(rows, list | tuple) else self._rows_of(rows, labels)
-        )
-        yield from self.batches(pairs)
+        table = not isinstance(rows, list | tuple)
+        yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
         """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.
