@@ -71,7 +71,7 @@ def in_words(name: str) -> str:
 
 
 def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the settings in which each model differs, and the settings that all models share.
+    """Return the settings that distinguish each model, and the settings that all models share.
 
     Models of different families are distinguished by family, and models of one family by its settings.
 

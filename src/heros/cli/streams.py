@@ -26,7 +26,7 @@ def streams_command(
     ] = None,
     head: Annotated[int, typer.Option(min=1, help="Number of instances of the stream to show.")] = 10,
 ) -> None:
-    """List the paper's streams, or show the first instances of one."""
+    """List the paper's streams, or show the first instances of one stream."""
     if name is None:
         _list_streams()
     else:

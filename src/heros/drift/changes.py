@@ -68,8 +68,8 @@ class FeatureChange:
 class Change:
     """A detected change; `str(change)` describes it in a sentence.
 
-    Instances are counted from 1, over all that the model has learnt (`Heros.changes`) or within a run
-    (`Run.changes`).
+    Instances are counted from 1, either all instances that the model has learnt (`Heros.changes`) or those of
+    a run (`Run.changes`).
 
     Parameters
     ----------

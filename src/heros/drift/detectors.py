@@ -21,7 +21,7 @@ __all__ = ["ADWIN", "KSWIN", "PageHinkley"]
 
 
 class _Detector:
-    """Base class of the detectors; their second base class is compiled: `update`, `state` and `restore`."""
+    """Base class of the detectors; a compiled second base class has `update`, `state` and `restore`."""
 
     settings: dict[str, Any]
     positions: Callable[[NDArray[np.float64]], NDArray[np.int64]]

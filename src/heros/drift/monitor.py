@@ -145,7 +145,7 @@ class Monitor:
         sample: _Sample,
         names: list[tuple[str, tuple[str, ...] | None]],
     ) -> None:
-        """Compare the window with the reference; add it to the reference, or replace it after a change."""
+        """Compare the window with the reference; then it joins or, after a change, replaces the reference."""
         usual, recent = sample.usual, sample.recent()
         if len(usual) < self.window:
             sample.learn(recent, self.reference)

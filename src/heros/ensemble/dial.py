@@ -1,4 +1,4 @@
-"""Control of a model's cost: measure it, and let models sleep or wake so that the budget is kept."""
+"""The controller of a budget, which measures the cost of a model and lets models sleep or wake."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 1000  # number of instances over which overspending is paid back, and savings are spent
 LEAST = 0.6  # the awake models must fit into the budget with this share of their training
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
-TRUST = 200  # number of instances behind a score at which half of its difference counts
+TRUST = 200  # number of evaluated instances at which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
 WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are not trusted
 TRIAL = 10  # every n-th choice begins with a model whose score is not trusted

@@ -259,7 +259,7 @@ class Heros:
 
     @property
     def answer(self) -> Answer:
-        """The rule by which the models predict together."""
+        """The rule that combines the predictions of the models."""
         return self._parts.answer
 
     @property

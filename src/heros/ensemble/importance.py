@@ -32,7 +32,7 @@ Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Importance:
-    """How much the predictions depend on each column, now and over time.
+    """The importance of each column for the predictions, now and over time.
 
     The importance of a column is the mean squared change of the prediction if an instance gets the column's
     value of another recent instance. For classes, the changes of all probabilities are added up. If the
@@ -215,7 +215,7 @@ class RunningImportance:
             self.alarm, self.counts = alarm, np.minimum(self.counts, 1)
 
     def learn(self, chosen: Sequence[int], before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add the changes from a prediction (n_outputs,) to those in `after`, one row per chosen column."""
+        """Add the change from the prediction `before` to each row of `after`, one per chosen column."""
         for column, change in zip(chosen, np.square(after - before).sum(axis=1).tolist(), strict=True):
             if np.isfinite(change):
                 self.counts[column] += 1

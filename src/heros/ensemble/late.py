@@ -43,7 +43,7 @@ class _Waiting:
 
 
 class LateLabels:
-    """A model that predicts at once and learns when the label arrives, if it does.
+    """A model that predicts at once and learns later, if the label arrives.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
     have waited too long. The measures use the original predictions, not those of the current model.
@@ -124,7 +124,7 @@ class LateLabels:
         self.measures = tuple(measure.bounded() for measure in given)
 
     def answer(self, id: Id, x: Any) -> NDArray[np.float64]:
-        """Return the prediction for an instance, and store the instance under this id until its label comes.
+        """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
         class, or a number with its interval. It is empty if the model has no schema yet. A repeated call with

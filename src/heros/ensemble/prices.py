@@ -18,7 +18,7 @@ FADE = 0.997  # factor on the price of a sleeping model per measurement, as its 
 
 
 class Prices:
-    """The estimated prices of each model's evaluation and training, and of the work that a part shares.
+    """The estimated prices of evaluating and training each model, and of the shared work of each part.
 
     Only the time of each part of the pool is measured, not the time of each model. If the time differs from
     the sum of the prices of the awake models, the difference is divided among these models in proportion to

@@ -40,7 +40,7 @@ class _Late(Generic[Said]):
         return len(self._waiting)
 
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
-        """Return the prediction for an instance, and store the instance under this id until its label comes.
+        """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         A repeated call with the same id, e.g. after a lost reply, returns the first prediction.
         """

@@ -1,4 +1,4 @@
-"""The passing of policies to the core: their layers, and the calls of policies written in Python."""
+"""The interface between policies and the core: layers, and calls of policies written in Python."""
 
 from __future__ import annotations
 

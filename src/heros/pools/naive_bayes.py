@@ -82,7 +82,7 @@ class NaiveBayes(Family):
 
 
 class NaiveBayesGrid(NaiveBayes):
-    """Naive Bayes models with different fading.
+    """Naive Bayes models with different fading factors.
 
     Examples
     --------
