@@ -64,7 +64,7 @@ class Interrupts:
         self._put_back()
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
-        """Poll the stream; return IDLE after an interrupt."""
+        """Poll the stream; return IDLE if it was interrupted."""
         try:
             self._asking = True
             return IDLE if self.pressed else stream.poll(most, timeout)

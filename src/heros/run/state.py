@@ -144,7 +144,7 @@ class Evaluation:
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False) -> Run:
-        """Return the finished run; its last window may be shorter than the others."""
+        """Return the run; its last window may be shorter."""
         if self.pending:
             self._close_window()
         if self.n == 0:
