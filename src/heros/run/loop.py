@@ -334,7 +334,7 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
-    """Raise an error for classification measures in regression, and for regression measures otherwise."""
+    """Raise an error if a measure is for classification and the task is regression, or the reverse."""
     for measure in measures:
         if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
             rule = (

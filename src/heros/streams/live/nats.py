@@ -104,7 +104,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages after the last read one were deleted; `received` is the next, if known."""
+        """Report a gap if messages after `_last` were deleted; `received` is the next number, if known."""
         if self._last == 0:
             return
         name = await self._stream.find_stream_name_by_subject(self.subject)
