@@ -186,7 +186,7 @@ def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
     with (
         one(store=CheckpointDirectory(tmp_path)),
         pytest.raises(
-            HerosError, match=rf"must be free\. Got one that process {os.getpid()} on .+ uses since"
+            HerosError, match=rf"must be free\. It is in use: process {os.getpid()} on .+, since"
         ),
     ):
         CheckpointDirectory(tmp_path)

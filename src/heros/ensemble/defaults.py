@@ -79,7 +79,7 @@ def _usual_for_pool(pool: object) -> Parts:
 
 def _usual_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
-        pool, together = default_regression(), Stack() if watch == "all" else Top()
+        pool, together = default_regression(), Stack(rate=RATES) if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
     together = Stack(rate=RATES, sure=SURE) if watch == "all" else Top()
     return Parts(default(), Surprise(Cand(), EXPECTED), DEFAULT_K, together)

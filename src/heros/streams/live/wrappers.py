@@ -79,7 +79,7 @@ class First(Passed):
 
 
 def expect_source(source: Any, parameter: str, owner: str) -> Source:
-    """Return a source; wrap an object with `schema` and `poll`; raise a ParameterError for others.
+    """Return a source unchanged; wrap an object with `schema` and `poll`; otherwise raise a ParameterError.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
 
 
 class OwnSource(Source):
-    """A wrapper of a user-defined source that adds missing methods and validates its results."""
+    """A wrapper around a user-defined source, which adds missing methods and validates its results."""
 
     def __init__(self, own: Any) -> None:
         self._own = own
