@@ -93,8 +93,8 @@ class Heros:
         index breaks ties), the few best models together (`heros.Top`), all models with learnt weights
         (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
         ("weighted"). The default is "best" if the pool is given, else
-        ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression without `sure`), or ``Top()`` if `watch` is
-        not "all". A model whose output is not finite never predicts for the ensemble.
+        ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression without `sure`), or ``Top()`` if `watch`
+        is not "all". A model whose output is not finite never predicts for the ensemble.
     watch
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
