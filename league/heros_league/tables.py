@@ -167,7 +167,7 @@ def _entry(
 def _note(cell: Cell, brief: bool = False) -> str:
     if cell.stopped:
         after = "" if brief else f", after {cell.instances:,} instances"
-        return f"stopped at the limit of CPU time{after}: figures until there"
+        return f"stopped at the limit of CPU time{after}: figures up to that point"
     if cell.borrowed:
         return BORROWED
     run = cell.everywhere[0]
