@@ -189,7 +189,7 @@ def costs(standing: Standing, figure: str = "auroc") -> str:
         most = f"{max(sizes):,.0f}" if sizes else "–"
         rows.append([Entry(standing.learners[name].label), *entries, Entry(middle), Entry(most)])
     header = ["", *(arena.label for arena in standing.arenas.values()), "median", "MB"]
-    lines = ["CPU µs per instance, and the most memory on any stream.", *notes.lines()]
+    lines = ["CPU µs per instance, and the highest peak memory on any stream in MB.", *notes.lines()]
     return plain(header, rows, lines) if rows else "Not run yet."
 
 
