@@ -706,7 +706,7 @@ def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
         "b",
     ]  # within the first rows
     monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
-    with pytest.warns(DataNotice, match=r"The member 'b' is left out: it first appears in line 152 of"):
+    with pytest.warns(DataNotice, match=r"The field 'b' is left out: it first appears in line 152 of"):
         stream = streams.read(path)
     assert [one.name for one in stream.schema.features] == ["a", "wide"]
 

@@ -52,8 +52,8 @@ def predict_command(
     """Predict the class of every row of a file, and the probability of each class.
 
     Columns are matched by name; the file needs no target. Columns that the file lacks, and values that the
-    model has not been trained on, are missing values. Numbers, dates and words for a missing value are read
-    as in the training file; --missing adds words. A row that cannot be read has an empty prediction. The
+    model has not been trained on, count as missing. Numbers, dates and words for a missing value are read
+    as in the training file; --missing adds words. A row that cannot be read gets an empty prediction. The
     model is not trained.
     """
     if out is not None:

@@ -17,7 +17,7 @@ from heros.data.values import LARGEST_TARGET, checked_task, listed
 from heros.errors import DataError
 
 MANY = 100
-"""With more distinct whole numbers than this, the user must set the task."""
+"""If a target has more distinct whole numbers than this, the user must set the task."""
 
 MISSING, NOT_A_CODE = 2, 3  # faults that first_fault reports; 1 is an infinite value
 
@@ -27,7 +27,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
-    """Validate and convert the instances that the user passes."""
+    """A validator that checks instances against a schema and converts them for the core."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -36,7 +36,7 @@ class Validator:
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
-        """Return X (n, n_features) for the core; raise a DataError that names the first bad value."""
+        """Return X (n, n_features) as an array for the core; raise a DataError for the first bad value."""
         block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
@@ -62,7 +62,7 @@ class Validator:
 
 
 def delay_of(labels: int) -> int:
-    """Return a number of labels as a delay that models accept, whatever a file says."""
+    """Limit a delay, which is a number of labels, to the range that models accept."""
     return min(max(0, labels), MOST_LABELS)
 
 
@@ -70,7 +70,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """Return the label delay of each instance for the core; None if no label is late."""
     if delay is None or (type(delay) is int and delay == 0):
         return None
-    if type(delay) is int and 0 < delay <= MOST_LABELS:  # as the service predicts, often
+    if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path, for predictions of the service
         return np.full(n, delay, np.int64)
     try:
         delays = np.asarray(delay)
@@ -147,7 +147,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return the array in C order and aligned. The check avoids `np.require`, which takes 4 µs."""
+    """Return the array in C order and aligned; `np.require`, which takes 4 µs, is called only if needed."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array

@@ -1,4 +1,4 @@
-"""Columns of a table; each converts single values and arrays by the same rule."""
+"""Columns of a table, which convert single values and whole arrays by the same rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Faults = dict[int, Refused]
 """The unreadable value of each row that has one."""
 
 Values = NDArray[np.float64]
-"""One number per row, or several for a column that provides several features."""
+"""One number per row, or several numbers if the column provides several features."""
 
 Words = Collection[str]
 """Words that stand for a missing value."""
@@ -128,7 +128,7 @@ class NameColumn:
     width: ClassVar[int] = 1
 
     def learn(self, array: pa.Array) -> None:
-        """Set the names to those of the first rows, sorted; only the most frequent if there are too many."""
+        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
         counts, most = counts_of(array, self._name), self.values.most
         self.fresh = False
         if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
@@ -185,7 +185,7 @@ class NameColumn:
 
 @dataclass
 class DateColumn:
-    """A column of dates or times: the day (from 1970 on), the weekday, the day of the year, the hour.
+    """A column of dates or times, with up to four features: day since 1970, weekday, day of year, hour.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def _written(column: NumberColumn | DateColumn) -> str:
 
 
 def reading_of(column: Column) -> str:
-    """Return how the text of a column is read, if that may be unexpected; else an empty string."""
+    """Return how the text of a column is read if this may surprise the user; else an empty string."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -384,7 +384,7 @@ def _trimmed_each(column: pa.Array, words: Iterable[str]) -> pa.Array:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is text, also as a dictionary."""
+    """Return whether an Arrow type is text, or a dictionary of text."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

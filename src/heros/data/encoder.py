@@ -45,7 +45,7 @@ class Batch:
 
 
 class Encoder(RowEncoder):
-    """Encode rows as numbers by a schema, which grows as columns, names and classes appear.
+    """Encodes rows as numbers by a schema, which grows as new columns, names and classes appear.
 
     The first value of a column decides its kind: a number, a text that is a number (``"€12.50"``,
     ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An instance changes
@@ -73,7 +73,7 @@ class Encoder(RowEncoder):
     words
         Additional words that stand for a missing value.
     limits
-        The limits of the growing schema.
+        The limits on the growth of the schema.
     seen
         The number of instances learnt before.
 
@@ -103,7 +103,7 @@ class Encoder(RowEncoder):
         return np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
 
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
-        """Yield the rows and labels in batches, none of which spans a growth of the schema.
+        """Yield the rows and labels in batches; the schema does not change within a batch.
 
         Rows are encoded one after the other. The first frame is inspected as a whole before its first row,
         like the first chunk of a file.
@@ -221,8 +221,8 @@ class Encoder(RowEncoder):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
         """Return the known values of the rows, which rows contain something new, and the unreadable values.
 
-        A feature that is missing for the first time is new. `plain`: texts are already trimmed, with null
-        for missing values.
+        A row is new, too, if a feature is missing for the first time. `plain` means that texts are already
+        trimmed and missing values are null.
         """
         there = {*names} - {*self.ignored}
         absent = {name: one for name, one in self.places.items() if name not in there}

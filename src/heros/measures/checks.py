@@ -73,7 +73,7 @@ def expect_numbers(
     targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
     if targets.shape != (len(said),):
         raise DataError(f"{owner} needs one target per instance ({len(said)}). Got {targets.shape} instead.")
-    for what, numbers in (("answers", said), ("targets", targets)):
+    for what, numbers in (("predictions", said), ("targets", targets)):
         if not np.isfinite(numbers).all():
             wrong = numbers[~np.isfinite(numbers)][0]
             raise DataError(f"The {what} of {owner} must be finite numbers. Got {wrong} instead.")

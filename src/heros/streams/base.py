@@ -22,11 +22,12 @@ __all__ = ["Block", "DriftPoint", "RowStream", "Stream", "empty_block", "rewound
 
 
 class Stream(Source):
-    """A source that can be read again: instances in order, with a position that advances on reading.
+    """A source that can be read again, with a position that advances as instances are read.
 
-    A stream is read in blocks, each of which continues where the last one ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. A stream has no `where`:
-    a run that resumes from a checkpoint reads it again up to that point and verifies that it is the same.
+    A stream is read in blocks, each of which continues where the previous block ended. ``copy.copy``,
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. `where` returns None: a
+    run that resumes from a checkpoint reads the stream again up to that point, and checks that the instances
+    are the same.
 
     Attributes
     ----------
@@ -47,8 +48,8 @@ class Stream(Source):
     def draw(self, n: int) -> Block:
         """Return the next n instances; fewer only at the end of the stream or before an error.
 
-        The error of a bad instance is raised when that instance is the next one. The instances before it are
-        returned first, and the stream does not advance past it.
+        If an instance is bad, the instances before it are returned first. The next call raises the error, and
+        the stream does not advance past the bad instance.
 
         Examples
         --------
@@ -65,7 +66,7 @@ class Stream(Source):
     def blocks(self, size: int = 4096) -> Iterator[Block]:
         """Iterate over the rest of the stream in blocks of `size` instances; the last may be shorter."""
         size = whole(size, "size", "blocks", 1)
-        # A short block does not mean the end: the next draw may raise an error.
+        # A short block need not be the last: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
@@ -136,7 +137,7 @@ class Stream(Source):
         """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances like `_draw`, but of one schema and within `timeout`."""
+        """Return instances as `_draw` does, but with a fixed schema and within `timeout` seconds."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -148,7 +149,7 @@ class Stream(Source):
         return empty_block(self.schema.n_features, self.schema.numeric)
 
     def _fork(self) -> Stream:
-        """Return the copy of this stream from which another stream reads."""
+        """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
@@ -175,7 +176,7 @@ class Stream(Source):
 
 
 class RowStream(Stream):
-    """A stream of rows that `_rows`, a `heros.streams.live.rows.RowBlocks`, encodes."""
+    """A stream of rows, which are encoded by `_rows`, a `heros.streams.live.rows.RowBlocks`."""
 
     _rows: Any
     schema = passed("schema", "_rows.encoder")
@@ -235,7 +236,7 @@ class Taken(Stream):
 
 
 class Turned(Stream):
-    """A stream that uses a numeric feature of another stream for another purpose."""
+    """The base class of streams that use a numeric feature of another stream as the target or weight."""
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
@@ -273,7 +274,7 @@ class Turned(Stream):
         self._source = rewound(self._origin, self._source)
 
     def _fork(self) -> Stream:
-        return self if self._origin is self._source else super()._fork()  # some cannot be copied
+        return self if self._origin is self._source else super()._fork()  # some streams cannot be copied
 
 
 class Retargeted(Turned):

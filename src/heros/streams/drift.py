@@ -120,7 +120,7 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
     try:
         block = side.draw(n)
         if len(block[1]) < n:
-            side.draw(1)  # raises, unless it has ended
+            side.draw(1)  # raises the error, unless the stream has ended
     except DataError as error:
         return block, error
     return block, None

@@ -25,7 +25,7 @@ from heros.streams.tables import TableStream, weighed
 __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
-MOST_CHECKED = 1 << 20  # values at a time
+MOST_CHECKED = 1 << 20  # maximum number of values validated at a time
 
 
 def from_arrays(

@@ -24,7 +24,7 @@ from heros.streams.layout import Layout
 __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
-WORDS = 5  # of a column that cannot be read
+WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
 
@@ -99,9 +99,9 @@ class Look:
 
 
 def look(path: str | os.PathLike[str], **how: Any) -> Look:
-    r"""Return how a file is read: its columns, their kinds, anything unusual about them, and its classes.
+    r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and its classes.
 
-    Only the first rows are read (about 2 MB of text), which decide how all rows are read.
+    Only the first rows (about 2 MB of text) are read, because they decide how all rows are read.
 
     Parameters
     ----------

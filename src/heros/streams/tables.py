@@ -32,15 +32,16 @@ Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], F
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream, with the weights that the options ask for."""
+    """Return the stream, with a column as weights if the options name one."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
 class TableStream(RowStream):
     """A stream from the rows of a table, read in chunks.
 
-    The table declares the kinds of its columns, or they are inferred from the first chunk. Columns, names and
-    classes that appear later are appended to the schema at their row, unless all were given.
+    The kinds of the columns are declared by the table or inferred from the first chunk. Columns, names and
+    classes that appear later are appended to the schema at the row in which they appear, unless all were
+    given.
     """
 
     n_instances = passed("n_rows", "_rows.reader")  # an upper limit if rows are skipped

@@ -32,8 +32,8 @@ Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 class RowBlocks:
     """Encode rows into blocks, none of which spans a growth of the schema.
 
-    All tables, iterators, pipes and queues are read by this loop. A row is a pair (features, label), or a
-    mapping in which the `target` is the label. A `Stretch` counts as many rows.
+    Tables, iterators, pipes and queues are all read through this class. A row is a pair (features, label), or
+    a mapping in which the `target` is the label. A `Stretch` stands for many rows.
     """
 
     def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
@@ -65,9 +65,9 @@ class RowBlocks:
             self.encoder.seen = seen
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
-        """Return the next block; it may `span` growths if the caller reads the schema only afterwards.
+        """Return the next block; with `span`, the schema may grow within the block.
 
-        An interrupt loses no rows: rows that were not returned are returned later.
+        An interrupt loses no rows: rows that were not returned are returned by the next call.
         """
         self.given = []
         self._raise_what_is_due()
@@ -133,7 +133,7 @@ class RowBlocks:
         return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
 
     def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
-        """Return the error of a row; `at` is its number in the source."""
+        """Return the record of a bad row; `at` is its number in the source."""
         return BadRow(self.name, f"row {at}", why.column, why.value, why.rule)
 
     def _raise_what_is_due(self) -> None:
@@ -144,7 +144,7 @@ class RowBlocks:
             raise error
 
     def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Signal | None:
-        """Add rows to those ahead; return a signal if there are none."""
+        """Fetch rows into `_ahead`; return a signal if there are none."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             got = END if self._ended else fetch(most, left)

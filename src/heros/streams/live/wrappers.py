@@ -15,7 +15,7 @@ __all__ = ["expect_source"]
 
 
 def expect_source(source: Any, parameter: str, owner: str) -> Source:
-    """Return a source; wrap an object with `schema` and `poll`; raise a ParameterError for others.
+    """Return a source unchanged; wrap an object with `schema` and `poll`; otherwise raise a ParameterError.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
 
 
 class OwnSource(Source):
-    """A wrapper of a user-defined source that adds missing methods and validates its results."""
+    """A wrapper around a user-defined source, which adds missing methods and validates its results."""
 
     def __init__(self, own: Any) -> None:
         self._own = own
