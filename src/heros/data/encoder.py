@@ -137,34 +137,36 @@ class Encoder(RowEncoder):
             )
         return row
 
-    def batches(self, rows: Iterable[Pair | Stretch]) -> Iterator[Batch]:
+    def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
         """Yield rows with their labels in batches, none of which spans a growth of the schema."""
-        waiting: list[tuple[list[float], float]] = []
-        at = 0
-        for row in rows:
-            if isinstance(row, Stretch):
+        waiting: list[Any] = []
+        before = 0  # rows of stretches, each of which `enumerate` counts once
+        for at, row in enumerate(rows):
+            if type(row) is Stretch:
                 if waiting:
                     yield self._batch(waiting)
                     waiting = []
-                self.seen, at = self.seen + len(row.y), at + len(row.y)
+                self.seen, before = self.seen + len(row.y), before + len(row.y) - 1
                 yield Batch(widened(row.X, self.width), row.y, self.schema)
                 continue
             x, y = row
-            known = self.taught(x, y, at, grow=not waiting)
-            if known is None:  # the rows before it are learnt before the schema grows
-                yield self._batch(waiting)
-                waiting, known = [], self.taught(x, y, at)
+            try:
+                known = self.encode(x, y, grow=not waiting)
+                if known is None:  # the rows before it are learnt before the schema grows
+                    yield self._batch(waiting)
+                    waiting, known = [], self.encode(x, y)
+            except Refused as why:
+                raise why.error(before + at) from None
             waiting.append(known)
-            at += 1
         if waiting:
             yield self._batch(waiting)
 
-    def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
+    def taught(self, x: Mapping[Any, Any], y: Any) -> Any:
         """Return the result of `encode`; raise a `DataError` if a value is unreadable."""
         try:
-            return self.encode(x, y, grow=grow)
+            return self.encode(x, y)
         except Refused as why:
-            raise why.error(at) from None
+            raise why.error() from None
 
     def _batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
         X = np.array([row for row, _ in waiting], dtype=np.float64)
