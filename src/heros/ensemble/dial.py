@@ -254,7 +254,7 @@ class Dial:
         awake = arrays["awake"]
         if not np.isin(awake, (0, 1)).all() or not awake.any():
             raise DataError(
-                "The state of a budget must mark each model as awake (1) or asleep (0), and at least one as awake."
+                "The state of a budget must mark models as awake (1) or asleep (0), some as awake."
             )
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:

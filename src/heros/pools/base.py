@@ -129,8 +129,8 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
         and np.array_equal(classes, [schema.n_outputs])
     ):
         raise ParameterError(
-            f"The 'state' parameter of {owner} must be the state of a pool with the same features and classes: "
-            f"{schema.n_features} features and {schema.n_outputs} outputs."
+            f"The 'state' parameter of {owner} must be the state of a pool with the same features and "
+            f"classes: {schema.n_features} features and {schema.n_outputs} outputs."
         )
 
 
