@@ -36,7 +36,7 @@ TRAIN = PHASES.index("train")
 
 
 class Clock:
-    """The clocks of a budget: CPU time of the steps, by part of the pool, and the time of day."""
+    """The clocks of a budget: CPU time of the steps and of the thread, and the time of day."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the CPU seconds of all steps so far: everything but training, and training."""
@@ -50,6 +50,14 @@ class Clock:
     def now(self) -> float:
         """Return the time of day in seconds."""
         return time.time()
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the calling thread."""
+        return time.thread_time()
+
+    def sleep(self, seconds: float) -> None:
+        """Let this time pass."""
+        time.sleep(seconds)
 
 
 class Effort(NamedTuple):

@@ -32,6 +32,7 @@ class Passed(Source):
     drifts = passed("drifts", "source")
     bad_rows = passed("bad_rows", "source")
     read_as = passed("read_as", "source")
+    hold = passed("hold", "source")
     meet = passed("meet", "source")
     answers = passed("answers", "source")
     delays = passed("delays", "source")
