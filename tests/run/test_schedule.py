@@ -64,7 +64,7 @@ class Queue:
 
     def poll(self, most, timeout=None):
         if self.clock.time >= self.next_kill:
-            self.clock.work(self.price(self.clock.time) * 3)  # energy that the killed process had spent
+            self.clock.work(sum(self.price() for _ in range(most)))  # spent on a block that is lost
             self.next_kill = next(self.kills, math.inf)
             self.on_kill()
             raise Killed
@@ -78,7 +78,7 @@ class Queue:
             return IDLE
         start, self.at = self.at, self.at + n
         self.learnt_at[start : self.at] = self.clock.time
-        self.clock.work(sum(self.price(self.clock.time) for _ in range(n)))
+        self.clock.work(sum(self.price() for _ in range(n)))
         return self.X[start : self.at], self.y[start : self.at]
 
     def where(self):
@@ -86,7 +86,7 @@ class Queue:
 
     def seek(self, where):
         self.at = where["at"]
-        self.clock.work(0.02)  # a process that resumes has to load its model
+        self.clock.work(0.005)  # a process that resumes has to load its model
 
 
 def day(seed=1, n=20_000):
@@ -127,7 +127,7 @@ def simulated(clock, directory, kills, carbon, budget, seed=1, delay="6h", n=20_
     X, y = STREAM.draw(n)
     STREAM.restart()
 
-    def price(now):  # an instance costs 2 to 6 ms, sometimes 20
+    def price():  # an instance costs 2 to 6 ms, sometimes 20
         return rng.choice([0.002, 0.004, 0.006, 0.02], p=[0.4, 0.4, 0.19, 0.01])
 
     queue = Queue(clock, X, y, day(seed, n), price, START + 24 * HOUR)

@@ -205,7 +205,7 @@ class Schedule:
                 self._keep(self.spent)
                 self._tell(str(self.wait))
             return 0
-        planned = 0.0 if math.isnan(self.price) else 2 * n * self.price
+        planned = RESERVE * self.seconds if math.isnan(self.price) else 2 * n * self.price
         if self.limit is not None and self.spent + planned > self._reserved:
             self._keep(self.spent + max(planned, RESERVE * self.seconds))
         return n
