@@ -34,8 +34,12 @@ class Simulated(Clock):
 
 
 def grid(hours=36):
-    """Return intensities: between 100 and 500 g/kWh, lowest in the night and at noon."""
+    """Return intensities as on a grid with solar power: lowest at 13:00, highest at 7:00 and 19:00."""
+    peaks = ((13, 3.0, -140), (19.5, 2.5, 120), (7.5, 2.0, 60))
     return [
-        (START + h * HOUR, 300 + 150 * math.cos(2 * math.pi * (h - 18) / 24) + 50 * math.cos(math.pi * h / 6))
+        (
+            START + h * HOUR,
+            300 + sum(height * math.exp(-(((h % 24 - at) / width) ** 2)) for at, width, height in peaks),
+        )
         for h in range(hours)
     ]

@@ -11,6 +11,7 @@ import threading
 import time
 import warnings
 from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ class Queue:
         self.clock.work(0.005)  # a process that resumes has to load its model
 
 
-def day(seed=1, n=10_000):
+def day(seed=1, n=6000):
     """Return the arrivals of a day: ten times as many in the busiest hour as in the quietest one."""
     rng = np.random.default_rng(seed)
     hours = np.arange(24)
@@ -94,14 +95,14 @@ def turned(monkeypatch):
     return clock
 
 
-def queue_of(clock, seed=1, n=10_000):
-    """Return a queue whose instances cost 4 to 12 ms, some of them 40 ms."""
+def queue_of(clock, seed=1, n=6000):
+    """Return a queue whose instances cost 8 to 22 ms of CPU time, some of them 40 ms."""
     rng = np.random.default_rng(seed)
     X, y = STREAM.draw(n)
     STREAM.restart()
 
     def price():
-        return rng.choice([0.004, 0.008, 0.012, 0.04], p=[0.4, 0.4, 0.19, 0.01])
+        return rng.choice([0.008, 0.015, 0.022, 0.04], p=[0.4, 0.4, 0.19, 0.01])
 
     return Queue(clock, X, y, day(seed, n), price, START + 24 * HOUR)
 
@@ -132,7 +133,6 @@ def simulated(clock, directory, kills, carbon, budget, seed):
 
 
 @pytest.mark.filterwarnings("ignore::heros.errors.WaitNotice")
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.matrix(most=2)
 @pytest.mark.parametrize("carbon", [True, False])
 @pytest.mark.parametrize("seed", range(1, 11))
@@ -154,7 +154,7 @@ def test_no_instance_waits_for_longer_than_the_delay_and_less_carbon_is_emitted(
     run = run_of(learner, queue, tmp_path, grid(), "4h")
     signal_of_day = CarbonSignal(grid())
     emitted = [np.mean([signal_of_day.at(t) for t in one.learnt_at]) for one in (at_once, queue)]
-    assert emitted[1] < 0.85 * emitted[0]
+    assert emitted[1] < 0.9 * emitted[0]
     waited = queue.learnt_at - queue.arrivals
     assert 0.9 * 4 * HOUR < waited.max() <= 4 * HOUR + 60  # at most the delay, and the time to catch up
     assert equal_state(learner, alone)  # waiting changes nothing in what is learnt
@@ -163,7 +163,7 @@ def test_no_instance_waits_for_longer_than_the_delay_and_less_carbon_is_emitted(
 
 def test_a_wait_is_told_once_and_ends_with_the_hour(turned, tmp_path):
     queue = queue_of(turned, n=2000)
-    queue.arrivals[:] = START
+    queue.arrivals[:] = queue.end = START
     with pytest.warns(
         WaitNotice, match="Learning waits until .*: the budget of this hour, 50 J, is spent"
     ) as told:
@@ -286,9 +286,7 @@ def test_a_url_that_cannot_be_reached_stops_nothing():
     assert "gives no carbon intensity" in told[0]
 
 
-def test_a_url_gives_pairs(tmp_path, monkeypatch):
-    from http.server import BaseHTTPRequestHandler, HTTPServer
-
+def test_a_url_gives_pairs():
     class Grid(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -304,6 +302,7 @@ def test_a_url_gives_pairs(tmp_path, monkeypatch):
         found = CarbonSignal(f"http://127.0.0.1:{server.server_port}/grid")
     finally:
         server.shutdown()
+        server.server_close()
     assert found.at(1792315200) == 100.5
 
 
@@ -326,7 +325,7 @@ def test_wrong_settings_are_refused(tmp_path):
     with pytest.raises(ParameterError, match="'carbon' parameter of CarbonSignal must be a file or URL"):
         evaluate(model(None), STREAM.take(10), carbon=tmp_path / "none.csv")
     with pytest.raises(
-        ParameterError, match="'carbon_delay' parameter of evaluate must be a time, e.g. '6h'"
+        ParameterError, match=r"'carbon_delay' parameter of evaluate must be a time, e\.g\. '6h'"
     ):
         evaluate(model(None), STREAM.take(10), carbon=grid(), carbon_delay="soon")
     assert [expect_delay(text) for text in ("6h", "90", "15 min", "2d", 5)] == [21600, 90, 900, 172800, 5]

@@ -226,8 +226,17 @@ class Dial:
         self.awake = self.prices.fitting(factors, limit, LEAST)
 
     def _note_floor(self, cost: float, allowance: float) -> None:
-        """Note the floor, and warn once: the budget is below the cost of the cheapest model alone."""
-        if self.awake.sum() > 1 or self.effort >= 0.1 or cost <= 1.05 * allowance:
+        """Note the floor, and warn once: the budget is below the cost of the cheapest model alone.
+
+        A power has no floor: instances that have waited are learnt at the power of a busy core, and
+        `heros.ensemble.schedule` limits the energy of an hour.
+        """
+        if (
+            self.budget.kind == "power"
+            or self.awake.sum() > 1
+            or self.effort >= 0.1
+            or cost <= 1.05 * allowance
+        ):
             return
         takes = self.budget.seconds * cost / allowance
         if self.floor == 0:

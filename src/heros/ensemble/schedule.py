@@ -26,7 +26,6 @@ __all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
 
 FILE = "schedule.json"
 HOUR = 3600.0
-FIRST = 10  # instances of the first block, whose price is not known
 SHARE = 0.0025  # largest share of an hour's budget that a block may take
 RESERVE = 0.01  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # largest share of an hour's budget that is kept for work other than learning
@@ -217,7 +216,7 @@ class Schedule:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
-            return FIRST if left > 0 else 0
+            return int(left > 0)  # the first instance tells the price
         price = max(self.price, 1e-9)
         fitting = int(min(left / 2, SHARE * self.seconds) / price)
         return (
