@@ -26,12 +26,12 @@ __all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
 
 FILE = "schedule.json"
 HOUR = 3600.0
-SHARE = 0.0025  # largest share of an hour's budget that a block may take
-RESERVE = 0.01  # share of an hour's budget that is written to disk as spent before it is spent
+SHARE, PART = 0.01, 0.1  # largest shares of an hour's budget, and of what is left of it, for a block
+RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # largest share of an hour's budget that is kept for work other than learning
 FALL = 0.1  # share of a fall of the price that is believed at once; a rise is believed in full
 LONGEST = 10.0  # longest sleep in seconds: a source may have to receive messages while learning waits
-NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams")
+NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
 
 
@@ -50,12 +50,13 @@ class Schedule:
     """Decide how many instances may be learnt now, so that no hour of the clock exceeds a budget.
 
     `room` returns how many instances still fit into the present hour, from the CPU time of the instances
-    before; 0 means to wait. A block takes at most a quarter of a percent of the hour's budget, and at most
-    half of what is left. Energy is CPU time × the watts of a busy core. At least one instance is learnt in
-    an hour, whatever it costs.
+    before; 0 means to wait. A block takes at most 1 % of the hour's budget, and at most a tenth of what is
+    left, so that the hour is not exceeded if instances become more expensive. Energy is CPU time × the watts
+    of a busy core. At least one instance is learnt in an hour, whatever it costs.
 
-    With a carbon signal, an instance is learnt at the cleanest known moment of the time that it may wait:
-    learning waits if the intensity is lower at a known moment within the delay of the oldest instance.
+    With a carbon signal, learning waits for the cleanest known moments of the time that the oldest instance
+    may still wait: the single cleanest one or, with a limit, as large a share of that time as the share of
+    the limit that was used in the last 24 hours.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ class Schedule:
     (1023, 10800.0)
     >>> clock.time = 10800.0
     >>> schedule.room(1000)
-    2
+    10
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Schedule:
         self.hour, self.spent = 0, 0.0  # the present hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
+        self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
         self.since = self.clock.now()  # no instance that waits has arrived before
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
@@ -158,6 +160,10 @@ class Schedule:
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
         if hour > self.hour or hour < self.hour - 1:  # a clock that is set back by less repeats no hour
+            passed = max(hour - self.hour, 1) if self.hour else 0
+            self.hours += passed
+            share = 0.0 if passed == 0 else passed / max(min(self.hours, 24), passed)
+            self.used += share * (self.spent / (self.seconds * max(passed, 1)) - self.used)
             self.hour, self.spent, self._reserved = hour, 0.0, 0.0
             self.aside /= 2
             self.price = min(self.price, self.seconds / 2)  # so that one instance fits, and is measured again
@@ -218,7 +224,7 @@ class Schedule:
         if math.isnan(self.price):
             return int(left > 0)  # the first instance tells the price
         price = max(self.price, 1e-9)
-        fitting = int(min(left / 2, SHARE * self.seconds) / price)
+        fitting = int(min(PART * left, SHARE * self.seconds) / price)
         return (
             fitting
             if fitting > 0
@@ -231,8 +237,8 @@ class Schedule:
             return None
         self.signal.refresh(now)
         present, end = self.signal.at(now), self.since + self.delay
-        best = None if present is None or now >= end else self.signal.cleanest(now, end)
-        if best is None or present is None or best.grams >= present:
+        best = None if present is None or now >= end else self.signal.cleanest(now, end, self.used)
+        if best is None or present is None or best.time <= now:
             return None
         return Wait(best.time, f"the grid then has {best.grams:g} g CO2e per kWh, now {present:g}")
 
@@ -276,7 +282,7 @@ class Schedule:
                     setattr(self, name, number(value, name, "Schedule", 0))
         except (OSError, ValueError, KeyError, TypeError, HerosError) as error:
             raise DataError(f"The file {self.path} must be intact. Got: {error}") from None
-        self.hour, self._reserved = int(self.hour), self.spent
+        self.hour, self.hours, self._reserved = int(self.hour), int(self.hours), self.spent
         self.since = min(self.since, self.clock.now())
 
 

@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import Request, urlopen
@@ -87,16 +88,20 @@ class CarbonSignal:
         index = bisect_right(times, now) - 1
         return values[index] if index >= 0 and now < self._end() else None
 
-    def cleanest(self, start: float, end: float) -> CleanMoment | None:
-        """Return the first moment of the lowest known intensity from `start` to `end`, both included."""
-        first = max(bisect_right(self._times, start) - 1, 0)
-        last = bisect_right(self._times, end)
-        known = [(self._values[i], max(self._times[i], start)) for i in range(first, last)]
-        known = [one for one in known if start <= one[1] < self._end()]
-        if not known:
-            return None
-        grams, when = min(known)
-        return CleanMoment(when, grams)
+    def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
+        """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
+
+        With a share of 0 this is the first moment of the lowest intensity. None if no intensity is known.
+        """
+        times, values = (*self._times, self._end()), self._values
+        first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
+        known = [(max(times[i], start), min(times[i + 1], end), values[i]) for i in range(first, last)]
+        known = [one for one in known if start <= one[0] < times[-1]]
+        needed, limit = share * sum(stop - begin for begin, stop, _ in known), -math.inf
+        for begin, stop, grams in sorted(known, key=itemgetter(2)):
+            if needed > 0 or limit == -math.inf:
+                limit, needed = grams, needed - (stop - begin)
+        return next((CleanMoment(begin, grams) for begin, _, grams in known if grams <= limit), None)
 
     def refresh(self, now: float) -> None:
         """Read a file or a URL again if this is due; tell once if the present intensity is not known."""
