@@ -6,8 +6,8 @@ The instances of a stream arrive over 24 hours, ten times as many in the busiest
 The model has learnt as many instances on the day before, evenly and at once. Every instance of the day is
 predicted when it arrives, by the model as it is then. Its label is known at once, and it is learnt when the
 schedule allows it (`heros.ensemble.schedule`). The time of day is simulated, in steps of a minute. CPU time
-is that of this machine; energy is CPU time × 10 W. The intensity of the grid is lowest at 13:00 (160 g CO2e per
-kWh) and highest at 19:30 (415 g). The hourly budget is that of a mean hour of learning at once.
+is that of this machine; energy is CPU time × 10 W. The intensity of the grid is lowest at 13:00 (160 g CO2e
+per kWh) and highest at 19:30 (415 g). The hourly budget is that of a mean hour of learning at once.
 """
 
 from __future__ import annotations
@@ -102,14 +102,13 @@ def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dic
         "AUROC": auroc.value,
         "joules": by_hour.sum(),
         "g/kWh": grams / by_hour.sum() * JOULES_PER_KWH,
-        "mg": 1000 * grams,
         "busiest": by_hour.max(),
         "waited": waited / HOUR,
     }
 
 
 def main() -> None:
-    """Print a table for each setting: the mean over the streams, against learning at once."""
+    """Print the figures of each day, and a table with the settings against learning at once."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", default=STREAMS)
@@ -127,19 +126,23 @@ def main() -> None:
             if not limit:
                 limit = f"{one['joules'] / 24:.3g} J/h"
             at_once = found["at once"][-1] if found["at once"] and name != "at once" else one
-            one["saved"] = 1 - one["mg"] / at_once["mg"]
             one["cleaner"] = 1 - one["g/kWh"] / at_once["g/kWh"]
-            one["lost"] = at_once["AUROC"] - one["AUROC"]
+            one["energy"] = one["joules"] / at_once["joules"]
             one["share"] = one["busiest"] / float(limit.split()[0])
             found[name].append(one)
-            print(stream, name, limit, {key: round(value, 4) for key, value in one.items()}, flush=True)
-    print("| learning | AUROC | g CO2e per kWh | CO2e saved | busiest hour / budget | longest wait, hours |")
-    print("|---|---|---|---|---|---|")
+            print(
+                stream, name, limit, {key: round(float(value), 4) for key, value in one.items()}, flush=True
+            )
+    print(
+        f"| learning | {' | '.join(asked.streams)} | g CO2e per kWh | energy | busiest hour | longest wait |"
+    )
+    print("|---|" + "---|" * (len(asked.streams) + 4))
     for name, some in found.items():
         mean = {key: float(np.mean([one[key] for one in some])) for key in some[0]}
+        aurocs = " | ".join(f"{one['AUROC']:.4f}".removeprefix("0") for one in some)
         busiest, waited = max(one["share"] for one in some), max(one["waited"] for one in some)
-        figures = f"{mean['AUROC']:.4f} | {mean['g/kWh']:.0f} | {mean['saved']:.0%}"
-        print(f"| {name} | {figures} | {busiest:.3f} | {waited:.1f} |")
+        grid_cells = f"{mean['g/kWh']:.0f} (−{mean['cleaner']:.0%}) | {mean['energy']:.2f}"
+        print(f"| {name} | {aurocs} | {grid_cells} | {busiest:.2f} | {waited:.1f} h |")
 
 
 if __name__ == "__main__":
