@@ -16,9 +16,10 @@ pytest.importorskip("httptools", reason="heros serve is not installed")
 
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
+from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
 from heros.serve.checkpoint import CheckpointDirectory
-from heros.serve.learners import OneModel
+from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Refusal
 from heros.serve.service import Service
 from serve.serving import await_picture, model, rows, served
@@ -127,6 +128,26 @@ def test_the_model_is_the_one_that_learns_the_same_rows_alone(turned, tmp_path):
         teach(service, 150, 150)
         service.wait()
     assert equal_state(learner.model, alone)
+
+
+def test_models_per_key_wait_too(turned, tmp_path):
+    def keyed(at):
+        store = CheckpointDirectory(tmp_path / at)
+        learner = ModelPerKey(Keyed(model(), directory=tmp_path / at / "keys"))
+        return Service(learner, store=store, seconds=None, carbon=DIRTY, carbon_delay="3h")
+
+    service = keyed("0")
+    for i, (x, y) in enumerate(rows(200)):
+        service.learn({"x": x, "y": y, "key": f"pump {i % 3}"})
+        if i == 99:
+            service.checkpoint().result(20)
+    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    service.stop()
+    with keyed("1") as service:
+        assert (service.queued, service.history.learnt) == (200, 0)
+        turned.time = START + HOUR
+        service.wait()
+        assert (service.queued, service.history.learnt, service.learner.seen) == (0, 200, 200)
 
 
 def test_a_service_without_a_grid_learns_what_waited_for_it(turned, tmp_path):

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.request import Request, urlopen
 
 from heros._base.notices import notice
 from heros.errors import DataError, HerosError, ParameterError, WaitNotice
@@ -158,6 +157,8 @@ class CarbonSignal:
 
     def _read_url(self) -> None:
         """Run in a thread: read the URL; an error is told, and the known values are kept."""
+        from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
+
         try:
             asked = Request(
                 self.name, headers={"user-agent": "heros", "accept": "application/json, text/csv"}
