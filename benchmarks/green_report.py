@@ -139,7 +139,7 @@ def _auroc(table: Table) -> str:
         [label, *(_cell_text(table, stream, label) for stream in table.streams), _mean(table, label)]
         for label in table.settings
     ]
-    where = "p: the paper's record; its machine may be another, and rounding moves up to .0025"
+    where = "p: from the paper's records, possibly of another machine; rounding changes AUROC by up to .0025"
     return f"AUROC ({where}):\n\n" + _markdown(["setting", *table.streams, "mean"], rows)
 
 
@@ -165,9 +165,7 @@ def _costs(table: Table) -> str:
         figures = [gamma, looking, training, looking + training, *measured]
         rows.append([label, *("–" if np.isnan(f) else f"{f:.3f}" for f in figures), str(len(timed))])
     headings = ["setting", "Σγ", "looking", "training", "price", "CPU, mean", "CPU, highest", "on streams"]
-    return "What it costs, as shares of training everything (means over the streams):\n\n" + _markdown(
-        headings, rows
-    )
+    return "Cost as a share of training every model (means over the streams):\n\n" + _markdown(headings, rows)
 
 
 def _paired(table: Table) -> str:
@@ -179,9 +177,7 @@ def _paired(table: Table) -> str:
         figures = [f"{np.median(gains):+.4f}", f"{min(gains):+.4f} ({worst})", f"{max(gains):+.4f}"]
         rows.append([less, str(len(streams)), *figures, f"{wilcoxon(gains):.2f}"])
     headings = ["against all looking", "streams", "median", "lowest", "highest", "p (Wilcoxon)"]
-    return "The difference in AUROC that looking less makes, stream by stream:\n\n" + _markdown(
-        headings, rows
-    )
+    return "Change of AUROC from evaluating fewer models, per stream:\n\n" + _markdown(headings, rows)
 
 
 def _best(table: Table) -> str:
@@ -194,11 +190,13 @@ def _best(table: Table) -> str:
         auroc, alone, together = (table.auroc(one, streams) for one in (label, EVERYTHING, TOGETHER))
         if auroc >= alone:
             found.append(
-                f"{label}: AUROC {_figure(auroc)} at a price of {price:.2f}, against {_figure(alone)} of "
-                f"training everything if the best model predicts, and {_figure(together)} if the best five "
+                f"{label}: AUROC {_figure(auroc)} at a price of {price:.2f}, against {_figure(alone)} for "
+                f"training every model if the best model predicts, and {_figure(together)} if the best five "
                 f"predict, over {len(streams)} streams"
             )
-    return f"At most .30 of the price of training everything: {'; '.join(found) or 'none'}."
+    return (
+        f"At least as good, at most .30 of the price of training every model: {'; '.join(found) or 'none'}."
+    )
 
 
 def _draw(table: Table, path: Path) -> None:

@@ -74,7 +74,7 @@ class Forgetful(Policy):
         (Indices(), "return a boolean mask of 1 models"),
         (Greedy(), "choose at most k = 1 of 2 models. Got 2 instead"),
         (Scribbling(), "not change scores and costs"),
-        (Moody(), "choose the same again"),
+        (Moody(), "make the same choice again"),
         (Chatty(), "give a reason for exactly the chosen models"),
         (Forgetful(), r"have the same state after restore\(state\(\)\)"),
         (object(), "must be a policy"),
@@ -132,7 +132,7 @@ class Losing(Score):
     ("score", "rule"),
     [
         (Bleeding(), "not change the score of a model that was not evaluated"),
-        (Mixing(), "give each model the same score as alone"),
+        (Mixing(), "give each model the same score as in a pool of one model"),
         (Diverging(), "have a finite number for each of 3 models"),
         (Losing(), r"continue after restore\(state\(\)\)"),
         (object(), "must be a score"),
@@ -193,7 +193,7 @@ class Sorting(Hits):
     [
         (Lazy(), "not keep the arrays passed to update"),
         (Nothing(), "have a finite value after 600 instances"),
-        (Blocks(), "have the same value however the instances are cut into blocks"),
+        (Blocks(), "have the same value for every split of the instances into blocks"),
         (Sorting(), "not change its arguments"),
         (object(), "must be a measure"),
     ],
@@ -271,7 +271,7 @@ class Wrong(Majority):
 @pytest.mark.parametrize(
     ("model", "rule"),
     [
-        (Changing(0.9), "predict the same when asked again"),
+        (Changing(0.9), "make the same predictions again"),
         (Wrong(0.9), r"failed to predict\. Got ValueError: expected 2 probabilities"),
         (object(), "The 'models' parameter"),
     ],

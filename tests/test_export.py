@@ -207,7 +207,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     X, y = mixed(200, 6, missing=False)
     path = tmp_path / "model.onnx"
     own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
-    rule = r"is a perceptron, linear, naive Bayes, trees or neighbours \(member="
+    rule = r"is a perceptron, linear model, naive Bayes, trees or neighbours \(member="
     with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
     with pytest.raises(HerosError, match="has no schema yet"):

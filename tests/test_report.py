@@ -123,7 +123,7 @@ def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
 
 
 def test_no_records_is_said(tmp_path):
-    with pytest.raises(DataError, match=r"has no records below it\.$"):
+    with pytest.raises(DataError, match=r"and its subdirectories contain no records\.$"):
         write_report(tmp_path, tmp_path / "report.html")
 
 
@@ -214,7 +214,7 @@ def test_the_verdict_says_who_was_best_what_it_cost_and_what_was_saved(recorded,
     words = {"cheapest": "cheapest models", "everything": "every model"}
     name = words.get(best["policy"], "cheapest within 5 % of the best, 20 % random steps")
     assert f"Best of 3: {name} , AUROC {best['auroc']:.4f}" in verdict
-    assert "best one at the end is SGD, 16 units" in verdict
+    assert "best model at the end is SGD, 16 units" in verdict
     board = re.search(r"<h4>Leaderboard</h4>.*?</table>", text)[0]
     figures = [float(one) for one in re.findall(r"<td>\d+</td><td>(?:<b>)?([\d.]+)", board)]
     assert figures == sorted(figures, reverse=True)  # best first
@@ -279,7 +279,7 @@ def test_many_classes_are_a_list_of_mistakes(tmp_path):
     write_report(tmp_path, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Most frequent errors, 30 classes" in text
-    assert "10 more classes are rarer." in text
+    assert "10 less frequent classes are not shown." in text
 
 
 def test_a_compact_record_has_a_report_without_maps(tmp_path):

@@ -91,7 +91,7 @@ def places(standing: Standing, figure: str = "rmse") -> str:
     lost = [f"{standing.arenas[s].label} ({standing.learners[name].label})" for s, name in others.items()]
     header = ["", "mean rank by RMSE", "`Heros()` is ahead on", "behind by at most"]
     first = f"`Heros()` is first on {len(firsts) - len(lost)} of {len(firsts)} streams"
-    return plain(header, rows, [f"{first}{'; another is on ' if lost else ''}{', '.join(lost)}."])
+    return plain(header, rows, [f"{first}{'; another learner leads on ' if lost else ''}{', '.join(lost)}."])
 
 
 def _first(standing: Standing, stream: str, figure: str) -> str:

@@ -163,8 +163,8 @@ def _covered(standing: Standing, drawn: Sequence[str]) -> str:
     if len(drawn) < len(standing.arenas):
         streams = _listed([standing.arenas[name].label for name in drawn])
     return (
-        f"Means over {streams}, the same instances and the same code for all learners, one machine. A run\n"
-        f"that has taken {LIMIT / 60:.0f} minutes of CPU time ends there. Tables and method: "
+        f"Means over {streams}, the same instances and the same code for all learners, one machine. Runs\n"
+        f"are stopped after {LIMIT / 60:.0f} minutes of CPU time. Tables and method: "
         "[docs/league.md](docs/league.md)."
     )
 

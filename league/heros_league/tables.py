@@ -167,7 +167,7 @@ def _entry(
 def _note(cell: Cell, brief: bool = False) -> str:
     if cell.stopped:
         after = "" if brief else f", after {cell.instances:,} instances"
-        return f"stopped at the limit of CPU time{after}: figures until there"
+        return f"stopped at the limit of CPU time{after}: figures up to that point"
     if cell.borrowed:
         return BORROWED
     run = cell.everywhere[0]
@@ -189,7 +189,7 @@ def costs(standing: Standing, figure: str = "auroc") -> str:
         most = f"{max(sizes):,.0f}" if sizes else "–"
         rows.append([Entry(standing.learners[name].label), *entries, Entry(middle), Entry(most)])
     header = ["", *(arena.label for arena in standing.arenas.values()), "median", "MB"]
-    lines = ["CPU µs per instance, and the most memory on any stream.", *notes.lines()]
+    lines = ["CPU µs per instance, and the highest peak memory on any stream in MB.", *notes.lines()]
     return plain(header, rows, lines) if rows else "Not run yet."
 
 

@@ -1,4 +1,4 @@
-"""The entry point of the `heros` command. Errors end with a message and an exit code, not a traceback."""
+"""The entry point of the `heros` command. After an error it prints a message, not a traceback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> NoReturn:
         code = _say("stopped", INTERRUPTED)
     except OSError as error:
         quiet = error.errno == errno.EPIPE  # the reader closed the pipe
-        code = FAILED if quiet else _say(f"standard output must be writable. Got: {error.strerror}.", FAILED)
+        code = FAILED if quiet else _say(f"cannot write to standard output: {error.strerror}.", FAILED)
     _leave(code)
 
 
@@ -85,7 +85,7 @@ def no_interrupt_lost() -> Iterator[None]:
 
 def _answer() -> int:
     """Run the command and return its exit code."""
-    from heros.cli import app  # noqa: PLC0415  takes half a second, in which Ctrl-C must work
+    from heros.cli import app  # noqa: PLC0415  takes half a second, during which Ctrl-C must work
 
     try:
         app()
@@ -115,5 +115,5 @@ def _leave(code: int) -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python flushes again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
     sys.exit(code)

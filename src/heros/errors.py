@@ -4,12 +4,12 @@
 
     Exception
     └── HerosError
-        ├── ParameterError (ValueError)   a parameter breaks its rule
-        ├── DataError (ValueError)        an instance, label or file breaks the schema
+        ├── ParameterError (ValueError)   a parameter has an invalid value
+        ├── DataError (ValueError)        an instance, label or file does not match the schema
         └── MissingExtra (ImportError)    an optional dependency is not installed
 
 `DataNotice` is a warning about a column that may be read in an unexpected way.
-A message about a parameter names the parameter, the rule and the value.
+The message of a `ParameterError` names the parameter, the rule and the value.
 
 >>> raise ParameterError.of("zeta", "Zeta", "in [0, 1]", 1.5)
 Traceback (most recent call last):
@@ -24,7 +24,7 @@ from typing import Self
 
 __all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError", "WaitNotice"]
 
-LONGEST = 2000  # characters of a rule or a value in a message
+LONGEST = 2000  # maximum length of a rule or a value in a message; longer texts are shortened
 
 
 class HerosError(Exception):
@@ -32,13 +32,13 @@ class HerosError(Exception):
 
 
 class ParameterError(HerosError, ValueError):
-    """A parameter breaks its rule."""
+    """A parameter has an invalid value."""
 
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
-        """Return the error in the standard form; long texts are shortened in the middle.
+        """Return an error with the standard message; long texts are shortened in the middle.
 
-        The message suggests the closest of the `known` names.
+        The message suggests the `known` name that is closest to the value.
 
         Examples
         --------
@@ -71,7 +71,7 @@ def _short(text: str) -> str:
 
 
 class DataError(HerosError, ValueError):
-    """An instance, a label or a file breaks the schema."""
+    """An instance, a label or a file does not match the schema."""
 
 
 class DataNotice(UserWarning):

@@ -156,7 +156,7 @@ def alive(pid):
 
 def test_a_scheduler_that_does_not_answer_is_named():
     with pytest.raises(
-        HerosError, match=r"The address tcp://127.0.0.1:9 must be that of a running dask scheduler"
+        HerosError, match=r"The address tcp://127.0.0.1:9 must belong to a running dask scheduler"
     ):
         list(Dask("tcp://127.0.0.1:9").results(square, [1]))
 

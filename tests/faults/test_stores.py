@@ -411,7 +411,7 @@ def test_a_service_that_lost_its_lock_says_so(tmp_path):
         service.learn({"x": ROWS[0][0], "y": ROWS[0][1]})
         (place / "service.lock").unlink()  # by somebody who tidied up: it is locked again
         service.checkpoint().result(30)
-        with pytest.raises(HerosError, match=r"must be free\. Got one that process"):
+        with pytest.raises(HerosError, match=r"must be free\. It is in use: process"):
             CheckpointDirectory(place)
         (place / "service.lock").unlink()
         other = CheckpointDirectory(place)  # another service was quicker

@@ -129,10 +129,10 @@ def test_the_pages_are_filled_and_filled_again_alike(written, pages, tmp_path):
     first, more = (path.read_text(encoding="utf-8") for path in pages)
     assert paths == [target, details, tmp_path / "docs" / "figures" / "league.png"]
     assert paths[2].stat().st_size > 10_000
-    assert "stopped at the limit of CPU time: figures until there" in first
+    assert "stopped at the limit of CPU time: figures up to that point" in first
     assert "## Method" in first  # what is written by hand stays
     assert "| first by mean rank" in more
-    assert "stopped at the limit of CPU time, after 200 instances: figures until there" in more
+    assert "stopped at the limit of CPU time, after 200 instances: figures up to that point" in more
     assert "22 of 253 cells are filled" in more
     image = paths[2].read_bytes()
     readme = tmp_path / "README.md"

@@ -300,7 +300,7 @@ def test_the_reasons_are_the_true_ones():
 
     assert reasons(Zeta(0.05), 2) == {
         1: "pick 1: L 0.89 is within ζ = 0.05 of model 0 (0.9), and γ 0.1 is less than its 0.4",
-        0: "pick 2: the best left (L 0.9); no model within ζ = 0.05 costs less than its γ 0.4",
+        0: "pick 2: the best remaining model (L 0.9); no model within ζ = 0.05 costs less than its γ 0.4",
     }
     assert reasons(policies.PerformBest(), 2) == {
         0: "rank 1 by L, highest first (0.9)",
@@ -327,7 +327,7 @@ def test_a_single_model_that_is_worth_more_than_all_that_fit_says_so():
     scores, costs = np.array([0.1, 0.9]), np.array([0.05, 0.95])
     mask = Budget(0.96).choose(scores, costs, 2, rng())
     assert Budget(0.96).explain(scores, costs, 2, mask) == {
-        1: "alone better (L 0.9) than the models that fit by L/γ"
+        1: "its L of 0.9 exceeds the sum over the models that fit by L/γ"
     }
 
 

@@ -333,7 +333,7 @@ def test_river_follows_a_growing_schema_and_scikit_learn_is_set_aside():
     model.learn(X, y)
     larger = Schema.of(["a", "b", ("c", "x", "y", "z")], ["no", "yes", "maybe"])
     with pytest.warns(
-        RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to follow a schema that has grown"
+        RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to adapt to a schema that has grown"
     ):
         model.bind(larger)
     X3 = np.column_stack([np.tile(X, (3, 1)), np.arange(600) % 3])

@@ -192,7 +192,7 @@ def test_a_change_says_its_sentence_when_it_is_clicked(browser, tmp_path):
         playwright.expect(page.locator("#change")).to_contain_text("the error rose from")
         assert page.inner_text("#columns tr:first-child td:first-child") == "size"
         assert page.locator("#columns-time rect").count() > 2
-        assert "of the prediction sets hold the class" in page.inner_text("#tiles")
+        assert "of the prediction sets contain the true class" in page.inner_text("#tiles")
         page.locator("#good .change.error").first.focus()
         page.keyboard.press("Enter")
         playwright.expect(page.locator("#change")).to_be_hidden()

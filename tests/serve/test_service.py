@@ -101,7 +101,7 @@ def test_asked_again_under_an_id_the_answer_is_the_one_that_was_given():
         teach(service, 50)
         service.wait()
         assert service.predict({"id": "a", "x": {"size": 1}}) == first
-        with pytest.raises(Wrong, match="'a' must be a new one"):
+        with pytest.raises(Wrong, match="'a' must be new"):
             service.predict({"id": "a", "x": {"size": 2}})
 
 

@@ -148,7 +148,7 @@ def test_an_address_and_the_command_line_say_what_happens_at_a_gap(tmp_path, mon
     with connect(f"{server.address}?on_gap=go-on", target="y") as source:
         assert not source._stops
     refused = CliRunner().invoke(app, ["run", "x.csv", "--on-gap", "go-on"])
-    assert (refused.exit_code, "only queues have gaps" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "applies only to queues" in refused.stderr) == (2, True)
 
 
 def test_what_cannot_be_meant_is_said(tmp_path):

@@ -133,7 +133,7 @@ def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp
         HerosError, match=r"The policy \S+\.Fair is not part of HEROS: pass the object as policy=\.$"
     ):
         Heros.load(tmp_path / "model")
-    with pytest.raises(ParameterError, match="The 'policy' parameter of load must be the one in the file"):
+    with pytest.raises(ParameterError, match="The 'policy' parameter of load must be the part in the file"):
         Heros.load(tmp_path / "model", policy=policies.Cheapest())
     assert_same(model, Heros.load(tmp_path / "model", policy=wrap(Fair())))
 

@@ -352,7 +352,7 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
     assert stream.schema.classes == ("Bonn", "Köln")
     with pytest.raises(DataError, match=r"Got 'numerical' instead\. Did you mean 'numeric'\?"):
         streams.read(path, columns={"size": "numerical"})
-    with pytest.raises(DataError, match="must be readable TOML, JSON or CSV"):
+    with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
 
 
@@ -706,7 +706,7 @@ def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
         "b",
     ]  # within the first rows
     monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
-    with pytest.warns(DataNotice, match=r"The member 'b' is left out: it first appears in line 152 of"):
+    with pytest.warns(DataNotice, match=r"The field 'b' is left out: it first appears in line 152 of"):
         stream = streams.read(path)
     assert [one.name for one in stream.schema.features] == ["a", "wide"]
 

@@ -69,7 +69,7 @@ class TreeGrower {
       instances_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(window.slot(first + t));
     order_.resize(instances_.size()), aside_.resize(instances_.size());
     derivatives.assign(static_cast<std::size_t>(window.kept()), 0);
-    histograms_.assign(static_cast<std::size_t>(most_leaves_) * begins_.back(), 0);
+    histograms_.resize(static_cast<std::size_t>(most_leaves_));
     list_rare(window);
   }
 
@@ -128,8 +128,10 @@ class TreeGrower {
     return 8 * leaves * bytes_of_features;
   }
   std::int64_t bytes() const {
+    std::size_t sums = derivatives.size();
+    for (const std::vector<PackedSum>& one : histograms_) sums += one.size();
     return static_cast<std::int64_t>(4 * (instances_.size() + order_.size() + aside_.size() + rare_.size() + rare_ends_.size()) +
-                                     8 * (histograms_.size() + derivatives.size()) + dense_rows_.size());
+                                     8 * sums + dense_rows_.size());
   }
 
  private:
@@ -142,8 +144,11 @@ class TreeGrower {
   static constexpr int kSingle = 4;
   static constexpr double kUsual = 0.8;  // share of the instances from which on a byte is the usual one of a feature
 
+  // The memory of a histogram is made when a leaf first needs it: making all at once would be a long step.
   PackedSum* histogram(const Leaf& leaf) {
-    return histograms_.data() + static_cast<std::size_t>(leaf.histogram) * begins_.back();
+    std::vector<PackedSum>& sums = histograms_[static_cast<std::size_t>(leaf.histogram)];
+    sums.resize(static_cast<std::size_t>(begins_.back()));
+    return sums.data();
   }
   bool divisible(const Leaf& leaf) const { return leaf.size() >= 2 * min_leaf_ && leaf.size() >= 2; }
   std::size_t best() const {  // ties: the first
@@ -306,7 +311,7 @@ class TreeGrower {
   std::vector<std::int32_t> begins_;             // start of each feature's part of a histogram, and the end
   std::vector<std::int32_t> instances_, order_;  // slots, by time and by leaf
   std::vector<std::int32_t> aside_;              // scratch of the partition
-  std::vector<PackedSum> histograms_;            // (leaves, bytes of all features)
+  std::vector<std::vector<PackedSum>> histograms_;  // (leaves, bytes of all features)
   std::vector<std::int32_t> dense_, usual_;      // features without a usual byte; the usual byte of each feature, or -1
   std::vector<std::int32_t> dense_begins_;
   std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all features are dense

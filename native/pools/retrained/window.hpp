@@ -32,7 +32,7 @@ class BinnedWindow {
   std::int64_t capacity() const { return capacity_; }
   std::int64_t kept() const { return std::min(learnt_, capacity_); }
 
-  std::size_t slot(std::int64_t t) const { return static_cast<std::size_t>(t % capacity_); }  // of instance t
+  std::size_t slot(std::int64_t t) const { return in_ring(t, capacity_); }  // of instance t
   const std::uint8_t* row(std::size_t slot) const { return bytes_.data() + slot * values_.size(); }
   double target(std::size_t slot) const { return targets_[slot]; }
   double weight(std::size_t slot) const { return weights_[slot]; }
@@ -152,13 +152,15 @@ class BinnedWindow {
     std::vector<double> edges;
   };
 
+  // The remainder, without a slow division while the ring is not full.
+  static std::size_t in_ring(std::int64_t t, std::int64_t size) { return static_cast<std::size_t>(t < size ? t : t % size); }
   void count_numbers() {
     number_.clear(), numbers_ = 0;
     for (const std::int32_t n : values_) number_.push_back(numbers_), numbers_ += n == 0;
   }
   std::size_t sampled() const { return static_cast<std::size_t>(std::min(learnt_, sample_)); }
   std::int64_t oldest_sampled() const { return learnt_ - std::min({learnt_, sample_, capacity_}); }
-  double raw(std::int64_t t, int f) const { return raw_[static_cast<std::size_t>(t % sample_) * numbers_ + number_[f]]; }
+  double raw(std::int64_t t, int f) const { return raw_[in_ring(t, sample_) * numbers_ + number_[f]]; }
 
   // The middle of bin b, or a substitute for an open bin.
   static double middle(const std::vector<double>& edges, std::size_t b, double otherwise) {

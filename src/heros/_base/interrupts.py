@@ -1,4 +1,4 @@
-"""Ctrl-C that waits until a change in several steps is complete."""
+"""Deferral of Ctrl-C until a change of several steps is complete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["DeferredInterrupts"]
 
 
 class DeferredInterrupts:
-    """Within a ``with`` block, note a SIGINT and pass it to its handler when the block ends.
+    """A ``with`` block that defers SIGINT: the handler is called when the block ends.
 
-    In threads other than the main one nothing changes, as Python delivers no signals there.
+    It has no effect in other threads than the main thread, because Python delivers no signals to them.
 
     Examples
     --------

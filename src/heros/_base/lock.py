@@ -36,7 +36,7 @@ class ExclusiveUse:
 
     def __init__(self, message: str) -> None:
         self._message = message
-        self._place: Place = {}  # "holder": frame that holds the lock; "next": its successor
+        self._place: Place = {}  # "holder": the frame that holds the lock; "next": the next dictionary
 
     def __enter__(self) -> None:
         me = sys._getframe(1)
@@ -57,7 +57,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the place to use once this place's holder has ended; all callers get the same one."""
+    """Return the dictionary that replaces this one after its holder has ended; all callers get the same."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

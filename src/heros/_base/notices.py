@@ -10,11 +10,11 @@ import warnings
 __all__ = ["notice"]
 
 INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__, "<string>")
-"""Where frames between the user's line and a warning come from; dataclasses run code from "<string>"."""
+"""Prefixes of the file names of frames that are not the user's code; dataclasses run code from "<string>"."""
 
 
 def notice(text: str, category: type[Warning]) -> None:
-    """Issue a warning at the line that called HEROS, however deep inside the reason was found.
+    """Issue a warning that points at the line of the user's program that called HEROS.
 
     Examples
     --------

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Counts:
-    """The numbers of instances predicted, learnt, expired and unknown so far."""
+    """Counts of predicted, learnt and expired instances, and of labels for unknown instances."""
 
     answered: int = 0
     learnt: int = 0
@@ -37,7 +37,7 @@ class Pending(Generic[T]):
     longest
         The largest age of an item in seconds; None for no limit.
     given_up
-        A function that is called with the id and the item for each evicted item.
+        A function that is called with the id and the item when an item is evicted.
     clock
         A function that returns the time in seconds.
     owner
@@ -45,7 +45,7 @@ class Pending(Generic[T]):
     most_bytes
         The largest total size of the items in bytes; None for no limit.
     size
-        A function that returns the bytes of an item.
+        A function that returns the size of an item in bytes.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Pending(Generic[T]):
         return what, since
 
     def put(self, id: Id, what: T) -> None:
-        """Add an item now; evict the oldest items if the store is full."""
+        """Add an item with the current time; evict the oldest items that exceed a limit."""
         self.hold(id, what, self._clock())
         self.let_go()
 
@@ -142,11 +142,11 @@ class Pending(Generic[T]):
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
     def too_large(self, what: T) -> bool:
-        """Return whether an item has more than a quarter of the bytes for all items."""
+        """Return whether an item takes more than a quarter of `most_bytes`."""
         return self.most_bytes is not None and self._size(what) > self.most_bytes // 4
 
     def all(self) -> list[tuple[Id, T, float]]:
-        """Return all items as (id, item, arrival time)."""
+        """Return all items as tuples of id, item and arrival time."""
         return [(id, what, since) for id, (what, since) in self._held.items()]
 
 
@@ -155,7 +155,7 @@ def _no_bytes(_: object) -> int:
 
 
 def bytes_of(value: object) -> int:
-    """Return the approximate memory size of a value in bytes, with the values in it.
+    """Return the approximate memory size of a value in bytes, including nested values.
 
     Examples
     --------

@@ -14,7 +14,7 @@ __all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart
 
 GAP = "  "
 NARROWEST = 20  # minimum width of a column that wraps
-FAMILIES = {  # of models, in words
+FAMILIES = {  # the names of the model families in words
     "MLP": "perceptron",
     "Hoeffding": "Hoeffding tree",
     "RegressionTrees": "regression tree",
@@ -71,7 +71,7 @@ def in_words(name: str) -> str:
 
 
 def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the settings in which each model differs, and the settings that all models share.
+    """Return the settings that distinguish each model, and the settings that all models share.
 
     Models of different families are distinguished by family, and models of one family by its settings.
 
@@ -99,7 +99,7 @@ def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
 
 
 def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether several models belong to the family of this one."""
+    """Return whether several models belong to the family of this model."""
     return [other.get("family") for other in models].count(one.get("family")) > 1
 
 
@@ -187,7 +187,7 @@ class Table:
             lines.insert(1, ("─" * max(len(line) for line, _ in lines), ""))
         if self.title:
             lines[:0] = [(self.title, "bold"), ("", "")]
-        for text in (self.caption, f"Too narrow for: {', '.join(left_out)}." if left_out else ""):
+        for text in (self.caption, f"Terminal too narrow for: {', '.join(left_out)}." if left_out else ""):
             if text:
                 lines += [("", ""), *((line, "dim") for line in textwrap.wrap(text, width))]
         for line, style in lines:

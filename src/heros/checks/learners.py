@@ -26,7 +26,7 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
     """Check that a model written in Python or from another library works in `heros.pools.Models`.
 
     Predictions must be finite and of the right shape, before and after training. Predicting must not change
-    the model. If the class can be pickled, a pickled copy must continue like the original.
+    the model. If the model can be pickled, a pickled copy must give the same results as the original.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
     >>> check_model(Wrong())
     Traceback (most recent call last):
         ...
-    heros.checks.base.CheckError: Models(Wrong) must learn from plain instances. The model 'Wrong' (0) failed
+    heros.checks.base.CheckError: Models(Wrong) must learn from the test data. The model 'Wrong' (0) failed
     to predict. Got ValueError: expected 2 probabilities, got an array of shape (1,)
     """
     try:
@@ -59,10 +59,10 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
 
 
 def check_pool(pool: Any, *, numeric: bool = False) -> None:
-    """Check that a pool learns and predicts as Heros expects.
+    """Check that the models of a pool learn and predict as `heros.Heros` requires.
 
-    Its costs must sum to 1. The results must depend on the seed but not on the sizes of blocks. Predicting
-    must not change the models. A copy made during a stream must continue like the original. Models must
+    The costs must sum to 1. The same seed must give the same results for any block size. Predicting must not
+    change the models. A copy made during a stream must give the same results as the original. The models must
     support a schema that grows.
 
     Parameters
@@ -92,7 +92,7 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
     except CheckError:
         raise
     except HerosError as error:
-        raise CheckError(f"{pool!r} must learn from plain instances. {error}") from error
+        raise CheckError(f"{pool!r} must learn from the test data. {error}") from error
 
 
 def _check_costs(pool: Pool, schema: Schema) -> None:
@@ -108,15 +108,15 @@ def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArr
     expect(np.isfinite(first).all(), pool, "predict finite numbers before training", first.tolist())
     block = model.test_then_train(X[:half], y[:half])
     expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers")
-    expect(same(model.answers(X), model.answers(X)), pool, "predict the same when asked again")
+    expect(same(model.answers(X), model.answers(X)), pool, "make the same predictions again")
     twin = _copy(model)
     ahead = model.test_then_train(X[half:], y[half:])
     if twin is not None:
-        rule = "continue from a copy like the original"
+        rule = "give the same results in a copy as in the original"
         expect(same(twin.test_then_train(X[half:], y[half:]).outputs, ahead.outputs), pool, rule)
     again = _model(pool, schema)
     outputs = [again.test_then_train(X[t : t + 1], y[t : t + 1]).outputs for t in range(ROWS)]
-    rule = "give the same results one by one as in a block, with the same seed"
+    rule = "give the same results for single instances as for blocks, with the same seed"
     expect(same(np.concatenate(outputs), np.concatenate([block.outputs, ahead.outputs])), pool, rule)
 
 

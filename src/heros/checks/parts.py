@@ -29,11 +29,12 @@ STEPS = 300  # number of updates of a score
 
 
 def check_policy(policy: Any) -> None:
-    """Check that a policy chooses as Heros expects.
+    """Check that a policy chooses models as `heros.Heros` requires.
 
-    A choice must be a boolean mask of at most k models. It must depend only on the arguments and the policy's
-    state, and must not change the arguments. All random numbers must come from `rng`. A method `explain` must
-    return a reason for exactly the chosen models. A method `restore` must restore the result of `state`.
+    A choice must be a boolean mask with at most k models. It must depend only on the arguments and on the
+    policy's state, and must not change the arguments. All random numbers must come from `rng`. A method
+    `explain` must return a reason for exactly the chosen models. A method `restore` must restore the state
+    that `state` returned.
 
     Examples
     --------
@@ -93,18 +94,18 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
     kept = same(scores, before[0]) and same(costs, before[1])
     expect(kept, policy, "not change scores and costs")
     again = twin.choose(scores, costs, k, np.random.default_rng(7))
-    expect(same(mask, again), policy, "choose the same again from the same state, arguments and rng")
+    expect(same(mask, again), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
     rule = "give a reason for exactly the chosen models"
     expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
 
 
 def check_score(score: Any) -> None:
-    """Check that a score computes the performance of models as Heros expects.
+    """Check that a score computes the performance of models as `heros.Heros` requires.
 
     The values must be one finite number per model. The score of a model must depend only on its own outcomes.
     It must not change on an instance on which the model is not evaluated. A method `restore` must restore the
-    result of `state`.
+    state that `state` returned.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def check_score(score: Any) -> None:
         for i in np.flatnonzero(looked):
             alone[i].update(outcomes[i : i + 1], np.array([True]))
     singles = [float(np.asarray(one.values)[0]) for one in alone]
-    rule = "give each model the same score as alone"
+    rule = "give each model the same score as in a pool of one model"
     expect(np.allclose(np.asarray(together.values), singles, rtol=1e-12), score, rule, values.tolist())
     if hasattr(together, "state") and hasattr(together, "restore"):
         again = score.bind(3)
@@ -150,18 +151,18 @@ def check_score(score: Any) -> None:
 
 
 def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
-    """Check that a measure evaluates predictions as runs expect.
+    """Check that a measure evaluates predictions as `heros.evaluate` requires.
 
-    It must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the sizes of
-    blocks. It must not change when it is read, or when the arrays passed to `update` change later. A subclass
-    of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
+    The measure must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the
+    block size. It must not change when it is read, or when the arrays passed to `update` change later. A
+    subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters
     ----------
     measure
         The measure, without any data. The check uses copies.
     numeric
-        Whether it measures numbers rather than classes; by default its attribute `numeric`.
+        Whether the targets are numbers rather than classes; by default the measure's attribute `numeric`.
 
     Examples
     --------
@@ -176,8 +177,8 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     >>> check_measure(Last())
     Traceback (most recent call last):
         ...
-    heros.checks.base.CheckError: Last() must have the same value however the instances are cut into blocks.
-    Got (0.315, 0.27) instead.
+    heros.checks.base.CheckError: Last() must have the same value for every split of the instances into
+    blocks. Got (0.315, 0.27) instead.
     """
     try:
         expect_measure(measure, "measure", "check_measure")
@@ -196,7 +197,7 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     parts.update(*two)
     values = float(whole.value), float(parts.value)
     expect(math.isfinite(values[0]), measure, "have a finite value after 600 instances", values[0])
-    rule = "have the same value however the instances are cut into blocks"
+    rule = "have the same value for every split of the instances into blocks"
     expect(_close(*values), measure, rule, values)
     expect(_close(float(parts.value), values[1]), measure, "have the same value when read again")
     if isinstance(measure, Measure):
@@ -204,7 +205,7 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
 
 
 def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -> None:
-    expect(math.isnan(measure.fresh().value), measure, "have the value NaN when fresh", measure.fresh().value)
+    expect(math.isnan(measure.fresh().value), measure, "be NaN before any update", measure.fresh().value)
     expect(
         measure.better in {"higher", "lower"},
         measure,

@@ -15,16 +15,17 @@ __all__ = ["check_source"]
 
 
 def check_source(source: Any, *, most: int = 1000) -> None:
-    """Check that a source returns instances as `heros.evaluate` expects. It reads from the current position.
+    """Check that a source returns instances as `heros.evaluate` requires.
 
-    A poll must return IDLE, END, or a block of at most the requested number of rows, as wide as the schema.
-    After END every poll must return END. The schema may only grow. If the source has `where` and `seek`, it
-    must return the same instances again after a position.
+    The check starts at the current position of the source. A call of `poll` must return IDLE, END, or a block
+    with at most the requested number of rows and one column per feature of the schema. After END, every call
+    must return END. The schema may only grow. If the source has `where` and `seek`, it must return the same
+    instances again after it went back to an earlier position.
 
     Parameters
     ----------
     source
-        The source, with at least some instances ready.
+        The source, with instances that can be read without waiting.
     most
         The maximum number of instances that the check reads.
 

@@ -1,4 +1,4 @@
-"""The command line, `heros`: each of these modules adds its commands to the application."""
+"""The command line, `heros`. Each module adds its commands to the application."""
 
 from heros.cli import (
     checkpoints,

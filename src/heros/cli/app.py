@@ -1,4 +1,4 @@
-"""The `heros` application: the group that holds all commands and reports errors."""
+"""The `heros` application: the group of all commands, which also reports errors."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|CarbonSig
 """The functions and classes whose parameters are command-line options."""
 
 CALLED = {"intensity": "carbon_intensity", "microseconds": "within", "measures": "measure", "name": "measure"}
-"""The parameters whose options have another name."""
+"""The parameters whose options have a different name."""
 
 USAGE: Any = typer.BadParameter.__mro__[1]
 """The usage error of the command line; typer does not export this class by name."""
 
 
 class Commands(TyperGroup):
-    """A group of commands: a user error prints one line with exit code 2, an interrupt gives 130.
+    """A group of commands that prints each error as one line and sets the exit code.
 
-    A system error, such as a full disk, prints one line with exit code 1.
+    The exit code is 2 after a user error, 130 after an interrupt, and 1 after a system error such as a full
+    disk.
     """
 
     def invoke(self, ctx: Any) -> Any:

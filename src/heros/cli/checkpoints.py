@@ -110,8 +110,8 @@ def recorded_before(
 ) -> Run | None:
     """Return the recorded run if the requested run is finished; None if it is unfinished.
 
-    The process may be killed after it wrote the record. When it is started again, it must report that the
-    run is finished. The record of another run is an error.
+    A process may be killed after it has written the record. When the command is started again, it must report
+    that the run is finished. The record of another run raises an error.
     """
     run = records.read(place)
     asked = {

@@ -1,4 +1,4 @@
-"""`heros compare`: several models on one stream, side by side."""
+"""`heros compare`: compare several models on one stream."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from heros.run.result import Run
 __all__ = ["compare_command"]
 
 BUDGETS = ("40 us", "10 us")
-STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget is about
+STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget limits
 SHOWN = 2  # measures in the table; --json prints all of them
 FORMS = {
     "rank": ".1f", "Σγ share": ".1%", "price": ".1%", "train s": ".2f", "CPU s": ".2f", "us": ".1f",
@@ -51,8 +51,8 @@ def compare_command(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model, with budgets of "
-            f"{' and '.join(BUDGETS)} (or --budget) and without, no change and majority."
+            help="A policy, e.g. zeta:0.05@0.2; may be repeated. By default: the default model without a "
+            f"budget and with {' and '.join(BUDGETS)} (or --budget), and the baselines (no change, majority)."
         ),
     ] = None,
     seeds: Annotated[
@@ -67,11 +67,11 @@ def compare_command(
     country: options.Country = None,
     out: options.Out = None,
     force: options.Force = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep runs that are already recorded.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip runs that are already recorded.")] = False,
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Run the default, budgets and baselines, or several policies, on a stream; print ranks and savings."""
+    """Compare the default model, budgets and baselines, or several policies, on a stream."""
     if stream == "-":
         raise ParameterError.of(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
@@ -136,7 +136,7 @@ def compare_command(
 def _policies(
     policy: list[str], described: EnsembleOptions, numeric: bool
 ) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments of several policies with one pool."""
+    """Return an experiment for each policy, all with the same pool."""
     if described.budget is not None:
         raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
     pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")
@@ -147,7 +147,7 @@ def _policies(
 
 
 def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments of the default model, without a budget and with two."""
+    """Return the experiments with the default model, one without a budget and one for each budget."""
     pool = None if described.pool is None else pool_of(described.pool)
     policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
     settings = described.settings | {"pool": pool, "policy": policy}
@@ -165,7 +165,7 @@ def _expect_none(todo: Sequence[Job], out: Path) -> None:
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
     """Return the mean measures of each group, its mean rank by the first measure, and its saving.
 
-    The saving of energy is against training every model or, if no group does that, the default model.
+    The saving is the energy saved compared with training every model, or with the default model.
     """
     full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
     measures = groups[0].runs[0].measures
@@ -195,7 +195,7 @@ def _rows(groups: list[Group]) -> list[dict[str, Any]]:
 
 
 def _simple_predictors(run: Run) -> list[dict[str, Any]]:
-    """Return rows with the figures of the simple predictors of a run, which have no cost."""
+    """Return the table rows of the baselines of a run, which have no cost."""
     return [
         {"policy": name, **{one.label: figures.get(one.name) for one in run.measures}}
         for name, figures in run.baselines.items()
@@ -203,7 +203,7 @@ def _simple_predictors(run: Run) -> list[dict[str, Any]]:
 
 
 def _text(value: float | None, form: str) -> str:
-    """Return a value as text; a dash if it is not known."""
+    """Return a value as text, or a dash for None."""
     return "–" if value is None else format(value, form)
 
 

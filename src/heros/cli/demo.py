@@ -1,4 +1,4 @@
-"""`heros demo`: an example file, then a drifting stream compared with River's forest, in under a minute."""
+"""`heros demo`: run HEROS on an example file and on a drifting stream, in under a minute."""
 
 from __future__ import annotations
 

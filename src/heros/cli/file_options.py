@@ -1,4 +1,4 @@
-"""The command-line options about reading a file."""
+"""The command-line options for reading a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FileOptions", "reads_files", "with_options"]
 
 @dataclass(frozen=True)
 class FileOptions:
-    r"""The values of the options about reading a file, one field per option.
+    r"""The values of the options for reading a file, one field per option.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class FileOptions:
 
     @property
     def how(self) -> dict[str, Any]:
-        """The options given, without the target, as parameters of `heros.streams.read`."""
+        """The options that were given, except the target, as parameters of `heros.streams.read`."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
         return reading(**said)
 

@@ -1,4 +1,4 @@
-"""The command-line options about a model."""
+"""The command-line options that describe a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # the defaults if --pool is give
 
 @dataclass(frozen=True)
 class EnsembleOptions:
-    """The values of the options shared by models with different policies, one field per option."""
+    """The values of the options that do not describe the policy, one field per option."""
 
     pool: options.PoolName = None
     epsilon: options.Epsilon = None
@@ -48,7 +48,7 @@ class EnsembleOptions:
 
 @dataclass(frozen=True)
 class ModelOptions(EnsembleOptions):
-    """The values of the options about one model; options not given keep the defaults of `heros.Heros`.
+    """The values of the options that describe one model; the defaults are those of `heros.Heros`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class ModelOptions(EnsembleOptions):
     seed: options.Seed = 1
 
     def model(self, task: Task | str | None = None) -> Heros:
-        """Make the model."""
+        """Create the model from the options."""
         pool = None if self.pool is None else pool_of(self.pool)
         weight = class_weight_of(self.class_weight)
         return Heros(pool, self._policy(), task=task, class_weight=weight, seed=self.seed, **self.settings)

@@ -1,4 +1,4 @@
-"""The options that commands share."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ MODEL = "The model"
 MEASURES = "Metrics, energy and CO2e"
 CHECKPOINTS = "Checkpoints"
 LIMITS = "Limits"
-"""The headings in the help of a command, below the common options, which have none."""
+"""The headings in the help of a command; the common options come first, without a heading."""
 
 StreamName = Annotated[
     str,
@@ -127,7 +127,7 @@ MostValues = Annotated[
     int | None,
     typer.Option(
         min=2,
-        help="Maximum inputs per nominal column (default 256); further values share a quarter of them.",
+        help="Maximum inputs per nominal column (default 256); later values share a quarter of them.",
         rich_help_panel=FILES,
     ),
 ]
@@ -216,8 +216,8 @@ BudgetName = Annotated[
     typer.Option(
         "--budget",
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
-        "'500 J/h'; models sleep where the budget is short. With a power, learning waits for the next hour "
-        "when the energy of an hour is spent.",
+        "'500 J/h'; models are paused if the budget is too small for all. With a power, learning waits for "
+        "the next hour when the energy of an hour is spent.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -232,7 +232,7 @@ Burst = Annotated[
     int,
     typer.Option(
         min=0,
-        help="Evaluate all models on N instances after the best model got worse.",
+        help="After the best model got worse, evaluate all models on the next N instances.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -330,8 +330,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing record
 OnBadRow = Annotated[
     str,
     typer.Option(
-        help="skip: skip and count rows that cannot be read, and stop if they are more than one in "
-        "twenty. raise: stop at the first bad row.",
+        help="skip: skip and count rows that cannot be read, and stop if more than one row in twenty "
+        "is bad. raise: stop at the first bad row.",
         rich_help_panel=FILES,
     ),
 ]
@@ -348,7 +348,7 @@ CheckpointDirectory = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint",
-        help="Write checkpoints to this directory, which no other run uses.",
+        help="Write checkpoints to this directory, which no other run may use.",
         rich_help_panel=CHECKPOINTS,
     ),
 ]

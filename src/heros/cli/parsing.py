@@ -1,4 +1,4 @@
-"""Parse command-line arguments for streams and meters; `heros._base.registry` parses parts of a model."""
+"""Parsing of command-line arguments for streams and meters; `heros._base.registry` parses model parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.live import Source, connect, is_address
-from heros.streams.live.wrappers import First
 from heros.streams.pipe import read_pipe
 
 __all__ = [
@@ -33,18 +32,18 @@ __all__ = [
 ]
 
 PROBABILITIES_KEPT = 50_000_000
-"""Probabilities kept for an exact AUROC (400 MB); longer streams use a histogram."""
+"""The maximum number of probabilities stored for an exact AUROC (400 MB); longer streams use a histogram."""
 
 WINDOWS = (10, 20, 50, 100, 200, 500, 1000)
-"""Instances per point of the curves."""
+"""The possible numbers of instances per point of a curve."""
 
 POINTS = 30
-"""The least number of points of the curves of a stream, unless it is very short."""
+"""The minimum number of points of a curve, unless the stream is very short."""
 
 SAMPLE = 1 << 16  # bytes of a file from which its number of lines is estimated
 
 OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
-"""The options allowed for messages of a queue; messages carry their own types."""
+"""The file options that also apply to the messages of a queue."""
 
 
 def reading(**said: Any) -> dict[str, Any]:
@@ -76,21 +75,23 @@ def source_of(
     directory: Path | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Source:
-    """Open the first n instances of a source: the URL of a queue, or a stream."""
+    """Open the URL of a queue or a stream; if n is given, only the first n instances are read."""
     if not is_address(text):
         if on_gap is not None:
-            raise ParameterError.of("on_gap", "heros", "left out, because only queues have gaps", on_gap)
+            raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)
         return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
     if target is None:
-        raise ParameterError.of("target", "heros", "given, because messages have no last column", target)
+        raise ParameterError.of("target", "heros", "given for a queue: messages have no last column", target)
     for name in how or {}:
         if name not in OF_MESSAGES:
             raise ParameterError.of(
-                name, "heros", "left out, because messages carry their own types", (how or {})[name]
+                name, "heros", "left out: it applies only to files, not to queues", (how or {})[name]
             )
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(how or {}))
-    return source if n is None else First(source, n)
+    if n is not None:
+        source.stop_after(n)
+    return source
 
 
 def stream_of(
@@ -102,9 +103,9 @@ def stream_of(
     how: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Stream:
-    """Open the first n instances of a stream: a name, a file, or ``-`` for standard input.
+    """Open a stream by name, a file, or standard input (``-``); if n is given, only n instances are read.
 
-    `how` holds the other file options (see `reading`); `quiet` suppresses notices about columns.
+    `how` has the other file options (see `reading`); `quiet` suppresses notices about columns.
     """
     if quiet:  # the filter stays while the stream is read
         warnings.simplefilter("ignore", DataNotice)
@@ -153,7 +154,7 @@ def class_weight_of(text: str | None) -> ClassWeight:
 
 
 def watch_of(text: str) -> Watch:
-    """Parse which models to evaluate: ``all``, ``trained``, or a whole number."""
+    """Parse the value of ``--watch``: ``all``, ``trained``, or a whole number."""
     return checked_watch(int(text) if text.isdecimal() else text)
 
 
@@ -165,7 +166,7 @@ def _is_there(text: str) -> bool:
 
 
 def window_for(text: str, stream: Source) -> int:
-    """Return the instances per point that suit the length of a stream; the longest if it is unknown.
+    """Return the number of instances per point of a curve, by the length of the stream.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def window_for(text: str, stream: Source) -> int:
 
 
 def _lines(path: Path) -> int | None:
-    """Estimate the number of lines of a text file from its first ones; None if it is not a text file."""
+    """Estimate the number of lines of a text file from its first bytes; None if it is not a text file."""
     try:
         with path.open("rb") as file:
             first = file.read(SAMPLE)
@@ -191,7 +192,7 @@ def _lines(path: Path) -> int | None:
 
 
 def few_enough(stream: Source) -> bool:
-    """Return whether to keep all probabilities for an exact AUROC; a file of unknown length is kept."""
+    """Return whether to store all probabilities for an exact AUROC; True for a file of unknown length."""
     return (
         isinstance(stream, Stream)
         and (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
@@ -201,7 +202,7 @@ def few_enough(stream: Source) -> bool:
 def meter_of(
     name: str, watts: float | None = None, carbon_intensity: float | None = None, country: str | None = None
 ) -> Meter:
-    """Return a meter by name; without RAPL on this machine, warn and return the CPU meter."""
+    """Return a meter by name; if RAPL is not available, print a warning and return the CPU meter."""
     carbon = Carbon.of(intensity=carbon_intensity, country=country)
     if watts is not None and name != "cpu":
         raise ParameterError.of("watts", "heros", "left out unless the meter is cpu", watts)

@@ -52,8 +52,8 @@ def predict_command(
     """Predict the class of every row of a file, and the probability of each class.
 
     Columns are matched by name; the file needs no target. Columns that the file lacks, and values that the
-    model has not been trained on, are missing values. Numbers, dates and words for a missing value are read
-    as in the training file; --missing adds words. A row that cannot be read has an empty prediction. The
+    model has not been trained on, count as missing. Numbers, dates and words for a missing value are read
+    as in the training file; --missing adds words. A row that cannot be read gets an empty prediction. The
     model is not trained.
     """
     if out is not None:
@@ -122,7 +122,10 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
-        bad = [(row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())]
+        bad = [
+            (row, BadRow(reader.label, chunk.place(row), why.column, why.value, why.rule))
+            for row, why in sorted(faults.items())
+        ]
         if chunk.faults:  # rows with a wrong number of cells
             before = [row for row, _ in chunk.faults]
             places = np.insert(np.arange(chunk.n_rows), before, -1)

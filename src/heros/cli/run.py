@@ -88,7 +88,7 @@ def run_command(
             how=files.how,
         )
     model.suit(source.schema)
-    if window is None:  # a resumed run needs the window of the first one, however long the stream is by then
+    if window is None:  # a resumed run must use the same window, even if the stream is longer by then
         window = 1000 if kept else window_for(stream, source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
@@ -119,8 +119,8 @@ def run_command(
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
         say(f"heros: delayed labels: {counts}, {source.waiting:,} instances waiting")
     if run.too_many_bad_rows and "." in stream:
-        say(f"heros: heros look {stream} shows how its columns are read, and which words it cannot read")
-    if run.interrupted and not run.too_many_bad_rows:  # too many bad rows have a message already
+        say(f"heros: heros look {stream} shows how the columns are read, and which values cannot be read")
+    if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, out, as_json, results.written(run, model, force))
 

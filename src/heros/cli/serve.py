@@ -37,8 +37,8 @@ def serve_command(
     level: Annotated[
         float | None,
         typer.Option(
-            help="Predict sets of classes that hold the class of this share of the instances, or for numbers "
-            "intervals, e.g. 0.9."
+            help="Predict sets of classes (or intervals for numbers) that contain the true value for this "
+            "share of the instances, e.g. 0.9."
         ),
     ] = None,
     on_change: Annotated[
@@ -50,7 +50,7 @@ def serve_command(
         typer.Option(help="A nominal feature, even if its values are numbers; may be repeated."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; any address other than this machine needs a token.")
+        str, typer.Option(help="The address to listen on; a token is needed if other machines can reach it.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free port.")] = 8000,
     token: Annotated[

@@ -26,7 +26,7 @@ def streams_command(
     ] = None,
     head: Annotated[int, typer.Option(min=1, help="Number of instances of the stream to show.")] = 10,
 ) -> None:
-    """List the paper's streams, or show the first instances of one."""
+    """List the paper's streams, or show the first instances of one stream."""
     if name is None:
         _list_streams()
     else:
@@ -37,7 +37,7 @@ def _list_streams() -> None:
     table = Table(
         ("stream", "type", "instances", "features", "classes", "most %", "least %"),
         align="llrrrrr",
-        caption="features: all (nominal+numeric); most, least: the share of the largest and smallest class",
+        caption="features: all (nominal+numeric); most, least: the shares of the largest and smallest class",
     )
     absent = []
     with progress("count") as bar:
@@ -53,7 +53,7 @@ def _list_streams() -> None:
             bar.advance(task)
     table.show()
     if absent:
-        typer.echo(f"Not yet in {data_directory()}; downloaded at the first use:\n{', '.join(absent)}.")
+        typer.echo(f"Not in {data_directory()} yet; downloaded on first use:\n{', '.join(absent)}.")
 
 
 def _cells(stream: streams.Stream) -> list[str]:
@@ -90,7 +90,7 @@ def _show_stream(name: str, head: int) -> None:
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
-    """Return the first features whose columns fit into the width, with space for the class."""
+    """Return the indices of the first features whose columns fit into the width, beside the class."""
     left = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):

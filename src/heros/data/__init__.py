@@ -1,4 +1,4 @@
-"""Conversion of raw values to numbers. HEROS reads values nowhere else.
+"""Conversion of raw values to numbers, for all kinds of input.
 
 Files, frames, rows, queues, the service, River, scikit-learn and CapyMOA all use the `Encoder`.
 """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from heros.data.values import LARGEST_TARGET, checked_task, listed
 from heros.errors import DataError
 
 MANY = 100
-"""With more distinct whole numbers than this, the user must set the task."""
+"""If a target has more distinct whole numbers than this, the user must set the task."""
 
 MISSING, NOT_A_CODE = 2, 3  # faults that first_fault reports; 1 is an infinite value
 
@@ -26,7 +27,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
-    """Validate and convert the instances that the user passes."""
+    """A validator that checks instances against a schema and converts them for the core."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -35,7 +36,7 @@ class Validator:
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
-        """Return X (n, n_features) for the core; raise a DataError that names the first bad value."""
+        """Return X (n, n_features) as an array for the core; raise a DataError for the first bad value."""
         block = _numbers(X)
         if block.ndim != 2:
             raise DataError(
@@ -61,7 +62,7 @@ class Validator:
 
 
 def delay_of(labels: int) -> int:
-    """Return a number of labels as a delay that models accept, whatever a file says."""
+    """Limit a delay, which is a number of labels, to the range that models accept."""
     return min(max(0, labels), MOST_LABELS)
 
 
@@ -69,7 +70,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """Return the label delay of each instance for the core; None if no label is late."""
     if delay is None or (type(delay) is int and delay == 0):
         return None
-    if type(delay) is int and 0 < delay <= MOST_LABELS:  # as the service predicts, often
+    if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path, for predictions of the service
         return np.full(n, delay, np.int64)
     try:
         delays = np.asarray(delay)
@@ -82,30 +83,33 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
 
 
+def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
+    """Return whether this is a masked array; does not import `numpy.ma`, which takes 10 milliseconds."""
+    return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
+
+
 def one_row(values: ArrayLike) -> NDArray[Any]:
     """Return the values or the label of one instance as an array with one row; keep the mask."""
-    array: NDArray[Any] = np.ma.asarray(values) if np.ma.isMaskedArray(values) else np.asarray(values)
+    array: NDArray[Any] = np.ma.asarray(values) if is_masked(values) else np.asarray(values)
     return array[np.newaxis]
 
 
-def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray[np.int64]:
+def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
     """Return y (n,) as class indices; raise a DataError that names the first bad label.
 
-    `classes` is the number of classes or their names. Whole numbers are indices; text is a class name.
+    Whole numbers are indices; text is a class name.
     """
     labels = _one_each(y, n, "label", "class indices")
-    if not isinstance(classes, int):
-        if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
-            return _by_name(labels.tolist(), classes)
-        classes = len(classes)
+    if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
+        return _by_name(labels.tolist(), classes)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
-    good = (labels >= 0) & (labels < classes)
+    good = (labels >= 0) & (labels < len(classes))
     if labels.dtype.kind == "f":
         good &= labels == np.floor(labels)
     if not good.all():
         row = int(good.argmin())
-        rule = f"a class index in [0, {classes - 1}]"
+        rule = f"a class index in [0, {len(classes) - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
     return core_array(labels, np.int64)
 
@@ -135,7 +139,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
         array = np.asarray(y)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must be an array of {held}: {error}.") from None
-    if np.ma.isMaskedArray(y) and np.ma.getmaskarray(y).any():
+    if is_masked(y) and np.ma.getmaskarray(y).any():
         raise DataError(f"y must have a {what} for every instance. Got masked values instead.")
     if array.shape != (n,):
         raise DataError(f"y must have one {what} per instance ({n}). Got shape {array.shape} instead.")
@@ -143,7 +147,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return the array in C order and aligned. The check avoids `np.require`, which takes 4 µs."""
+    """Return the array in C order and aligned; `np.require`, which takes 4 µs, is called only if needed."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -165,7 +169,7 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
     rule = "X must be an array of numbers (nominal values as codes)"
     try:
         array = np.asarray(X)
-        masked = np.ma.getmaskarray(X) if np.ma.isMaskedArray(X) else None
+        masked = np.ma.getmaskarray(X) if is_masked(X) else None
         if array.dtype.kind == "O":
             _expect_numbers(array if masked is None else array[~masked], rule)
         if masked is not None and array.dtype.kind in "fiubO":

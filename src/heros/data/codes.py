@@ -11,7 +11,7 @@ from heros.data.values import BOOLEANS
 __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 
 MOST_VALUES = 256
-"""The default limit of inputs of a nominal feature."""
+"""The default maximum number of inputs for a nominal feature."""
 
 
 class Codes(dict[str, int]):
@@ -88,7 +88,7 @@ class Codes(dict[str, int]):
 
 
 def many_values(name: str, codes: Codes) -> str:
-    """Return the notice about a feature with more values than inputs."""
+    """Return the notice about a nominal feature that has more values than inputs."""
     own = f"{len(codes)} have an input each"
     return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
 

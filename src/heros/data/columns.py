@@ -1,4 +1,4 @@
-"""Columns of a table; each converts single values and arrays by the same rule."""
+"""Columns of a table, which convert single values and whole arrays by the same rules."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from heros.data.values import (
 )
 from heros.errors import DataNotice
 
-Faults = dict[int, tuple[str, str]]
-"""Unreadable values of a column: row -> (value, rule)."""
+Faults = dict[int, Refused]
+"""The unreadable value of each row that has one."""
 
 Values = NDArray[np.float64]
-"""One number per row, or several for a column that provides several features."""
+"""One number per row, or several numbers if the column provides several features."""
 
 Words = Collection[str]
 """Words that stand for a missing value."""
@@ -58,7 +58,7 @@ class NumberColumn:
     >>> column.convert(pa.array(["18", None, "21.5"]))
     (array([18. ,  nan, 21.5]), {})
     >>> column.convert(pa.array(["18", "abc"]))[1]
-    {1: ("'abc'", 'be a number')}
+    {1: Refused('be a number')}
     >>> column.value(" 12 %", MISSING), column.value("n/a", MISSING)
     (12.0, nan)
     >>> NumberColumn("price", format=NumberFormat(",", ".")).convert(pa.array(["1.200,50 €", "3"]))[0]
@@ -128,10 +128,10 @@ class NameColumn:
     width: ClassVar[int] = 1
 
     def learn(self, array: pa.Array) -> None:
-        """Set the names to those of the first rows, sorted; only the most frequent if there are too many."""
+        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
         counts, most = counts_of(array, self._name), self.values.most
         self.fresh = False
-        if counts.keys() <= {*BOOLEANS.values()} and not self.classes:
+        if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
             counts = dict.fromkeys(BOOLEANS.values(), 1)
         if most is None or len(counts) <= most:
             self.values = Codes(natural_order(counts), most)
@@ -185,7 +185,7 @@ class NameColumn:
 
 @dataclass
 class DateColumn:
-    """A column of dates or times: the day (from 1970 on), the weekday, the day of the year, the hour.
+    """A column of dates or times, with up to four features: day since 1970, weekday, day of year, hour.
 
     Examples
     --------
@@ -246,7 +246,9 @@ class DateColumn:
         known = np.array(["NaT" if m is None else m for m in (*moments, None)], "M8[us]")[codes]
         there = np.array([label is not None for label in (*labels, None)])[codes]
         wrong = np.flatnonzero(np.isnat(known) & there).tolist()
-        return self._features(known), {row: (repr(labels[codes[row]]), self.rule) for row in wrong}
+        return self._features(known), {
+            row: Refused(self.name, repr(labels[codes[row]]), self.rule) for row in wrong
+        }
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)
@@ -282,7 +284,7 @@ def _written(column: NumberColumn | DateColumn) -> str:
 
 
 def reading_of(column: Column) -> str:
-    """Return how the text of a column is read, if that may be unexpected; else an empty string."""
+    """Return how the text of a column is read if this may surprise the user; else an empty string."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -299,7 +301,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
         try:
             cells.append(column.value(value))
         except Refused as why:
-            faults[row] = (why.value, why.rule)
+            faults[row] = why
             cells.append(column.value(None))
     return np.array(cells, dtype=np.float64), faults
 
@@ -382,7 +384,7 @@ def _trimmed_each(column: pa.Array, words: Iterable[str]) -> pa.Array:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is text, also as a dictionary."""
+    """Return whether an Arrow type is text, or a dictionary of text."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

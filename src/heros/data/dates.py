@@ -117,7 +117,9 @@ def _without_zone(moment: datetime) -> datetime:
 
 
 def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
-    """Return the date format of a column and whether another format matches too; None if it has no dates.
+    """Return the date format of a column, and whether another format fits equally well.
+
+    Return None if the column has no dates.
 
     Examples
     --------
@@ -195,9 +197,9 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Return the date in a text: in the column's format, or else in the first format that matches.
+    """Parse a text as a date, in the column's format or else in the first other format that matches.
 
-    If the format of the column has an order of day and month, the other order is not tried.
+    If the column's format fixes the order of day and month, the opposite order is not tried.
     """
     if reading is not None:
         moment = reading.moment(text)

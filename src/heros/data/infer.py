@@ -36,9 +36,9 @@ def infer(
 
     A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
     ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
-    is nominal. `counts`: how often each value occurs, without missing ones; `most`: the largest number of
-    inputs of a nominal column, None for no limit; `comma`: whether a comma is more likely a decimal mark
-    than a thousands separator; `names`: whether numbers are names.
+    is nominal. `counts` is the number of occurrences of each value, without missing values. `most` is the
+    largest number of inputs of a nominal column, or None for no limit. `comma` is whether a comma is more
+    likely a decimal mark than a thousands separator, and `names` is whether numbers are names.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def is_clear(text: str) -> bool:
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a date column with a format; `other`: the texts also match another order."""
+    """Return a date column with this format; `other` means that the texts also match another order."""
     if form is TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)

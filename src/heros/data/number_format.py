@@ -73,7 +73,7 @@ FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "
 def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[NumberFormat | None, int]:
     """Return the most frequent format (None: the default format) and the number of values that match it.
 
-    `comma`: whether a comma is more likely a decimal mark than a thousands separator.
+    `comma` is whether a comma is more likely a decimal mark than a thousands separator.
 
     Examples
     --------
@@ -101,7 +101,8 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:
     """Return the number in a trimmed text; None if the text is not a number or is ambiguous.
 
-    A text in another format than its column's `own` is a number if all matching formats agree on it.
+    A text that does not match `own`, the format of its column, is a number if all formats that match it give
+    the same number.
 
     Examples
     --------

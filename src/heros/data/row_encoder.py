@@ -47,7 +47,7 @@ from heros.errors import DataNotice
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
-"""During this many first instances a date column may still gain times of day."""
+"""Only in this many first instances may a column gain times of day, or change from names to numbers."""
 
 MOST_NUMBERS = 4
 """A column is numeric if it has at least this many numbers per other value, otherwise nominal."""
@@ -77,7 +77,7 @@ class _Place:
 
 
 class RowEncoder:
-    """Encode single rows as numbers by a schema. See `heros.data.Encoder` for the parameters."""
+    """Encodes single rows as numbers by a schema. See `heros.data.Encoder` for the parameters."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Replace everything that the encoder knows by a schema."""
+        """Replace the columns and classes of the encoder with those of a schema."""
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.ignored = dict.fromkeys(schema.ignored)
@@ -408,7 +408,7 @@ class RowEncoder:
             raise Refused(name[:most], f"{len(text):,}", f"have at most {most:,} characters")
 
     def _grow(self, plan: list[Step], label: str | None) -> None:
-        """Carry out a plan, and add the label."""
+        """Carry out the steps of a plan, and add the label as a new class if it is given."""
         for step in plan:
             step()
         if label is not None:
@@ -428,7 +428,7 @@ class RowEncoder:
         self.revision += 1
 
     def _turn(self, place: _Place, column: Column) -> None:
-        """Replace a column by one of another kind, with a new feature."""
+        """Replace a column with a column of another kind, which gets a new feature."""
         (at,) = place.at
         place.column.missing = True
         self._retired[at] = place.column.features()[0]
@@ -456,7 +456,7 @@ class RowEncoder:
         self.tell(why)
 
     def _settle(self, x: Mapping[Any, Any]) -> None:
-        """Fix the format of columns with ambiguous texts so far, if this row shows the format."""
+        """Fix the format of columns whose texts were ambiguous so far, if this row shows the format."""
         values = dict(flat(x))
         told: list[tuple[_Place, Any, Any]] = []  # (place, old format, new format)
         for place in self.tentative:
@@ -486,7 +486,7 @@ class RowEncoder:
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
         """Start with the columns and classes of a first table.
 
-        `settled`: the table has enough rows to fix the format of ambiguous texts.
+        `settled` means that the table has enough rows to fix the format of ambiguous texts.
         """
         for column in columns:
             self._add(column)
@@ -509,13 +509,13 @@ class RowEncoder:
         notice(text, DataNotice)
 
     def tell_reading(self, column: Column, text: bool) -> None:
-        """Warn how a text column is read, if that may be unexpected."""
+        """Tell the user how a text column is read, if this may surprise them."""
         if text and (how := reading_of(column)):
             self.tell(f"The column {column.name!r} is read as {how}.")
 
 
 def _told(column: Column, text: str) -> Any:
-    """Return which of the two possible formats of a column a text shows; None if it shows neither."""
+    """Return the format of an ambiguous column that a text shows; None if the text is ambiguous as well."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

@@ -20,8 +20,8 @@ class Feature:
     name
         The name, unique in its schema.
     values
-        None for a numeric feature; the names of the values for a nominal feature. In a block a nominal
-        value is its 0-based code.
+        None for a numeric feature; the names of the values for a nominal feature. In a block, a nominal
+        value is represented by its 0-based code.
     missing
         Whether values may be missing. A missing value is NaN in a block; if `missing` is False, a NaN
         raises an error.
@@ -34,8 +34,8 @@ class Feature:
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
         ``"name"`` if the kind of the column changed.
     shared
-        The number of codes that all new names share, the last ones of `values`; 0 if a new name gets its
-        own code.
+        The number of codes that all new names share, which are the last of `values`; 0 if each new name gets
+        its own code.
 
     `written`, `column`, `part` and `shared` only define how values are read; they are ignored in comparisons.
 
@@ -64,7 +64,7 @@ class Feature:
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
         if type(self.shared) is not int or not 0 <= self.shared <= len(self.values or ()):
-            raise ParameterError.of("shared", "Feature", "the number of some of the values", self.shared)
+            raise ParameterError.of("shared", "Feature", "between 0 and the number of values", self.shared)
 
     @property
     def nominal(self) -> bool:
@@ -133,9 +133,9 @@ class Schema:
     def of(
         cls, features: Iterable[str | tuple[str, ...] | Feature], classes: Iterable[str] | None = None
     ) -> Self:
-        """Create a schema from names of numeric features and (name, value, ...) tuples of nominal ones.
+        """Create a schema from names of numeric features and (name, value, ...) tuples of nominal features.
 
-        Without classes the target is a number.
+        Without classes, the target is a number.
         """
         found = tuple(_feature(feature) for feature in features)
         return cls(found, (), numeric=True) if classes is None else cls(found, tuple(classes))

@@ -36,14 +36,14 @@ Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
 
 
 class Refused(Exception):
-    """An error in an instance: its column, value and rule."""
+    """An unreadable value in an instance: the column, the value, and the rule that it violates."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.value, self.rule = column, value, rule
         super().__init__(rule)
 
     def error(self, at: int | None = None) -> DataError:
-        """Return the error for the user; `at` is the index of the row if there are several."""
+        """Return the error for the user; `at` is the index of the row if there are several rows."""
         if self.column == "label":
             what = "The label" if at is None else f"The label of row {at}"
         elif self.column is None:
@@ -54,7 +54,7 @@ class Refused(Exception):
 
 
 class NotAClass(Refused):
-    """A fractional number as a class label: more likely the wrong task than a bad row."""
+    """A fractional number as a class label, which suggests a wrong task rather than a bad row."""
 
 
 def is_missing(value: object) -> bool:
@@ -188,7 +188,7 @@ def shown(value: object) -> str:
     return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
 
 
-# -- values as JSON data: how files store rows that wait for their labels --------------------------------
+# -- values as JSON data, as stored in files for rows that wait for their labels --------------------------
 
 MICROSECOND = timedelta(microseconds=1)
 OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {

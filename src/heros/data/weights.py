@@ -23,7 +23,7 @@ ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 
 def checked_class_weight(given: object) -> ClassWeight:
-    """Return the class weights: "balanced", a mapping of classes to weights, or None; raise if invalid."""
+    """Return the class weights: "balanced", a mapping from classes, or None; raise an error if invalid."""
     if given is None or given == "balanced":
         return None if given is None else "balanced"
     if not isinstance(given, Mapping):
@@ -98,7 +98,7 @@ class Weights:
         return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._carry])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from the result of `state`."""
+        """Restore the counts and the remainder that `state` returned."""
         if not state:
             return
         counts, carry = (state.get(name, np.empty(0, dtype=bool)) for name in ("counts", "carry"))
@@ -109,7 +109,7 @@ class Weights:
 
 
 def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which numbers are valid weights; missing values are not."""
+    """Return which numbers are valid weights; a missing value is not valid."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 

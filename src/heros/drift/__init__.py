@@ -1,4 +1,4 @@
-"""Drift detection: changes as data, with labels and without, and detectors for sequences of numbers."""
+"""Drift detection with and without labels, and change detectors for sequences of numbers."""
 
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.drift.detectors import ADWIN, KSWIN, PageHinkley

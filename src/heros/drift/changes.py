@@ -14,11 +14,11 @@ from heros._base.tables import settings_text, told_apart
 
 __all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
 
-SURE = 3.0  # standard errors by which a class has moved
-AROUND = 500  # instances before a change of the ensemble within which drops of single models are part of it
+SURE = 3.0  # a class is listed if its error or share changed by more than this many standard errors
+AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
 
 Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-"""A change as the compiled core keeps it (`native/core/changes.hpp`): numbers, classes, scores."""
+"""A change in the format of the compiled core (`native/core/changes.hpp`): numbers, classes, scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """The score L of one model before a change, at its lowest, and when the change was over (or now)."""
+    """The score L of one model before a change, its lowest value since, and its value at the end (or now)."""
 
     model: int  # its index in the pool
     name: str
@@ -48,13 +48,13 @@ class FeatureChange:
     """The change of the distribution of one feature, or of the predicted probability of one class."""
 
     name: str
-    value: str | None  # the category that moved most; None of numbers
+    value: str | None  # the category whose share changed most; None for a numeric feature
     before: float  # the mean, or the share of the category
     after: float
     missing_before: float  # shares of missing values
     missing_after: float
     distance: float  # between the distributions, in [0, 1]
-    chance: float  # the p-value, not corrected
+    chance: float  # the p-value, not corrected for the number of features
 
     def __str__(self) -> str:
         if abs(self.missing_after - self.missing_before) >= self.distance:
@@ -66,35 +66,36 @@ class FeatureChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change, as data and in a sentence (`str(change)`).
+    """A detected change; `str(change)` describes it in a sentence.
 
-    Instances are counted from 1: by the model that learns (`Heros.changes`), or within a run (`Run.changes`).
+    Instances are counted from 1, either all instances that the model has learnt (`Heros.changes`) or those of
+    a run (`Run.changes`).
 
     Parameters
     ----------
     kind
-        "error": the ensemble's error rose. "model": the score L of one model fell, and the ensemble's
-        error did not rise then. "inputs", "predictions": these are distributed differently
-        (`heros.drift.Monitor`).
+        "error": the ensemble's error rose. "model": the score L of one model fell while the ensemble's
+        error did not rise. "inputs", "predictions": the distribution of the inputs or of the predictions
+        changed (`heros.drift.Monitor`).
     at
         The instance at which the change was detected.
     since
-        The instance at which it began, as far as that can be told.
+        The instance at which the change began, as estimated.
     before, after
-        The error before, and while the change lasted (in the first 1,000 instances): the share of wrong
-        answers, or the mean absolute error of numbers. Of one model, its score L. Of inputs and
-        predictions, 0 and the largest distance between distributions.
+        The error before the change and during it (its first 1,000 instances): the share of wrong
+        predictions or, for numeric targets, the mean absolute error. For the kind "model", the score L.
+        For inputs and predictions, 0 and the largest distance between the distributions.
     ended
-        The instance at which the change was over; None while it lasts, and for one model.
+        The instance at which the change ended; None while it lasts. Only for the kind "error".
     recovered
-        Whether the error was back then: at most a tenth of the rise was left, or less than chance explains.
-        If not, another change came, or 20,000 instances went by.
+        Whether the error had recovered when the change ended: at most a tenth of the rise was left, or less
+        than chance explains. A change also ends at the next change, or after 20,000 instances.
     classes
-        Classes whose error or share moved by more than three standard errors, most moved first.
+        The classes whose error or share changed by more than three standard errors, largest change first.
     models
-        All models, or the one that changed.
+        All models; for the kind "model", the model whose score fell.
     features
-        The features, or classes, whose distribution changed, the surest first.
+        The features (for predictions, the classes) whose distribution changed, lowest p-value first.
     numeric
         Whether the target is a number.
 
@@ -139,7 +140,7 @@ class Change:
 
     @property
     def took_over(self) -> ModelChange | None:
-        """The model that has the highest score after the change, if it is not the one that led before."""
+        """The model with the highest score after the change, or None if it also led before the change."""
         leads = max(self.models, key=lambda model: model.after, default=None)
         return None if leads == self.led else leads
 
@@ -163,7 +164,7 @@ class Change:
             f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
         )
         most = [_class_text(moved) for moved in self.classes[:2]]
-        parts = [told, *([f"most moved: {', '.join(most)}"] if most else []), self._ending()]
+        parts = [told, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
         if self.took_over is not None and self.led is not None:
             parts.append(
                 f"model {self.took_over.model} ({self.took_over.name}) took over from model {self.led.model} "
@@ -173,10 +174,10 @@ class Change:
 
     def _ending(self) -> str:
         if self.recovery is not None:
-            return f"it was back after {self.recovery:,} instances"
+            return f"it recovered after {self.recovery:,} instances"
         if self.ended is None:
-            return "it is not back yet"
-        return f"it was not back after {self.ended - self.at:,} instances"
+            return "it has not recovered yet"
+        return f"it had not recovered after {self.ended - self.at:,} instances"
 
     def plain(self) -> dict[str, Any]:
         """Return the change as plain data for `from_plain`.
@@ -185,14 +186,14 @@ class Change:
         --------
         >>> change = Change("error", 3100, 2950, 0.1, 0.3, 4250, True)
         >>> change.plain()["at"], Change.from_plain(change.plain()) == change, str(change)
-        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it was
-        back after 1,150 instances.')
+        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it
+        recovered after 1,150 instances.')
         """
         return asdict(self)
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Change:
-        """Create a change from the plain data of `plain`."""
+        """Create a change from the data that `plain` returned."""
         parts = {
             "classes": tuple(ClassChange(**moved) for moved in plain["classes"]),
             "models": tuple(ModelChange(**model) for model in plain["models"]),
@@ -207,7 +208,7 @@ def changes_of(
     classes: Sequence[str],
     numeric: bool,
 ) -> tuple[Change, ...]:
-    """The changes that the compiled core has noted, in the order in which they were detected.
+    """Return the changes that the compiled core has recorded, in the order of detection.
 
     A drop of a single model during a change of the ensemble is not reported separately.
     """

@@ -1,7 +1,7 @@
 """Compiled detectors of changes in a sequence of numbers, one number at a time or a whole array.
 
-Names, parameters and defaults are those of River, and so are the changes found in the same numbers. After a
-change, a detector begins anew with the next number.
+Names, parameters and defaults are the same as in River, and the detectors report the same changes. After a
+change, a detector starts again with the next number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ADWIN", "KSWIN", "PageHinkley"]
 
 
 class _Detector:
-    """Base class of the detectors. The compiled second base has `update`, `state` and `restore`."""
+    """Base class of the detectors; a compiled second base class has `update`, `state` and `restore`."""
 
     settings: dict[str, Any]
     positions: Callable[[NDArray[np.float64]], NDArray[np.int64]]
@@ -29,7 +29,7 @@ class _Detector:
     restore: Callable[[dict[str, NDArray[Any]]], None]
 
     def update_many(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Take a whole array of numbers; return the indices of those at which a change was detected."""
+        """Process an array of numbers; return the indices at which a change was detected."""
         try:
             array = np.ascontiguousarray(values, dtype=np.float64)
         except (TypeError, ValueError):
@@ -53,7 +53,7 @@ class _Detector:
 
 
 class ADWIN(_Detector, _core.AdwinDetector):
-    r"""Detect changes of the mean by adaptive windowing (Bifet and Gavaldà 2007).
+    r"""A detector of changes of the mean, by adaptive windowing (Bifet and Gavaldà 2007).
 
     The window grows with every number. If it can be split into an older part of :math:`n_0` and a newer part
     of :math:`n_1` numbers whose means differ by more than
@@ -61,7 +61,7 @@ class ADWIN(_Detector, _core.AdwinDetector):
     .. math:: \sqrt{2 m \sigma^2 \ln(2 \ln n / \delta)} + \tfrac{2}{3} m \ln(2 \ln n / \delta), \quad
               m = 1 / n_0 + 1 / n_1,
 
-    there is a change. Numbers should be of the order of 1: the second term does not scale with them.
+    a change is reported. The numbers should be of the order of 1: the second term does not scale with them.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class ADWIN(_Detector, _core.AdwinDetector):
 
 
 class PageHinkley(_Detector, _core.PageHinkleyDetector):
-    """Detect changes of the mean by the test of Page and Hinkley, on the sum of deviations from the mean.
+    """A detector of changes of the mean: the Page-Hinkley test on the sum of deviations from the mean.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
     delta
         Deviations from the mean up to this size are ignored.
     threshold
-        A change is reported if the sum has moved by more than this.
+        A change is reported if the sum differs from its extreme value by more than this.
     alpha
         The factor by which the sum is multiplied at every number.
     mode
@@ -152,10 +152,10 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
 
 
 class KSWIN(_Detector, _core.KswinDetector):
-    """Detect any change of the distribution by Kolmogorov-Smirnov tests on a sliding window.
+    """A detector of any change of the distribution, by Kolmogorov-Smirnov tests on a sliding window.
 
     See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
-    compared with as many drawn from the rest. With the same seed the draws equal those of River.
+    compared with as many numbers drawn from the rest. With the same seed, River draws the same numbers.
 
     Parameters
     ----------

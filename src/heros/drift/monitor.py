@@ -1,4 +1,4 @@
-"""Changes that need no label: in the distribution of the inputs, by feature, or of the predictions."""
+"""Detection of changes without labels, in the distribution of each feature or of the predictions."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from heros.errors import DataError, ParameterError
 
 __all__ = ["Monitor"]
 
-FEWEST = 5  # instances that a category is expected to have in either sample; rarer ones are taken together
+FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
 
 
 class Monitor:
-    """Detect changes in the distribution of inputs or predictions, without labels.
+    """A detector of changes in the distribution of inputs or predictions, without labels.
 
-    The instances since the last change, at most `reference` of them, are the reference. Every `window`
-    instances are compared with it: numbers by the Kolmogorov-Smirnov test, categories by the χ² test;
-    missing values are a category. With d features, a p-value must not be above `alpha` / d
-    (Bonferroni).
+    The latest instances since the last change are the reference. Each window of new instances is compared
+    with the reference: numbers by the Kolmogorov-Smirnov test, categories and the share of missing values by
+    the χ² test. With d features, a change is reported if a p-value is at most `alpha` / d (Bonferroni) and
+    the distance is at least `least`. The window then becomes the new reference.
 
     Parameters
     ----------
     schema
         The schema of the instances.
     window
-        The number of instances that are compared at a time.
+        The number of instances per comparison.
     reference
         The maximum number of reference instances.
     alpha
@@ -92,10 +92,10 @@ class Monitor:
         Parameters
         ----------
         x
-            What `Heros.predict_proba` takes.
+            One or several instances, in a form that `Heros.predict_proba` accepts.
         predictions
-            What the model predicted for them: probabilities (n, classes) or (classes,), a dictionary of
-            them, or numbers (n,). Pass predictions in every call or in none.
+            The model's predictions for these instances: probabilities (n, classes) or (classes,), a
+            dictionary of probabilities by class, or numbers (n,). Pass predictions in every call or never.
         """
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
@@ -145,7 +145,7 @@ class Monitor:
         sample: _Sample,
         names: list[tuple[str, tuple[str, ...] | None]],
     ) -> None:
-        """Compare the window with what is usual, of which it becomes a part, or which it replaces."""
+        """Compare the window with the reference; then it joins or, after a change, replaces the reference."""
         usual, recent = sample.usual, sample.recent()
         if len(usual) < self.window:
             sample.learn(recent, self.reference)
@@ -176,7 +176,7 @@ class Monitor:
         return kept
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         samples = []
         for name, width in (("inputs", self.schema.n_features), ("predictions", self.schema.n_outputs)):
             sample = _Sample(width)
@@ -184,7 +184,7 @@ class Monitor:
                 array = state.get(f"{name}_{part}")
                 if array is None or array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != width:
                     raise DataError(
-                        f"The state of a Monitor must have '{name}_{part}' (n, {width}). Got another."
+                        f"The state of a Monitor must have an array '{name}_{part}' (n, {width})."
                     )
             sample.usual = state[f"{name}_usual"]
             sample.take(state[f"{name}_recent"])
@@ -209,19 +209,19 @@ class _Sample:
         return np.concatenate(self._parts) if self._parts else np.empty((0, self._width))
 
     def learn(self, rows: NDArray[np.float64], most: int) -> None:
-        """The latest instances are what is usual, at most so many."""
+        """Add instances to the reference; keep the latest `most` instances."""
         self.usual = np.concatenate([self.usual, rows])[-most:]
         self._parts, self.waiting = [], 0
 
     def forget(self, rows: NDArray[np.float64]) -> None:
-        """From here on these are what is usual."""
+        """Replace the reference by these instances."""
         self.usual, self._parts, self.waiting = rows, [], 0
 
 
 def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
     """Return the Kolmogorov-Smirnov distance of two samples and its p-value.
 
-    Missing values are left out.
+    Missing values are ignored.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, floa
 def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[float, float]:
     """Return the total variation distance of two samples of categories, and the p-value of the χ² test.
 
-    Categories that are rare in both samples are taken together; missing values are left out.
+    Categories with an expected count below 5 in either sample are merged; missing values are ignored.
 
     Examples
     --------

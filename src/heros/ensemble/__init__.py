@@ -1,4 +1,4 @@
-"""`Heros`: a pool, a policy and running scores as one model that predicts, learns and explains itself."""
+"""The class `Heros`: an ensemble with a pool, a policy and running scores."""
 
 from heros.ensemble.block import Block
 from heros.ensemble.heros import Heros

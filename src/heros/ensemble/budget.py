@@ -22,7 +22,7 @@ Kind = Literal["time", "energy", "power"]
 
 @dataclass(frozen=True)
 class SpendingLimit:
-    """The most that a model may spend: CPU time or energy per instance, or power.
+    """The maximum that a model may spend: CPU time or energy per instance, or power.
 
     Energy is CPU time × the watts of a busy core, as in `heros.meters.Cpu`.
 
@@ -31,11 +31,11 @@ class SpendingLimit:
     text
         The budget as written.
     kind
-        "time" and "energy" are per instance; "power" is per time of the clock on the wall.
+        "time" and "energy" are per instance; "power" is per second of wall-clock time.
     amount
         The amount in seconds, joules or watts.
     watts
-        The power of a busy core.
+        The power of a busy core in watts.
 
     Examples
     --------

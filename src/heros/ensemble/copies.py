@@ -1,4 +1,4 @@
-"""Many copies of one model that share everything that never changes."""
+"""Copies of one model that share all immutable parts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ STANDING = ("rng", "schema")  # entries of a document that do not describe parts
 
 
 class Copies:
-    """Create copies of one model, by `fresh` or from the output of `serialization.pack`.
+    """A factory for copies of one model, either fresh or restored from the output of `serialization.pack`.
 
-    The model must not change meanwhile. Built-in parts are immutable, so all copies share them; user-defined
+    The model must not change afterwards. Built-in parts are immutable, so all copies share them; user-defined
     parts are copied.
 
     Examples
@@ -50,7 +50,7 @@ class Copies:
 
     @property
     def size(self) -> int:
-        """The size in bytes of what a fresh copy has learnt."""
+        """The size of the learnt arrays of a fresh copy in bytes."""
         return sum(array.nbytes for group in self._arrays.values() for array in group.values())
 
     def fresh(self) -> Heros:
@@ -73,7 +73,7 @@ class Copies:
         return model
 
     def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the user-defined parts, which files only name."""
+        """Return copies of the user-defined parts, of which a file has only the names."""
         own = [role for role in serialization.PARTS if '"own"' in json.dumps(document.get(role))]
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 

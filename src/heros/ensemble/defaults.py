@@ -1,4 +1,4 @@
-"""The parts of a Heros: the given parts, and the defaults for the others."""
+"""The parts of a Heros: the parts that the user gave, and defaults for the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GivenParts", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
-EXPECTED = 0.98  # an instance whose class has a higher probability is expected
+EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher
 RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
 SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
@@ -42,7 +42,7 @@ class GivenParts:
     answer: Answer | None
 
     def completed(self, task: Task, watch: Watch, budget: bool = False) -> Parts:
-        """Return all parts, checked; defaults of the task or the pool replace those not given.
+        """Return all parts, checked; parts that were not given get the defaults of the task or the pool.
 
         With a budget, all awake models are trained by default: the budget takes the place of k.
 
@@ -79,7 +79,7 @@ def _usual_for_pool(pool: object) -> Parts:
 
 def _usual_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
-        pool, together = default_regression(), Stack() if watch == "all" else Top()
+        pool, together = default_regression(), Stack(rate=RATES) if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
     together = Stack(rate=RATES, sure=SURE) if watch == "all" else Top()
     return Parts(default(), Surprise(Cand(), EXPECTED), DEFAULT_K, together)

@@ -1,4 +1,4 @@
-"""Keep a model inside its budget: measure the cost of instances, and put models to sleep or wake them."""
+"""The controller of a budget, which measures the cost of a model and lets models sleep or wake."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from heros.policies import Surprise
 
 __all__ = ["Clock", "Dial", "Effort"]
 
-STRETCH = 200  # number of instances between two measurements, independent of the sizes of blocks
-FIRST = (10, 30)  # the first measurements; before the first one, memory is not yet in the cache
+STRETCH = 200  # number of instances between two measurements, independent of the block size
+FIRST = (10, 30)  # positions of the first measurements; the first one does not count, as caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 1000  # number of instances over which overspending is paid back, and savings are spent
 LEAST = 0.6  # the awake models must fit into the budget with this share of their training
-GAP = 20.0  # a model is passed over for one that is exp(GAP · difference of scores) times as expensive
-TRUST = 200  # number of instances after which half of a difference of scores counts
+GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
+TRUST = 200  # number of evaluated instances at which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
-WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are distrusted
-TRIAL = 10  # every n-th choice begins with a model whose score is not known
-STAY = 0.5  # factor on the price of models that are awake already
-LEAST_SHARE = 0.1  # share of expected instances that are trained on
+WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are not trusted
+TRIAL = 10  # every n-th choice begins with a model whose score is not trusted
+STAY = 0.5  # factor on the price of models that are already awake
+LEAST_SHARE = 0.1  # share of expected instances on which models are trained
 TRAIN = PHASES.index("train")
 
 
@@ -39,12 +39,15 @@ class Clock:
     """The clocks of a budget: CPU time of the steps and of the thread, and the time of day."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the CPU seconds of all steps so far: everything but training, and training."""
+        """Return the CPU seconds of all steps so far as two numbers: without training, and training alone."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the time of each part of a joined pool so far as two rows in any unit; empty for others."""
+        """Return the time so far of evaluation (row 0) and training (row 1) in each part of a joined pool.
+
+        The unit is arbitrary. For other pools the rows are empty.
+        """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
     def now(self) -> float:
@@ -61,22 +64,22 @@ class Clock:
 
 
 class Effort(NamedTuple):
-    """The effort of the next instances."""
+    """The effort for the next instances: the awake models, and the rule for expected instances."""
 
     awake: NDArray[np.bool_]
     surprise: _core.Surprise | None
 
 
 class Dial:
-    """Choose which models are awake, and how much they are trained, so that a budget is held.
+    """The controller of a budget, which chooses the awake models and how much they are trained.
 
-    Every 200 instances the measured cost is compared with the budget. First the effort follows: with less
-    effort, more instances count as expected, and the models are not trained on most of those
-    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen anew: in the order of their
-    price, where a model whose score L is below the best one counts as more expensive, as long as they fit
-    with .6 of their training. The others sleep: they are neither evaluated nor trained. Every tenth choice
-    begins with a model that has slept for long, and so does a choice after a fall of the best score, which
-    also makes the scores of sleeping models unknown.
+    Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With less
+    effort, more instances count as expected, and the models are not trained on most expected instances
+    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first, as
+    long as they fit into the budget with .6 of their training. A model whose score L is below the best score
+    counts as more expensive. The other models sleep: they are neither evaluated nor trained. Every tenth
+    choice begins with a model that has slept for long. So does the choice after a fall of the best score, and
+    the scores of sleeping models are then no longer trusted.
 
     Parameters
     ----------
@@ -87,9 +90,9 @@ class Dial:
     names
         The names of the models, for the warning.
     surprise
-        The policy's own `Surprise`, which is the full effort; None trains on all instances.
+        The policy's own `Surprise`, used at full effort; with None, full effort trains on all instances.
     clock
-        The clocks to measure with.
+        The clocks that measure the cost.
 
     Examples
     --------
@@ -113,12 +116,12 @@ class Dial:
         self.models = len(names)
         self.awake = np.ones(self.models, dtype=bool)
         self.effort = 1.0
-        self.trust = np.zeros(self.models)  # instances that a score rests on; fades while a model sleeps
+        self.trust = np.zeros(self.models)  # instances behind each score; falls while a model sleeps
         self.instances, self.evaluated = 0, 0  # of all stretches; instances × awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if that exceeds the budget
         self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
-        self.balance = 0.0  # CPU seconds that were saved, or if negative overspent
+        self.balance = 0.0  # CPU seconds saved so far; negative if overspent
         self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
         self._trained = np.zeros(self.models)
         self._ticks = np.zeros((2, 0))
@@ -132,7 +135,7 @@ class Dial:
         return self.budget.shown(share * self.budget.seconds)
 
     def told(self) -> dict[str, Any]:
-        """Return what was asked and used so far, as JSON data."""
+        """Return the budget and the cost so far as JSON data."""
         return {
             "asked": self.budget.text,
             "used": self.used,
@@ -143,7 +146,7 @@ class Dial:
         }
 
     def cut(self, at: int) -> int:
-        """Return the next instance after `at` where `begin` is due."""
+        """Return the next instance after `at` before which `begin` must be called."""
         return next((first for first in FIRST if at < first), (at // STRETCH + 1) * STRETCH)
 
     def is_due(self, at: int) -> bool:
@@ -151,7 +154,7 @@ class Dial:
         return at % STRETCH == 0 or at in FIRST
 
     def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> Effort:
-        """Return the effort of the next stretch, after measuring the last one."""
+        """Measure the cost of the last stretch of instances, and return the effort for the next one."""
         at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
         if self._start is not None and at > self._start[0]:
             then, *spent_then, now_then = self._start
@@ -194,7 +197,7 @@ class Dial:
         full = cost * [
             1,
             min(1 / max(self.effort, LEAST), 1 / share),
-        ]  # the training at full effort is a guess
+        ]  # the cost of training at full effort is estimated
         ticks = self.clock.parts(step)
         passed = ticks - self._ticks if ticks.shape == self._ticks.shape else ticks
         rate = 1.0 if self.instances < PERIOD else 0.3
@@ -208,7 +211,7 @@ class Dial:
             self.effort = min(max(self.effort + change, 0.0), 1.0)
 
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
-        """Choose the awake models: the cheapest first, those with low scores last, as long as they fit."""
+        """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
         best = float(scores[self.awake].max())
         fell = best < self._best - WORSE
         if fell:  # the awake models have become worse: others may be better now
@@ -226,7 +229,7 @@ class Dial:
         self.awake = self.prices.fitting(factors, limit, LEAST)
 
     def _note_floor(self, cost: float, allowance: float) -> None:
-        """Note the floor, and warn once: the budget is below the cost of the cheapest model alone.
+        """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
 
         A power has no floor: instances that have waited are learnt at the power of a busy core, and
         `heros.ensemble.schedule` limits the energy of an hour.
@@ -246,7 +249,7 @@ class Dial:
         self.floor = takes
 
     def expected(self) -> _core.Surprise | None:
-        """Return which instances are expected, with the present effort."""
+        """Return the rule for expected instances at the current effort."""
         own = self.surprise
         if self.effort == 1:
             return None if own is None else own.native()
@@ -255,14 +258,14 @@ class Dial:
         return _core.Surprise(sure * self.effort**0.25, share, inside + wider)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays for `restore`."""
+        """Return the state as arrays for `restore`."""
         start = (-1.0, 0.0, 0.0, 0.0) if self._start is None else self._start
         numbers = [*start, *(getattr(self, name) for name in NUMBERS)]
         arrays = {name: getattr(self, name).astype(np.float64) for name in ARRAYS}
         return arrays | {"numbers": np.array(numbers, dtype=np.float64)} | self.prices.state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned; raise a DataError if it is invalid."""
+        """Restore the arrays that `state` returned; raise a DataError if they are invalid."""
         numbers = _array(state, "numbers", 4 + len(NUMBERS))
         arrays = {name: _array(state, name, self.models) for name in ARRAYS}
         awake = arrays["awake"]

@@ -1,4 +1,4 @@
-"""Explain one prediction: what each column added to it, as sampled Shapley values."""
+"""Explanation of one prediction: the contribution of each column, as sampled Shapley values."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from heros.errors import ParameterError
 
 __all__ = ["Contribution", "Contributions", "contributions"]
 
-PAIRS = 32  # instances of the background that x is compared with, in an order of columns and in its reverse
+PAIRS = 32  # background instances that x is compared with, each in an order of the columns and in its reverse
 FEWEST_PAIRS = 4
-MOST = 4000  # predictions for one explanation, unless there are very many columns
+MOST = 4000  # maximum number of predictions for one explanation, unless there are very many columns
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one column added to a prediction."""
+    """The contribution of one column to a prediction."""
 
     name: str
     value: Any  # the value of the instance, as it was given; None if it is missing
@@ -32,18 +32,18 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Contributions:
-    """What each column added to a prediction: `base` and all contributions add up to `prediction`.
+    """The contributions of all columns to a prediction: added to `base`, they give `prediction`.
 
     Parameters
     ----------
     of
         The class whose probability is explained; None if the target is a number.
     base
-        The mean prediction of the instances with which this one was compared.
+        The mean prediction for the background instances.
     prediction
-        The predicted probability of that class, or the predicted number.
+        The predicted probability of the class `of`, or the predicted number.
     columns
-        The columns, the largest contribution first.
+        The columns, largest contribution first.
     """
 
     of: str | None
@@ -52,7 +52,7 @@ class Contributions:
     columns: tuple[Contribution, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the contributions as plain data."""
         told = {"of": self.of, "base": self.base, "prediction": self.prediction}
         if self.of is None:
             del told["of"]
@@ -77,22 +77,23 @@ def contributions(
     of: str | None = None,
     given: Mapping[Any, Any] | None = None,
 ) -> Contributions:
-    """Return what each column adds on the way from instances of the background to x.
+    """Return the contribution of each column to the prediction for x, compared with background instances.
 
-    The columns of an instance of the background are replaced by those of x one after the other, in a random
-    order and in its reverse; the change of the prediction at each step belongs to the column. The changes of
-    each way add up to the difference of the two predictions (Štrumbelj and Kononenko 2014).
+    The columns of a background instance are replaced by those of x one by one, in a random order and in its
+    reverse. The change of the prediction at each step is assigned to the replaced column. The changes of one
+    order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
 
     Parameters
     ----------
     x, background
         The instance (n_features,) and the instances that it is compared with (n, n_features).
     predict
-        Returns outputs (n, width) for instances (n, n_features). The model may change between two calls.
+        A function that returns outputs (n, width) for instances (n, n_features). The model may change between
+        two calls.
     schema
         The features and classes.
     of
-        The class to explain; by default the most probable one.
+        The class to explain; by default the most probable class.
     given
         The instance as it was given, for the values in the result.
     """
@@ -130,7 +131,7 @@ def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
-    """Return the other instance, then with one more column of x at each step; the last one is x."""
+    """Return the instances on the way from `other` to x, each with one more column of x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):
         way[step:, features] = x[features]

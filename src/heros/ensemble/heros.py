@@ -80,8 +80,8 @@ class Heros:
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
     k
-        The maximum number of models to train per step: 60 % of the pool if it is given, else 10 of the 13
-        (for regression all 14). You can change it at any time.
+        The maximum number of models to train per step: 60 % of the pool if it is given, else 11 of the 14
+        (for regression all 16). You can change it at any time.
     task
         "classification", "regression", or a task of `heros.ensemble.task`. The default follows from the
         target of the schema.
@@ -93,8 +93,8 @@ class Heros:
         index breaks ties), the few best models together (`heros.Top`), all models with learnt weights
         (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
         ("weighted"). The default is "best" if the pool is given, else
-        ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression ``Stack()``), or ``Top()`` if `watch` is
-        not "all". A model whose output is not finite never predicts for the ensemble.
+        ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression without `sure`), or ``Top()`` if `watch`
+        is not "all". A model whose output is not finite never predicts for the ensemble.
     watch
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
@@ -111,14 +111,14 @@ class Heros:
     warmup
         The number of instances at the start on which all models are trained.
     budget
-        The most that an instance may cost, as CPU time ("20 us") or energy ("0.4 mJ"), or the power of the
-        model ("5 W", "500 J/h"); None means no limit. Every 200 instances the cost of evaluation and training
-        is measured. Where the budget is short, the models are trained less on instances that they expected,
-        and models sleep: they are neither evaluated nor trained until there is room or the others get worse.
-        If the cheapest model alone exceeds the budget, there is a warning with its cost. By default all awake
-        models are then trained (``Surprise(Everything(), 0.98)``). Results depend on the speed of the
-        machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a core, as in
-        `heros.meters.Cpu`.
+        The maximum cost of an instance as CPU time ("20 us") or energy ("0.4 mJ"), or the maximum power of
+        the model ("5 W", "500 J/h"); None means no limit. The cost of evaluation and training is measured
+        every 200 instances. If the budget is too small, the models are trained less on expected instances,
+        and some models sleep: they are neither evaluated nor trained until they fit into the budget or the
+        other models get worse. If the cheapest model alone exceeds the budget, a warning gives its cost. With
+        a budget, the default policy trains all awake models (``Surprise(Everything(), 0.98)``). Results
+        depend on the speed of the machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a
+        core, as in `heros.meters.Cpu`.
     class_weight
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
@@ -259,7 +259,7 @@ class Heros:
 
     @property
     def answer(self) -> Answer:
-        """The choice of the models that predict for the ensemble."""
+        """The rule that combines the predictions of the models."""
         return self._parts.answer
 
     @property
@@ -311,12 +311,12 @@ class Heros:
 
     @property
     def dial(self) -> Dial | None:
-        """The awake models and the cost of instances, for a model with a budget; None without a budget."""
+        """The controller of the budget, with the awake models and the cost so far; None without a budget."""
         return self._dial
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """A mask of the models that are neither evaluated nor trained at present, to keep the budget."""
+        """A mask of the models that currently sleep to keep the budget: neither evaluated nor trained."""
         return np.zeros(self.pool.n_models, dtype=bool) if self._dial is None else ~self._dial.awake
 
     # -- the schema -----------------------------------------------------------------------------------
@@ -479,7 +479,7 @@ class Heros:
         return self.answers(x)[..., 1:3]
 
     def predict_set(self, x: Any) -> Any:
-        """Return the classes of a prediction set with the level of the task: a list, or one per instance.
+        """Return the prediction set at the level of the task: a list of classes, or a list per instance.
 
         A set with several classes means that the model is uncertain; an empty set means that no class fits.
         Sets need a level: ``Heros(task=Classification(level=0.9))``.
@@ -504,15 +504,15 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """The share of instances whose set contained the class so far (coverage), and the mean set size."""
+        """The coverage so far (the share of sets that contained the true class), and the mean set size."""
         _, n, held, sizes = self._sets()
         return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
 
     @property
     def set_limit(self) -> float | None:
-        """The limit of prediction sets now: a class of probability p is in the set if 1 − p is not above it.
+        """The current threshold of prediction sets; None without sets.
 
-        None without sets.
+        A class with probability p is in the set if 1 − p is at most this threshold.
         """
         told = [] if self._learner is None else self._learner.step.sets.tolist()
         return told[0] if told else None
@@ -520,7 +520,7 @@ class Heros:
     def _sets(self) -> list[float]:
         told: list[float] = self._at_work.step.sets.tolist()
         if not told:
-            raise HerosError("There are no sets of classes: create Heros(task=Classification(level=0.9)).")
+            raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
         return told
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -539,8 +539,8 @@ class Heros:
         """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
 
         `delay` is the number of earlier instances without a label, for each instance. Only models that use
-        the order of labels need it (`pools.LabelMemory`). By default instances follow each other, and the
-        label before the first one is known.
+        the order of labels need it (`pools.LabelMemory`). By default the instances are consecutive, and the
+        label before the first instance is known.
         """
         if (form := form_of(x)) == "array":
             X, single = self._instances(x)
@@ -686,7 +686,7 @@ class Heros:
             return learner.run(X, targets, weights, checked_delays(delay, len(X)))
 
     def _expect_weighing(self, step: _core.Step) -> None:
-        """Refuse weights if the pool has Python models, which cannot use them."""
+        """Raise an error if the pool has Python models, which do not support weights."""
         if not step.weighs:
             rule = "a pool of compiled models (Models does not support weights)"
             raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
@@ -747,7 +747,7 @@ class Heros:
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """A mask of the models that ever gave a prediction that is not finite, or were excluded."""
+        """A mask of the models that ever made a prediction that is not finite, or were excluded."""
         return self._at_work.step.diverged.astype(bool)
 
     @property
@@ -777,8 +777,8 @@ class Heros:
         Parameters
         ----------
         fresh
-            Whether to measure all columns now, with about 4,000 predictions. Otherwise the values are those
-            of the history, running means that are less exact and cost nothing.
+            Whether to measure all columns now, with about 4,000 predictions. Otherwise the values are the
+            running means of the history, which are less exact but cost nothing.
 
         Examples
         --------
@@ -794,14 +794,14 @@ class Heros:
         return kept.result(kept.measure(lambda X: self.outputs(X, np.zeros(len(X), np.int64))[:, :n]))
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
-        """Return what each column adds to the prediction for one instance (Shapley values, sampled).
+        """Return the contribution of each column to the prediction for one instance (sampled Shapley values).
 
         Parameters
         ----------
         x
             One instance, as for `predict_proba`.
         of
-            The class whose probability is explained; by default the most probable one.
+            The class whose probability is explained; by default the most probable class.
         background
             Instances with which `x` is compared. By default the sample of recent instances that an
             explainable model keeps: ``Heros(explainable=True)``.
@@ -821,7 +821,7 @@ class Heros:
         """
         form = form_of(x)
         if form not in ("array", "row") or (form == "array" and np.ndim(x) != 1):
-            raise DataError("x must be one instance: an array (n_features,) or a dictionary. Got several.")
+            raise DataError("x must be one instance: an array (n_features,) or a dictionary. Got more.")
         X = self._instances(x)[0] if form == "array" else self.encoder().read(x)
         if background is None:
             rows = self.sample
@@ -830,9 +830,9 @@ class Heros:
         else:
             rows = self.encoder().read(background)
         if len(rows) == 0:
-            raise HerosError("There is nothing to compare x with: learn from instances, or pass background=.")
+            raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
         given = row_of(x) if form == "row" else None
-        zeros = np.zeros  # every instance is predicted as the next one
+        zeros = np.zeros  # delay 0: each instance is predicted as the next instance of the stream
         return contributions(
             X[0], rows, lambda Z: self.outputs(Z, zeros(len(Z), np.int64)), self._at_work.schema, of, given
         )
@@ -869,7 +869,7 @@ class Heros:
         return Explanation.of(self.pool, policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
-        """Return the scores, cost and training effort of each setting of the pool so far."""
+        """Return the scores, cost and training cost so far for each value of each setting of the pool."""
         return PoolSummary.of(self.pool, self.k, self._at_work.step)
 
     @property
@@ -932,9 +932,9 @@ class Heros:
             raise DataError(f"The file {os.fspath(path)} must hold a complete model. {error}") from None
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return what was learnt as groups of arrays for `restore`; empty before `bind`.
+        """Return the learnt state as groups of arrays for `restore`; empty before `bind`.
 
-        Settings, schema and random generator are not included; `heros.ensemble.serialization.pack` has them.
+        It does not include settings, schema and random generator; `heros.ensemble.serialization.pack` does.
         """
         if self._learner is None:
             return {}
@@ -946,7 +946,7 @@ class Heros:
         return groups | ({"weights": counted} if (counted := self._weights.state()) else {})
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Create the models for this schema and restore what `state` returned."""
+        """Create the models for this schema and restore the learnt state that `state` returned."""
         with self._alone:
             if self._dial is not None:
                 self._dial.restore(state.get("dial", {}))
@@ -960,7 +960,7 @@ class Heros:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def follow(self, other: Heros) -> None:
-        """Copy what another Heros with the same parts has learnt, in place.
+        """Copy the learnt state of another Heros with the same parts into this one.
 
         The service predicts with such a copy while the original learns (`heros.serve`).
 
@@ -1039,7 +1039,7 @@ class Heros:
 
 
 NOT_KEPT = ("_learner", "_alone", "_reader")
-"""Attributes that a pickle leaves out: the compiled core is stored as arrays."""
+"""The attributes that are not pickled; the state of the compiled core is pickled as arrays."""
 
 
 def _expect_heros(other: object) -> None:

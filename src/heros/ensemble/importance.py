@@ -1,4 +1,4 @@
-"""What the ensemble looks at: the importance of columns, now and over time, and of one prediction."""
+"""Feature importance: how much the predictions depend on each column, now and over time."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from heros.errors import DataError
 
 __all__ = ["Importance", "RunningImportance", "columns_of"]
 
-ROWS = 128  # instances of the sample
-SPACING = 11  # one instance in so many is kept in the sample, which covers the last 1,408; rarely a period
+ROWS = 128  # maximum number of instances in the sample
+SPACING = 11  # every 11th instance joins the sample, which covers the last 1,408; data rarely has this period
 FEWEST = 16  # instances in the sample before anything is measured
-AT_ONCE = 8  # columns that are measured on one instance, in turn
-PER_CHANGE = 40  # instances of the stream per changed instance that is predicted
+AT_ONCE = 8  # columns measured on one instance, in turn
+PER_CHANGE = 40  # instances of the stream per additional prediction
 MEMORY = 8  # measurements of a column that its running mean covers
-MOST = 4000  # predictions to measure all columns now, unless there are very many columns
-REPEATS = 4  # times that every instance of the sample is measured then, at most
-POINTS = 200  # points of the history; twice as many are merged in pairs
-EVERY = 500  # instances between two points at first
+MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
+REPEATS = 4  # maximum number of times that each instance of the sample is then used per column
+POINTS = 200  # points of the history; when it has twice as many, every second point is dropped
+EVERY = 500  # initial number of instances between two points
 
 Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class Importance:
-    """How much the predictions depend on each column, now and over time.
+    """The importance of each column for the predictions, now and over time.
 
-    The importance of a column is the mean squared change of the prediction if the column of an instance gets
-    the values of another recent instance: of all class probabilities, added up, or of the number. If the
-    model is right about its probabilities, this is the rise of the Brier score (of the squared error for
-    numbers) when the column is permuted.
+    The importance of a column is the mean squared change of the prediction if an instance gets the column's
+    value of another recent instance. For classes, the changes of all probabilities are added up. If the
+    probabilities are correct, the importance is the increase of the Brier score (for numbers, of the squared
+    error) when the column is permuted.
 
     Parameters
     ----------
     columns
-        The columns, as they were read: a date is one column.
+        The columns of the source; a date is one column.
     values
-        The importance of each column now (C,); NaN where it was not measured yet.
+        The importance of each column now (C,); NaN if it was not measured yet.
     end
-        The instances at which the history has points (P,).
+        The number of instances at each point of the history (P,).
     history
-        The importance of each column at these points (P, C); NaN where a column was not known yet.
+        The importance of each column at these points (P, C); NaN if it was not measured yet.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class Importance:
     history: NDArray[np.float64]
 
     def ranked(self) -> list[str]:
-        """Return the columns, the most important first."""
+        """Return the names of the columns, most important first."""
         return [self.columns[i] for i in self._order()]
 
     def shares(self) -> dict[str, float]:
-        """Return the share of each column in the sum, the largest first."""
+        """Return each column's share of the total importance, largest first."""
         known = np.nan_to_num(self.values)
         total = known.sum()
         return {self.columns[i]: float(known[i] / total) if total > 0 else 0.0 for i in self._order()}
@@ -82,12 +82,12 @@ class Importance:
         return order
 
     def to_pandas(self) -> Any:
-        """Return the history as a pandas data frame: a row per point, a column per column."""
+        """Return the history as a pandas data frame, with a row per point and the columns of the data."""
         pandas = needed("pandas", "Importance.to_pandas", "notebook")
         return pandas.DataFrame(self.history, index=pandas.Index(self.end, name="end"), columns=self.columns)
 
     def plain(self) -> dict[str, Any]:
-        """Return plain data; numbers that are not known are None."""
+        """Return the importance as plain data; unknown values are None."""
         return {
             "columns": list(self.columns),
             "values": _plain(self.values),
@@ -97,14 +97,14 @@ class Importance:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Importance:
-        """Return the importance from the result of `plain`."""
+        """Create an importance from the data that `plain` returned."""
         columns = tuple(plain["columns"])
         history = np.array(plain["history"], dtype=np.float64).reshape(-1, len(columns))
         values = np.array(plain["values"], dtype=np.float64)
         return cls(columns, values, np.array(plain["end"], dtype=np.int64), history)
 
     def since(self, start: int) -> Importance:
-        """Return the importance with the history after instance `start`, counted from there."""
+        """Return the importance with only the history after instance `start`, counted from `start`."""
         later = self.end > start
         return Importance(self.columns, self.values, self.end[later] - start, self.history[later])
 
@@ -135,7 +135,7 @@ def _plain(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
-    """Return the columns that the features come from, with the indices of their features.
+    """Return the columns of the source, each with the indices of its features.
 
     Examples
     --------
@@ -153,9 +153,10 @@ def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
 class RunningImportance:
     """A sample of recent instances, and running means of how much each column changes predictions.
 
-    One instance in a while is predicted again, a few times, each time with one column of another instance of
-    the sample, before the model learns from it. Predicting changes no model, and the choices depend only on
-    the number of instances, so that the model learns the same with and without it.
+    At regular intervals, an instance is predicted several more times before the model learns from it, each
+    time with one column taken from an instance of the sample. These predictions change no model, and their
+    positions depend only on the number of instances. The model therefore learns the same with and without
+    the measurements.
 
     Parameters
     ----------
@@ -177,8 +178,8 @@ class RunningImportance:
 
     @property
     def spacing(self) -> int:
-        """The number of instances between two that are measured."""
-        return PER_CHANGE * self._at_once + 1  # odd: instances may take turns, e.g. those of several machines
+        """The number of instances between two measurements."""
+        return PER_CHANGE * self._at_once + 1  # odd, as instances may alternate, e.g. between two machines
 
     @property
     def _at_once(self) -> int:
@@ -195,7 +196,7 @@ class RunningImportance:
         self.history = _widened(self.history, len(self.columns))
 
     def changed(self, x: NDArray[np.float64], at: int) -> tuple[list[int], NDArray[np.float64]] | None:
-        """Return the columns to measure on instance number `at`, and the instance with each one replaced."""
+        """Return the columns to measure on instance number `at`, and a changed instance for each column."""
         if at % self.spacing or len(self.rows) < FEWEST:
             return None
         self._note(at)
@@ -209,12 +210,12 @@ class RunningImportance:
         return chosen, X
 
     def hear(self, alarm: int) -> None:
-        """Forget most of what was measured before a change of the error was detected at instance `alarm`."""
+        """Discount earlier measurements after a change of the error, detected at instance `alarm`."""
         if alarm > self.alarm:
             self.alarm, self.counts = alarm, np.minimum(self.counts, 1)
 
     def learn(self, chosen: Sequence[int], before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add how much a prediction (n_outputs,) changed: `after` (n, n_outputs), one per chosen column."""
+        """Add the change from the prediction `before` to each row of `after`, one per chosen column."""
         for column, change in zip(chosen, np.square(after - before).sum(axis=1).tolist(), strict=True):
             if np.isfinite(change):
                 self.counts[column] += 1
@@ -223,7 +224,7 @@ class RunningImportance:
         self.turn = (self.turn + len(chosen)) % len(self.columns)
 
     def keep(self, X: NDArray[np.float64], at: int) -> None:
-        """Put some of the instances that were learnt into the sample; the first one is number `at`."""
+        """Add every 11th of these instances to the sample; the first instance is number `at`."""
         for row in X[-at % SPACING :: SPACING]:
             if len(self.rows) < ROWS:
                 self.rows = np.concatenate([self.rows, row[np.newaxis]])
@@ -243,7 +244,7 @@ class RunningImportance:
             self.end, self.history = self.end[1::2], self.history[1::2]
 
     def result(self, values: NDArray[np.float64] | None = None) -> Importance:
-        """Return the importance over time, and now: the given values, or else the running means."""
+        """Return the importance with the given current values, by default the running means."""
         names = tuple(name for name, _ in self.columns)
         now = self.means if values is None else values
         return Importance(names, now.copy(), self.end.copy(), self.history.copy())
@@ -289,15 +290,13 @@ class RunningImportance:
             for name, shape in shapes.items()
         )
         if not fits or rows > ROWS or points >= 2 * POINTS:
-            raise DataError(
-                "The state of the importance must have arrays of the model's columns. Got others."
-            )
+            raise DataError("The state of the importance must have arrays that fit the columns of the model.")
         kept, turn, every, alarm = state["numbers"].tolist()
         sound = (
             kept >= rows and 0 <= turn < max(columns, 1) and every >= EVERY and (state["counts"] >= 0).all()
         )
         if not sound or (np.diff(state["end"], prepend=0) <= 0).any():
-            raise DataError("The counts of the importance must be possible. Got others.")
+            raise DataError("The state of the importance must have valid counts.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())
@@ -307,6 +306,6 @@ ARRAYS = ("rows", "means", "counts", "end", "history")
 
 
 def _widened(array: NDArray[Any], width: int) -> NDArray[Any]:
-    """Append columns to an array, of NaN or 0, up to a width."""
+    """Append columns of NaN or 0 to an array, up to a width."""
     more = [(0, 0)] * (array.ndim - 1) + [(0, width - array.shape[-1])]
     return np.pad(array, more, constant_values=np.nan if array.dtype.kind == "f" else 0)

@@ -1,4 +1,4 @@
-"""Inspect the models of a Heros: the leaderboard, the last choice and its reasons, the pool summary."""
+"""Inspection of the models of a Heros: the leaderboard, the last choice and its reasons, the pool summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ WIDTH = 80
 class LastStep:
     """The choice of the last step.
 
-    `explored` is None if a Python policy chose; `draws`, the generator state before the step, then shows it.
+    For a policy written in Python, `explored` is None. Whether the step explored is then found by repeating
+    its random draws from `draws`, the generator state before the step.
     """
 
     chosen: NDArray[np.bool_]  # (M,)
@@ -42,7 +43,7 @@ class LastStep:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One model of a leaderboard."""
+    """One row of a leaderboard."""
 
     rank: int  # by L, ties by index
     model: int  # its index in the pool
@@ -56,7 +57,7 @@ class Standing:
 
 
 class Leaderboard(Sequence[Standing]):
-    """The models, best first. It prints as a table; `to_pandas` and `to_arrow` return it as a frame.
+    """The models, best first, printed as a table; `to_pandas` and `to_arrow` return a data frame.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Leaderboard(Sequence[Standing]):
 
     @classmethod
     def of(cls, pool: Pool, learnt: _core.Step, asleep: NDArray[np.bool_]) -> Leaderboard:
-        """Return the leaderboard of a pool from its learnt state and a mask of the models asleep."""
+        """Return the leaderboard of a pool from its learnt state and a mask of the sleeping models."""
         scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
         trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
         return cls(
@@ -180,7 +181,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Sequence[Choice]):
-    """The reasons why the models of the last step were trained. It prints as a table.
+    """The reasons why models were trained at the last step, printed as a table.
 
     Examples
     --------
@@ -207,7 +208,7 @@ class Explanation(Sequence[Choice]):
         last: LastStep,
         asleep: NDArray[np.bool_],
     ) -> Explanation:
-        """Return the explanation of the last step, from its record and a mask of the models asleep."""
+        """Return the explanation of the last step, from its record and a mask of the sleeping models."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
         reasons: Reasons
         if at <= warmup:
@@ -216,8 +217,8 @@ class Explanation(Sequence[Choice]):
             reasons = dict.fromkeys(trained, f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
             n = int(last.chosen.sum())
-            rule = f"{policy} had expected instance {at:,}: {n} of {models} models are trained"
-            reasons = {int(i): "trained whenever it is chosen" for i in np.flatnonzero(last.chosen)}
+            rule = f"{policy} expected instance {at:,}, so only {n} of {models} models are trained"
+            reasons = {int(i): "also trained on expected instances" for i in np.flatnonzero(last.chosen)}
         elif (epsilon := _exploration(_inside(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
@@ -260,11 +261,13 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all, or with several families the first that tell its models apart."""
+    """Return the settings to show: all, or with several families only those that distinguish the models."""
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
-    shown = told_apart(models)[0]
+    # `told_apart` leaves out a family that all of them share.
+    apart = told_apart(models)[0]
+    shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
     for one in shown:
         families.setdefault(one["family"], []).append(one)
     for own in families.values():
@@ -318,12 +321,12 @@ def _inside(policy: Policy) -> Policy:
 
 
 def _explores(policy: Policy) -> TypeGuard[Explore]:
-    """Return whether the policy is `Explore`; a subclass that overrides `choose` is not."""
+    """Return whether the policy is an `Explore` whose method `choose` is not overridden."""
     return isinstance(policy, Explore) and type(policy).choose is Explore.choose
 
 
 def _nested_epsilon(policy: Policy) -> float:
-    """Return the probability of exploration under one Explore or several nested ones."""
+    """Return the probability that any of the nested `Explore` policies explores."""
     stays = 1.0
     while _explores(policy):
         stays *= 1 - policy.epsilon
@@ -333,7 +336,7 @@ def _nested_epsilon(policy: Policy) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SettingSummary:
-    """Summary of the models of a pool that share a value of a setting."""
+    """A summary of the models that have the same value of a setting."""
 
     setting: str
     value: Any
@@ -346,7 +349,7 @@ class SettingSummary:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PoolSummary(Sequence[SettingSummary]):
-    """The scores, cost and training cost so far of each setting of a pool."""
+    """The scores, cost and training cost so far for each value of each setting of a pool."""
 
     title: str
     settings: tuple[SettingSummary, ...]

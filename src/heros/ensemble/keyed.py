@@ -49,8 +49,8 @@ WEIGHED = 1000  # instances after which a model's size is measured again, since 
 class KeyFigures:
     """The results of the model of one key, or of all models together.
 
-    All figures are of predictions made before the label was known. They are NaN without instances. `accuracy`
-    is NaN for regression, and the errors are NaN for classification.
+    All figures refer to predictions made before the label was known. They are NaN without instances.
+    `accuracy` is NaN for regression, and the errors are NaN for classification.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class KeyFigures:
     gamma_share: float  # training cost, as a share of training all models
     mae: float = math.nan
     rmse: float = math.nan
-    relative_error: float = math.nan  # MAE over that of the running mean of the targets
+    relative_error: float = math.nan  # MAE divided by the MAE of the running mean of the targets
 
     @classmethod
     def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
-        """Return the figures for a tally of counts."""
+        """Return the figures that follow from the counts of a tally."""
         n = tally.instances
         if n == 0:
             return cls(0, math.nan, math.nan)
@@ -123,7 +123,8 @@ class Keyed:
     capacity
         The maximum number of models in memory; None means no limit.
     memory
-        The maximum memory of these models in bytes; None means no limit. A model in use always stays.
+        The maximum memory of these models in bytes; None means no limit. The model in use always stays in
+        memory.
     directory
         The directory of the stored models. A `Keyed` that opens it later finds the state of the last
         `commit`, also after a crash. By default it is a temporary directory, deleted at the end.
@@ -280,8 +281,8 @@ class Keyed:
     def bind(self, schema: Schema) -> Self:
         """Extend all models to this schema, each when it next learns.
 
-        The number of growth steps affects a model. Therefore a key's model grows only when it learns, in
-        memory or not, and a new model starts with the whole schema.
+        A model that grows in several steps differs from a model that grows at once. Therefore a key's model
+        grows only when it learns, whether or not it is in memory. A new model starts with the whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -295,7 +296,7 @@ class Keyed:
     # -- the keys -------------------------------------------------------------------------------------------
 
     def set_limit(self, key: Key) -> float | None:
-        """Return the limit of the prediction sets of a key's model, as `Heros.set_limit`; None if unknown."""
+        """Return `Heros.set_limit` of a key's model; None for a new key."""
         with self._lock:
             resident = self._found(key)
             return None if resident is None else resident.model.set_limit
@@ -353,14 +354,14 @@ class Keyed:
 
     @property
     def bytes_in_memory(self) -> int:
-        """The estimated bytes of the models in memory, as compared with `memory`."""
+        """The estimated size of the models in memory in bytes, which `memory` limits."""
         return self._bytes
 
     # -- the stored state -------------------------------------------------------------------------------
 
     @property
     def position(self) -> Mapping[str, Any] | None:
-        """The `position` of the last `commit`, also of one before this `Keyed` was opened."""
+        """The `position` of the last `commit`, possibly before this `Keyed` was opened."""
         with self._lock:
             return self._store.note()
 
@@ -423,8 +424,8 @@ class Keyed:
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
         """Load the model of a key into memory; with `make`, create one for a new key.
 
-        If no other model can be written to make room, a model to be trained is refused. A model that is only
-        read is returned but does not stay in memory.
+        If no other model can be written to make room, a model that is to be trained raises an error. A model
+        that is only read is returned but does not stay in memory.
         """
         resident = self._residents.get(name)
         came = resident is None

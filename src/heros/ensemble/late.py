@@ -43,10 +43,10 @@ class _Waiting:
 
 
 class LateLabels:
-    """A model that predicts at once and learns when the label arrives, if it does.
+    """A model that predicts at once and learns later, if the label arrives.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
-    have waited too long. The measures use the predictions made at the time, not those of the current model.
+    have waited too long. The measures use the original predictions, not those of the current model.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class LateLabels:
     longest
         The maximum waiting time in seconds; None means no limit.
     memory
-        The maximum memory of the waiting instances in bytes; one instance may have a quarter of it.
+        The maximum memory of the waiting instances in bytes; one instance may take a quarter of it.
     expired
         A function called with the id and the instance of each evicted instance.
     measures
-        The measures, each in bounded memory; by default those of the task.
+        The measures, computed in bounded memory; by default the measures of the task.
     clock
         A function that returns the time in seconds since the epoch, also valid after saving and loading.
 
@@ -124,7 +124,7 @@ class LateLabels:
         self.measures = tuple(measure.bounded() for measure in given)
 
     def answer(self, id: Id, x: Any) -> NDArray[np.float64]:
-        """Return the prediction for an instance, and store the instance under this id until its label comes.
+        """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
         class, or a number with its interval. It is empty if the model has no schema yet. A repeated call with
@@ -144,7 +144,7 @@ class LateLabels:
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         waiting = _Waiting(row, answer, self._learnt)
         if self._waiting.too_large(waiting):
-            rule = f"A waiting instance must have at most a quarter of {self.memory:,} bytes."
+            rule = f"A waiting instance must take at most a quarter of {self.memory:,} bytes."
             raise DataError(f"{rule} Got {waiting.bytes():,}.")
         self.counts.answered += 1
         self._waiting.put(id, waiting)
@@ -269,7 +269,7 @@ class LateLabels:
         )
 
     def _stored(self) -> dict[str, NDArray[Any]]:
-        """Return the waiting instances, as wide as the current schema; dictionaries become empty rows."""
+        """Return the waiting instances, padded to the current schema; dictionaries become empty rows."""
         held = self._waiting.all()
         waiting = [one for _, one, _ in held]
         width, outputs = 0 if self.model.schema is None else self.model.schema.n_features, self._outputs
@@ -293,7 +293,7 @@ class LateLabels:
         clock: Callable[[], float] = time.time,
         **own: Any,
     ) -> Self:
-        """Load what `save` wrote. Pass your own measures and parts as arguments, as for `Heros.load`."""
+        """Load a file that `save` wrote. Pass your own measures and parts as arguments: see `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
             model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
@@ -316,7 +316,7 @@ class LateLabels:
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"The file {os.fspath(path)} must hold complete late labels. Got: {error}."
+                f"The file {os.fspath(path)} must hold a complete LateLabels. Got: {error}."
             ) from None
         return late
 
@@ -326,7 +326,7 @@ def _expect_id(id: Any) -> Id:
 
 
 def _kept(x: Any) -> Instance:
-    """Return a copy of an instance, in the form kept in memory and in files."""
+    """Return a copy of an instance, in the form used in memory and in files."""
     if form_of(x) == "row":
         row: dict[str, Any] = value_of(plain_value(row_of(x)))
         return row

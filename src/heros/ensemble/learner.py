@@ -31,7 +31,7 @@ class Learnt(NamedTuple):
 
     schema: Schema
     arrays: Mapping[str, dict[str, NDArray[Any]]]  # see `Learner.arrays`
-    scores: ScoreCalls | None  # only if the user wrote the score
+    scores: ScoreCalls | None  # only for a user-defined score
     last: LastStep | None
 
 
@@ -92,7 +92,7 @@ class Learner:
         self.growing = None
 
     def _bound_numbers(self, schema: Schema) -> None:
-        """Keep wild numbers from the models, if the pool says so."""
+        """Have the core bound extreme values of numeric features, if the pool asks for it."""
         if self.bound.pool.bounded:
             self.step.set_bounded(np.array([not feature.nominal for feature in schema.features], np.uint8))
 
@@ -115,7 +115,7 @@ class Learner:
         weights: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
         delays: NDArray[np.int64] | None = None,
     ) -> Block:
-        """Test, then train on each instance."""
+        """Predict each instance, then train on it."""
         blocks = []
         for part in self._stretches(len(X)):
             self.last = None
@@ -139,7 +139,7 @@ class Learner:
         times: NDArray[np.int32] | None,
         delays: NDArray[np.int64] | None,
     ) -> Block:
-        """Test, then train; measure the importance of a few columns on the first instance, if it is due."""
+        """Predict and train; if it is due, measure the importance of a few columns on the first instance."""
         at, changed = self.step.instances, None
         asked = importance.changed(X[0], at)
         if asked is not None:
@@ -180,12 +180,12 @@ class Learner:
             yield slice(start, n)
 
     def follow(self, dial: Dial) -> None:
-        """Have the dial choose the effort of the next instances."""
+        """Apply the effort that the dial chooses for the next instances."""
         effort = dial.begin(self.step, self.bound.costs)
         self.step.set_effort(effort.awake.view(np.uint8), effort.surprise)
 
     def resume(self, dial: Dial | None) -> None:
-        """Go on with a dial whose models are asleep or awake already."""
+        """Continue with a restored dial and the models that it keeps awake."""
         self.dial = dial
         if dial is not None:
             self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)

@@ -1,4 +1,4 @@
-"""The CPU time of each model per instance, estimated from the time of the parts of a pool."""
+"""Estimates of each model's CPU time per instance, from measured times of the parts of a pool."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from heros.errors import DataError
 
 __all__ = ["Prices"]
 
-BASE = 0.3  # share of a part's cost that is assumed not to depend on the number of its models, at first
-MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected one
-FADE = 0.997  # factor on the price of a sleeping model per measurement: it may have fallen meanwhile
+BASE = 0.3  # initially assumed share of a part's cost that does not depend on the number of its models
+MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
+FADE = 0.997  # factor on the price of a sleeping model per measurement, as its price may have fallen
 
 
 class Prices:
-    """Estimate what each model costs: its evaluation, its training, and what its part of the pool shares.
+    """The estimated prices of evaluating and training each model, and of the shared work of each part.
 
-    The time of a part is known, not that of its models. If it differs from the sum of the prices of its awake
-    models, the difference is divided among them in the ratio of the squares of their prices, so that an
-    expensive model explains more of it, and a model that has slept for long even more.
+    Only the time of each part of the pool is measured, not the time of each model. If the time differs from
+    the sum of the prices of the awake models, the difference is divided among these models in proportion to
+    the squares of their prices. A model that has slept for long gets a larger share.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Prices:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.look, self.train = (np.full(len(self.part), math.nan) for _ in range(2))
         self.slept = np.zeros(len(self.part))  # measurements since a model was awake
-        self.base = np.zeros(len(sizes))  # before the first model of a part, e.g. to encode an instance
+        self.base = np.zeros(len(sizes))  # work that the models of a part share, e.g. to encode an instance
 
     def note(
         self,
@@ -54,14 +54,15 @@ class Prices:
         costs: NDArray[np.float64],
         rate: float = 1.0,
     ) -> None:
-        """Correct the prices of the awake models.
+        """Correct the prices of the awake models with a new measurement.
 
-        `seconds` has the time of evaluation and training per instance. `ticks` has both for each part, in any
-        unit; without it, and in the first measurement within a part, `costs` divides the time.
+        `seconds` has the time of evaluation and training per instance. `ticks` has both times for each part,
+        in any unit. Without `ticks`, `costs` divides the time among the parts. At the first measurement of a
+        part, `costs` also divides its time among the models.
         """
         if ticks.shape[1] != len(self.base):
             ticks = np.tile(np.bincount(self.part, costs * awake, len(self.base)), (2, 1))
-        if np.isnan(self.look[awake]).any():  # a single measurement of few instances: half of it is a guess
+        if np.isnan(self.look[awake]).any():  # a measurement of few instances is combined with `costs`
             ticks = np.sqrt(ticks * np.bincount(self.part, costs * awake, len(self.base)))
         else:
             ticks = self._bounded(awake, ticks)
@@ -86,7 +87,7 @@ class Prices:
         self.slept = np.where(awake, 0.0, self.slept + 1)
 
     def _bounded(self, awake: NDArray[np.bool_], ticks: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the ticks without outliers: clocks run on while another process has the processor."""
+        """Return the ticks with outliers clipped: clocks also run while another process uses the CPU."""
         doubt = np.ones(len(self.base))
         np.maximum.at(doubt, self.part[awake], 1 + self.slept[awake])
         bounded = []
@@ -104,7 +105,7 @@ class Prices:
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
 
-        If no model fits, it is the cheapest one. `trained` is the share of training that must fit.
+        If no model fits, the mask has the cheapest model. `trained` is the share of training that must fit.
         """
         chosen, opened = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.base), dtype=bool)
         while True:
@@ -131,7 +132,7 @@ class Prices:
         return {name: getattr(self, name).copy() for name in self.sizes}
 
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
-        """Restore what `state` returned; raise a DataError if it is invalid."""
+        """Restore the prices that `state` returned; raise a DataError if they are invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
             raise DataError("The state of a budget must have prices of 0 or more.")
         for name in self.sizes:
@@ -141,7 +142,7 @@ class Prices:
 def _corrected(
     known: NDArray[np.float64], seconds: float, rate: float, doubt: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the prices after a measurement of their sum."""
+    """Return the prices, corrected by a measurement of their sum."""
     known = np.maximum(known, 1e-12)
     weights = (known * doubt) ** 2
     step = rate * (seconds - known.sum()) / weights.sum()

@@ -1,4 +1,4 @@
-"""Convert a whole model to plain data and arrays for files and checkpoints, and back."""
+"""Conversion of a model to plain data and arrays, for files and checkpoints, and back."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Packable(Protocol):
         ...
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return what was learnt as groups of arrays."""
+        """Return the learnt state as groups of arrays."""
         ...
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the learnt state that `state` returned."""
         ...
 
 
@@ -79,7 +79,7 @@ def description(model: Packable) -> dict[str, Any]:
 
 
 def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return a whole model: its parts, settings, generator state and learnt arrays.
+    """Return a model as data: its parts, settings, generator state and learnt arrays.
 
     Models that are Python objects need `allow_code`; they are stored as pickle bytes.
 
@@ -157,7 +157,7 @@ def _restore(model: Packable, schema: Schema, arrays: archive.Arrays) -> None:
 
 
 def expect_plain(pool: Pool) -> None:
-    """Refuse to write to a file, or to read from one, a pool that needs pickle."""
+    """Raise an error for a pool that needs pickle: a model file must not contain code."""
     if not pool.plain:
         kind = type(pool).__name__
         raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Save it with pickle.")

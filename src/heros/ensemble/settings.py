@@ -1,4 +1,4 @@
-"""The settings of `heros.Heros` as one list, for the other classes that share them."""
+"""The settings of `heros.Heros`, for other classes that have the same settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heros.pools import Pool
 __all__ = ["SETTINGS", "ModelSettings", "heros_of"]
 
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
-"""The names of the settings of a model for every task."""
+"""The names of all settings of `heros.Heros` except `task` and `schema`."""
 
 
 @dataclass(eq=False, repr=False)

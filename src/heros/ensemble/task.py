@@ -1,4 +1,4 @@
-"""Tasks: the kind of target, the form of a model's output, and the measures that go with both."""
+"""Tasks, which define the kind of target, the outputs of a model and the default measures."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Task(Part, ABC):
 
     @abstractmethod
     def width(self, schema: Schema) -> int:
-        """Return how many numbers the ensemble outputs per instance."""
+        """Return the number of outputs of the ensemble per instance."""
 
     @abstractmethod
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the targets (n,) in the form of the core; a DataError names the first bad target."""
+        """Return the targets (n,) as numbers for the core; a DataError names the first bad target."""
 
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
@@ -70,7 +70,7 @@ class Task(Part, ABC):
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """Predict a class. Outputs are class probabilities; an outcome is 1 for a hit and 0 for a miss.
+    """The prediction of a class. Outputs are class probabilities; an outcome is 1 for a hit, 0 for a miss.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Classification(Task):
 
 @dataclass(frozen=True)
 class Regression(Task):
-    """Predict a number.
+    """The prediction of a number.
 
     Each model predicts in the unit of the target. The ensemble adds a prediction interval and, as a
     reference, the running mean of the targets. The outcome of a prediction is 1 − |error| / (|error| + s),
@@ -146,7 +146,7 @@ class Regression(Task):
     outcomes, that is, errors that grow relative to the spread of the target.
 
     Perceptrons and linear models learn the target in running standard deviations from its running mean. When
-    these have moved by a tenth, the weights are rescaled so that predictions stay the same. A target more
+    these have changed by a tenth, the weights are rescaled so that predictions stay the same. A target more
     than ten standard deviations from the mean is learnt as ten standard deviations.
 
     Parameters
@@ -194,7 +194,7 @@ class Regression(Task):
         return outputs[..., 0]
 
     def measures(self) -> list[Measure]:
-        """Return RMSE, MAE, R², the error relative to the running mean's, interval coverage and width.
+        """Return RMSE, MAE, R², the error relative to the running mean, and interval coverage and width.
 
         Examples
         --------

@@ -73,8 +73,8 @@ class Top(AnswerPart):
 class Stack(AnswerPart):
     """All models predict together: the ensemble adds up their log-odds with learnt weights.
 
-    The mixture of the n best models, as in `Top`, takes part like a model. It starts with half of the weight;
-    the models share the other half equally. After each label, each weight takes a gradient step on the log
+    The mixture of the n best models, as in `Top`, is one more input. It starts with half of the weight; the
+    models share the other half equally. After each label, each weight takes a gradient step on the log
     loss of the ensemble's prediction. If models make different errors, a stack can be better than any mixture
     of them: docs/policies.md has figures. In regression, the stack adds up each model's difference from the
     mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
@@ -92,8 +92,8 @@ class Stack(AnswerPart):
         The settings of the mixture: see `Top`.
     rate
         The learning rate of the weights, in [0, 1]. With 0 the weights do not change. With several rates,
-        each has its own weights. The ensemble averages their predictions; weights with a lower recent loss
-        count more.
+        each rate has its own set of weights. The ensemble averages the predictions of the sets; a set with a
+        lower recent loss counts more.
     sure
         The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
         other than "all" and in regression, all models are evaluated.
@@ -146,7 +146,7 @@ def checked_answer(answer: object) -> Answer:
 
 
 def native_answer(answer: Answer) -> _core.Answer:
-    """Return `answer` in the form of the core."""
+    """Return `answer` as an object of the compiled core."""
     if isinstance(answer, Stack):
         return _core.Answer("stacked", answer.n, answer.sharpness, answer.rates, answer.sure)
     if isinstance(answer, Top):
@@ -179,7 +179,7 @@ def checked_burst(burst: object, watch: Watch) -> int:
 
 
 def expect_watched(watch: Watch, policy: Policy) -> None:
-    """Refuse a policy that never explores if idle models would never be evaluated again.
+    """Raise an error for a policy that never explores, if idle models would never be evaluated again.
 
     Examples
     --------

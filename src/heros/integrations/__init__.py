@@ -1,4 +1,4 @@
-"""HEROS for other libraries: one module per library, imported only on use.
+"""Integrations with other libraries, one module per library, imported only on use.
 
 - `heros.integrations.river`: `HerosClassifier` and `HerosRegressor` for River (extra ``river``)
 - `heros.integrations.sklearn`: `HerosClassifier` and `HerosRegressor` for scikit-learn (extra ``sklearn``)

@@ -31,14 +31,14 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 @dataclass(eq=False, repr=False)
 class _Described:
-    """The first parameter of every CapyMOA learner."""
+    """The parameter `schema`, the first of every CapyMOA learner."""
 
     schema: Any
 
 
 @dataclass(eq=False, repr=False)
 class CapyMoaSettings(ModelSettings, _Described):
-    """The base class of the classifier and the regressor: the ensemble, created for CapyMOA's schema."""
+    """The base class of the classifier and the regressor, with an ensemble for CapyMOA's schema."""
 
     _numeric: ClassVar[bool]  # whether the target is a number
 
@@ -172,9 +172,9 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     Parameters
     ----------
     stream
-        A CapyMOA stream, which is restarted, or a function that returns one. Java streams cannot be copied.
-        Only with a function can the result be copied and pickled, and only then does ``take`` leave its
-        position unchanged.
+        A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
+        copied. The result can be copied and pickled only if `stream` is a function, and only then does
+        ``take`` leave the position unchanged.
     name
         The name of the stream; by default CapyMOA's name.
 

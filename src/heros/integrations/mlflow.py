@@ -130,7 +130,7 @@ def load_model(
     policy: Policy | None = None,
     score: Score | None = None,
 ) -> Heros:
-    """Load a logged or saved model: it continues to learn as the original would, bit for bit.
+    """Load a logged or saved model, which continues to learn exactly like the original.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Callback:
     """A callback for `heros.evaluate` that logs the metrics of each window to MLflow.
 
     The step of every metric is the number of instances so far. Before the first window the settings of the
-    model are logged as parameters. Metrics, all of this window unless stated otherwise:
+    model are logged as parameters. The metrics refer to the window unless stated otherwise:
 
     - each measure by its name (``auroc``, ``accuracy``, …);
     - ``training_cost``: cost of training so far, as a share of the cost of training every model;
@@ -209,7 +209,7 @@ class Callback:
             return {}
         widths = model._at_work.scores.state()["width"]  # reading the whole state would copy all weights
         before, self._before = self._before, (widths, model.looked, model.scores.copy())
-        if before is None:  # a first window has nothing to compare with
+        if before is None:  # there is no window before the first one
             return {"models_changed": 0.0, "models_worse": 0.0}
         earlier, looked, scores = before
         cut = widths - earlier < model.looked - looked  # otherwise a window grows by one per evaluation

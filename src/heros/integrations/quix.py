@@ -29,8 +29,8 @@ class State(Protocol):
 class QuixModel:
     """A function for ``StreamingDataFrame.apply(..., stateful=True)`` that predicts, then learns.
 
-    Each message key has a separate model, stored as bytes in Quix's state store. Quix handles changelog
-    topics, recovery, rebalances and commits with the offsets, as for all state.
+    Each message key has a separate model, stored as bytes in Quix's state store. As for all state, Quix
+    handles changelog topics, recovery and rebalances, and commits the models together with the offsets.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class QuixModel:
         self._besides = {target, name, *ignore}
 
     def __call__(self, row: Mapping[str, Any], state: State) -> dict[str, Any]:
-        """Return the row with the prediction made before learning; None if the model is not trained."""
+        """Return the row with the prediction made before learning: None if the model is not trained."""
         model = self._opened(state.get_bytes(self.name))
         features = {field: value for field, value in row.items() if field not in self._besides}
         answer = None if model.schema is None else _said(model, features)

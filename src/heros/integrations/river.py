@@ -288,7 +288,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
-        p = self.heros.outputs(self._rows(X), 0)  # each row as by itself
+        p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted by itself
         return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:

@@ -40,7 +40,7 @@ class _Late(Generic[Said]):
         return len(self._waiting)
 
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
-        """Return the prediction for an instance, and store the instance under this id until its label comes.
+        """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         A repeated call with the same id, e.g. after a lost reply, returns the first prediction.
         """
@@ -87,8 +87,8 @@ class _Late(Generic[Said]):
 class LateClassifier(_Late[dict[Any, float]]):
     """A wrapper for any River classifier that predicts now and learns when the label arrives.
 
-    Instances wait in a bounded store. The metric uses the prediction made at the time. The wrapper can be
-    pickled with its waiting instances. A prediction is the probability of each label.
+    Instances wait in a bounded store. The metric uses the original prediction. The wrapper can be pickled
+    with its waiting instances. A prediction maps each label to its probability.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ class LateClassifier(_Late[dict[Any, float]]):
     longest
         The maximum waiting time in seconds; None means no limit.
     expired
-        The label to learn for instances whose label has not arrived in time. None drops these instances. The
-        counts include them in both cases.
+        The label to learn for instances whose label has not arrived in time. None drops these instances. Both
+        count as expired.
     clock
         A function that returns the time in seconds since the epoch.
 

@@ -67,7 +67,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return given | dict(inside)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``part__parameter`` sets a parameter of a part, which is replaced by a new one."""
+        """Set parameters; ``part__parameter`` replaces a part by a copy with this parameter changed."""
         known = super().get_params(deep=False)
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
@@ -78,7 +78,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self
 
     def _part(self, name: str) -> Any:
-        """Return a part; the default part if none was given."""
+        """Return the part of this name, or the default if it was not given."""
         part = getattr(self, name)
         usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
         return getattr(Heros(self.pool), usual) if part is None and usual else part
@@ -100,12 +100,12 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         if plain is None:
             check_is_fitted(self)
             plain, _ = self._checked(X)
-        return self.heros_.answers(plain, 0)  # no row depends on the order of the rows
+        return self.heros_.answers(plain, 0)  # delay 0: the order of the rows has no effect
 
     def _plain(self, X: Any) -> Any:
-        """Return a few rows if they need none of scikit-learn's checks; else None.
+        """Return the rows if they are few and need no check by scikit-learn; else None.
 
-        The checks take longer than the core does.
+        For a few rows, the checks take longer than the prediction.
         """
         if not hasattr(self, "heros_"):
             return None
@@ -120,7 +120,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     def _checked(
         self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
     ) -> tuple[Any, Any]:
-        """Return rows, a frame or a matrix, and their targets as scikit-learn checks them."""
+        """Return the rows (a frame or a matrix) and their targets, checked by scikit-learn."""
         asked = isinstance(y, str)  # when predicting, there are no targets
         if is_frame(X) and (first or self._names is not None):
             if first or hasattr(self, "n_features_in_"):  # a loaded model reads only known columns
@@ -210,7 +210,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     pool, policy, k, answer, watch, burst, warmup, budget, explainable
         As for `heros.Heros`.
     running_score
-        The `score` of `heros.Heros`, a name that scikit-learn uses for a method.
+        The parameter `score` of `heros.Heros`; in scikit-learn, `score` is a method.
     class_weight
         The weights of instances by label: a mapping, "balanced", or None, as in `heros.Heros`. "balanced"
         uses the frequency of each label so far, since later labels of the stream are not known.

@@ -45,7 +45,7 @@ class Caption:
     note: str = ""
 
     def text(self, figure: float) -> str:
-        """Return the value with four decimals, or a dash for NaN (the AUROC of a stream of one class).
+        """Return the value with four decimals, or a dash for NaN (e.g. AUROC with a single class).
 
         Examples
         --------
@@ -71,8 +71,8 @@ class Measure(Part, ABC):
     note : str
         A remark shown with the value; may be empty.
     predictions
-        All predictions so far, part by part, if the measure needs them. Checkpoints append them to a file
-        instead of writing the measure's state.
+        All predictions so far, as a list of parts, if the measure needs them. Checkpoints append them to a
+        file instead of writing the measure's state.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Measure(Part, ABC):
 
     @staticmethod
     def of(name: str) -> Measure:
-        """Return an empty measure of this name.
+        """Return an empty measure by name.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Restore what `state` returned; raise a DataError if the arrays do not fit."""
+        """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:
@@ -144,7 +144,7 @@ class Measure(Part, ABC):
         return self.fresh()
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Add a part of the stream and return the value over this part alone. The arrays may be kept."""
+        """Add a part of the stream and return the value over this part. Do not change the arrays later."""
         part = self.fresh()
         part.update(y, output)
         self.merge(part)
@@ -152,7 +152,7 @@ class Measure(Part, ABC):
 
     @property
     def resumable(self) -> bool:
-        """Whether checkpoints can hold the measure's state."""
+        """Whether checkpoints can store the measure's state."""
         return True
 
     def __repr__(self) -> str:
@@ -160,7 +160,7 @@ class Measure(Part, ABC):
 
 
 class Mean(Measure):
-    """One sum divided by another: the base of measures that are means over instances."""
+    """The base class of measures that are means over instances: one sum divided by another."""
 
     def __init__(self) -> None:
         self.over = self.under = 0.0
@@ -184,7 +184,7 @@ class Mean(Measure):
         return {"sums": np.array([self.over, self.under])}
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         sums = expect_array(state, "sums", np.float64, (2,), type(self).__name__)
         self.over, self.under = sums.tolist()
 
@@ -200,7 +200,7 @@ def _known() -> dict[str, type[Measure]]:
 
 
 def expect_same(measure: Measure, other: object) -> None:
-    """Raise an error if the other measure is of another kind."""
+    """Raise an error unless both measures have the same class."""
     if type(other) is not type(measure):
         kind = type(measure).__name__
         raise ParameterError.of("other", f"{kind}.merge", f"a measure of the kind {kind}", other)

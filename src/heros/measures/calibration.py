@@ -30,7 +30,7 @@ class CalibrationError(Measure):
     r"""The expected calibration error: the mean difference between confidence and accuracy.
 
     The confidence is the probability of the most likely class. Instances are put into 15 bins of equal width
-    by their confidence; :math:`\sum_b n_b / n \, |\text{accuracy}_b - \text{confidence}_b|`.
+    by their confidence. The error is :math:`\sum_b n_b / n \, |\text{accuracy}_b - \text{confidence}_b|`.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class CalibrationError(Measure):
         self.confidence, self.hits = np.zeros(BINS), np.zeros(BINS)
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         y, output = expect_answers(y, output, "CalibrationError")
         if len(y) == 0:
             return
@@ -76,7 +76,7 @@ class CalibrationError(Measure):
         return {"count": self.count.copy(), "confidence": self.confidence.copy(), "hits": self.hits.copy()}
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         owner = "CalibrationError"
         count = expect_array(state, "count", np.int64, (BINS,), owner)
         confidence = expect_array(state, "confidence", np.float64, (BINS,), owner)

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros.data.check import is_masked
 from heros.errors import DataError
 
 __all__ = ["expect_answers", "expect_labels", "expect_numbers"]
@@ -72,7 +73,7 @@ def expect_numbers(
     targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
     if targets.shape != (len(said),):
         raise DataError(f"{owner} needs one target per instance ({len(said)}). Got {targets.shape} instead.")
-    for what, numbers in (("answers", said), ("targets", targets)):
+    for what, numbers in (("predictions", said), ("targets", targets)):
         if not np.isfinite(numbers).all():
             wrong = numbers[~np.isfinite(numbers)][0]
             raise DataError(f"The {what} of {owner} must be finite numbers. Got {wrong} instead.")
@@ -86,7 +87,7 @@ SLACK = 1e-9  # sums of probabilities may exceed 1 by rounding
 def _array(values: object, kinds: str, rule: str, dtype: type[T]) -> NDArray[T]:
     try:
         array = np.asarray(values)
-        if (array.dtype.kind in kinds or array.size == 0) and not np.ma.isMaskedArray(values):
+        if (array.dtype.kind in kinds or array.size == 0) and not is_masked(values):
             return array.astype(dtype, copy=False)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(f"{rule}. Got: {error}") from None

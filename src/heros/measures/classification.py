@@ -74,7 +74,7 @@ def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
 
 @dataclass
 class Confusion:
-    """Counts of (class, predicted class) over a stream.
+    """A confusion matrix over a stream: counts of each pair of class and predicted class.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Confusion:
 
 
 class Counted(Measure):
-    """The base of measures that need only a confusion matrix, which the run then has too."""
+    """The base class of measures that need only a confusion matrix, which is also stored in the run."""
 
     def __init__(self) -> None:
         self.confusion = Confusion()
@@ -158,7 +158,7 @@ class Counted(Measure):
         """The value computed from `confusion`; NaN if it is undefined."""
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         y, output = expect_answers(y, output, type(self).__name__)
         classes = max(output.shape[1], len(self.confusion.counts))
         self.confusion.update(y, output.argmax(axis=1), classes)
@@ -168,7 +168,7 @@ class Counted(Measure):
         return {"counts": self.confusion.counts}
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         owner = type(self).__name__
         counts = expect_array(state, "counts", np.int64, (None, None), owner)
         if counts.shape[0] != counts.shape[1] or len(counts) > MOST_CLASSES:

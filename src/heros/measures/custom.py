@@ -114,7 +114,7 @@ class Own(Measure):
         return dict(self.measure.state())
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         self.measure.restore(state)
 
     def merge(self, other: Own) -> None:

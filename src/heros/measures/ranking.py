@@ -165,7 +165,7 @@ class Histogram:
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
-        """Return the counts of the classes in the mean."""
+        """Return the counts of the classes over which the mean is taken."""
         return self.counts
 
     @staticmethod
@@ -174,7 +174,7 @@ class Histogram:
         raise NotImplementedError
 
     def update(self, y: Labels, probabilities: Probabilities) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         y, probabilities = expect_answers(y, probabilities, type(self).__name__)
         self._grow(probabilities.shape[1])
         known = np.arange(len(self.counts))
@@ -277,7 +277,7 @@ class RunningPrAuc(Histogram):
 
 
 class Ranked(Measure):
-    """The base of ranking measures, exact or from a histogram."""
+    """The base class of ranking measures, exact or from a histogram."""
 
     _histogram: ClassVar[type[Histogram]]
 
@@ -295,7 +295,7 @@ class Ranked(Measure):
         """Return the exact value."""
 
     def update(self, y: Labels, output: Probabilities) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before they were known."""
+        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         if self.predictions is None:
             self._running.update(y, output)
         else:
@@ -303,7 +303,7 @@ class Ranked(Measure):
             self.predictions.append((y.copy(), output.copy()))
 
     def add(self, y: Labels, output: Probabilities) -> float:
-        """Add a part of the stream and return the exact value over it. The arrays are kept."""
+        """Add a part of the stream and return the exact value over it. Do not change the arrays later."""
         figure = self._figure(y, output)
         if self.predictions is None:
             self._running.update(y, output)
@@ -329,7 +329,7 @@ class Ranked(Measure):
         return {"labels": labels, "probabilities": probabilities}
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         owner = type(self).__name__
         if self.predictions is None:
             self._running.restore(state, owner)
@@ -344,7 +344,7 @@ class Ranked(Measure):
         self.predictions = [expect_answers(labels, probabilities, owner)]
 
     def merge(self, other: Ranked) -> None:
-        """Add the instances of another measure. A histogram can add exact ones, not the reverse."""
+        """Add the instances of another measure. A histogram can add an exact measure, but not the reverse."""
         expect_same(self, other)
         if self.predictions is None:
             if other.predictions is None:

@@ -15,13 +15,13 @@ from heros.measures.checks import expect_numbers
 __all__ = ["MAE", "MAPE", "R2", "RMSE", "Coverage", "IntervalWidth", "RelativeError"]
 
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
-"""The number of columns that a measure needs: the prediction; its interval; the running mean."""
+"""The number of output columns that a measure needs: up to the prediction, interval or running mean."""
 
 Numbers = NDArray[np.float64]
 
 
 class MeanOfNumbers(Mean):
-    """The base of regression measures that are means over instances."""
+    """The base class of regression measures that are means over instances."""
 
     numeric = True
     columns: ClassVar[int] = PREDICTION
@@ -76,7 +76,7 @@ class RMSE(MeanOfNumbers):
 
 
 class MAPE(MeanOfNumbers):
-    """The mean absolute error as a share of the target.
+    """The mean absolute percentage error, as a share: |error| / |target|.
 
     Percentage error is undefined for targets equal to 0; they are skipped.
 
@@ -96,10 +96,10 @@ class MAPE(MeanOfNumbers):
 
 
 class RelativeError(MeanOfNumbers):
-    """The mean absolute error relative to that of the running mean of recent targets; below 1 is better.
+    """The mean absolute error divided by the error of the running mean of recent targets.
 
-    The running mean before each target is the fourth number of a prediction
-    (`heros.ensemble.task.Regression`).
+    A value below 1 is better than predicting the running mean. The running mean before each target is the
+    fourth output (`heros.ensemble.task.Regression`).
 
     Examples
     --------
@@ -170,7 +170,7 @@ class R2(Measure):
         self.count, self.mean, self.squares, self.errors = 0, 0.0, 0.0, 0.0
 
     def update(self, y: Numbers, output: Numbers) -> None:
-        """Add targets (n,) and the predictions, (n,) or (n, columns), made before they were known."""
+        """Add targets (n,) and the predictions, (n,) or (n, columns), made before the targets were known."""
         y, output = expect_numbers(y, output, PREDICTION, "R2")
         if len(y):
             mean = float(y.mean())
@@ -190,12 +190,12 @@ class R2(Measure):
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the count, the mean (above and below 0), and the squares of deviations and of errors."""
+        """Return the count, the mean as two numbers >= 0, and the squares of deviations and of errors."""
         sums = [max(self.mean, 0.0), max(-self.mean, 0.0), self.squares, self.errors]
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 
     def restore(self, state: State) -> None:
-        """Restore what `state` returned."""
+        """Restore the arrays that `state` returned."""
         [self.count] = expect_array(state, "count", np.int64, (1,), "R2").tolist()
         above, below, self.squares, self.errors = expect_array(state, "sums", np.float64, (4,), "R2").tolist()
         self.mean = above - below

@@ -1,4 +1,4 @@
-"""Energy meters, which measure a run from outside the learner."""
+"""Energy meters, which measure the energy of a run."""
 
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon

@@ -1,4 +1,4 @@
-"""The base class of energy meters."""
+"""The base class of energy meters. Export new meters in `__init__.py`; the recipe is in CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Meter(Part, ABC):
 
     source: ClassVar[str]
     basis: ClassVar[str] = "measured"  # or "modelled"
-    alone: ClassVar[bool] = False  # whether it measures the whole machine, so that parallel runs disturb it
+    alone: ClassVar[bool] = False  # whether it measures the whole machine, including parallel runs
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
@@ -45,7 +45,7 @@ class Meter(Part, ABC):
 
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
-        """Return the meter of this name; raise an error with the reason if this machine lacks it."""
+        """Return the meter of this name; raise an error with the reason if this machine has no such meter."""
         return Meter.kind(name)(carbon=carbon, **settings)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The carbon intensity of electricity: a given number or a given country, never a guess."""
+"""The carbon intensity of electricity, from a number or a country that the user gives; never guessed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COUNTRIES = MappingProxyType(
         "ZAF": 708,
     }
 )
-"""Grams of CO2e per kWh of electricity generated in a country in 2023, over its life cycle."""
+"""Life-cycle emissions in grams of CO2e per kWh of electricity generated in each country in 2023."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Carbon:
 
     @classmethod
     def of(cls, *, intensity: float | None = None, country: str | None = None) -> Carbon | None:
-        """Return the given intensity, or that of the given country; None if neither is given."""
+        """Return the given intensity, or the intensity of the given country; None if neither is given."""
         if intensity is not None and country is not None:
             raise ParameterError.of("country", "Carbon", "None if 'intensity' is given", country)
         if intensity is not None:

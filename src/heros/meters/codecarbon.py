@@ -18,7 +18,7 @@ ANYWHERE = "USA"
 
 
 class CodeCarbon(Meter):
-    """CodeCarbon's offline tracker for this process, read once per run.
+    """A meter that uses CodeCarbon's offline tracker for this process, read once per run.
 
     Only its energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs the extra
     ``energy``.
@@ -26,7 +26,7 @@ class CodeCarbon(Meter):
 
     written: ClassVar[str] = "codecarbon"
     source: ClassVar[str] = "codecarbon"
-    basis: ClassVar[str] = "modelled"  # the memory always, the CPU if there are no counters
+    basis: ClassVar[str] = "modelled"  # always for memory, for the CPU if there are no counters
 
     def __init__(self, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)

@@ -92,10 +92,10 @@ def watts_per_core(model: str) -> tuple[float, str]:
 
 
 class Cpu(Meter):
-    """CPU seconds × watts per core.
+    """A meter that computes the energy as CPU seconds × watts per core.
 
-    A model, not a measurement: it ignores clock rates, memory and idle power. The result does not depend on
-    other work of the machine.
+    This is a model, not a measurement: it ignores clock rates, memory and idle power. The result does not
+    depend on other work of the machine.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Cpu(Meter):
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        which does all the work of HEROS. Models that start their own threads, as Java does, use more.
+        which does all the work of HEROS. Models that start their own threads, such as Java models, use more.
 
     Examples
     --------

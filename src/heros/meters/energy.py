@@ -23,7 +23,7 @@ class Reading:
     wall_seconds: float
 
     def after(self, earlier: Reading | None) -> Reading:
-        """Add an earlier reading."""
+        """Return the sum of this reading and an earlier one."""
         if earlier is None:
             return self
         return Reading(

@@ -1,4 +1,7 @@
-"""The interface of policies, and the base class of the compiled ones."""
+"""The interface of policies, and the base class of compiled policies.
+
+Export new policies in `__init__.py`; the recipe is in CONTRIBUTING.md.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ class Policy(Protocol):
     """The interface of a policy, which chooses the models to train at each step.
 
     Any object with the method `choose` is a policy: see the example in `heros.Heros`. If it also has a method
-    ``update(outcomes, trained)``, that is called after each instance with the outcome in [0, 1] of each
-    trained model, and NaN for the other models.
+    ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0, 1] of
+    each trained model, and NaN for the other models.
     """
 
     def choose(
@@ -50,11 +53,11 @@ class CompiledPolicy(Part):
     role: ClassVar[str] = "policy"
 
     explorable: ClassVar[bool] = True
-    """Whether exploration around this policy is useful, that is, to train k random models sometimes."""
+    """Whether `Explore`, which sometimes trains k random models, is useful around this policy."""
 
     @property
     def explores(self) -> bool:
-        """Whether the policy trains every model again at some time, whatever the scores are."""
+        """Whether the policy trains every model again and again, whatever the scores are."""
         return not self.explorable
 
     def choose(
@@ -79,7 +82,7 @@ class CompiledPolicy(Part):
 
     @abstractmethod
     def _compiled(self) -> _core.Policy | None:
-        """Return the policy of the core; None if a part of the policy is written in Python."""
+        """Return the compiled policy; None if a part of the policy is written in Python."""
 
     def __str__(self) -> str:
         """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
@@ -102,13 +105,13 @@ def as_policy(policy: object, owner: str) -> Policy:
 
 
 def expect_policy(policy: object, owner: str) -> None:
-    """Refuse an object that is not a policy, arrays included, although they have a method `choose`."""
+    """Raise an error unless the object is a policy; arrays are not, although they have a method `choose`."""
     if not isinstance(policy, Policy) or isinstance(policy, np.ndarray | np.generic):
         raise ParameterError.of("policy", owner, "a policy (an object with a 'choose' method)", policy)
 
 
 def compiled(policy: Policy) -> _core.Policy | None:
-    """Return the policy of the core, or None if the core must call the policy in Python.
+    """Return the compiled policy, or None if the core must call the policy in Python.
 
     A subclass that overrides `choose` but not `_compiled` is called in Python.
     """

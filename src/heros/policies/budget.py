@@ -21,10 +21,10 @@ class Budget(CompiledPolicy):
     """Train at most k models with a high sum of scores and a total cost of at most β.
 
     Maximises Σ L over the sets with Σ γ ≤ β and at most k models. Unlike `Reward` this is a real
-    knapsack problem, solved greedily: models are added by falling L/γ, if they still fit, up to k models.
-    If a single model that fits has a higher L than all of these together, it is chosen alone. The result is
-    at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, no model is
-    trained.
+    knapsack problem, solved greedily: models are added in order of falling L/γ, if they still fit, up to k
+    models. If a single model that fits has a higher L than the sum of these, it is chosen alone. The result
+    is at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, no model
+    is trained.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Budget(CompiledPolicy):
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {model: f"alone better (L {scores[model]:.4g}) than the models that fit by L/γ"}
+            return {model: f"its L of {scores[model]:.4g} exceeds the sum over the models that fit by L/γ"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]

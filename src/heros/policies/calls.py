@@ -1,4 +1,4 @@
-"""Pass policies to the core: split them into layers, and call policies written in Python."""
+"""The interface between policies and the core: layers, and calls of policies written in Python."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Layers(NamedTuple):
     policy: Policy
     """The policy that chooses, possibly an `Explore`."""
     surprise: Surprise | None
-    """The choice of instances to train on; None for all."""
+    """The rule for the instances to train on; None for all instances."""
 
     @property
     def native_surprise(self) -> _core.Surprise | None:
-        """`surprise` in the form of the core."""
+        """`surprise` as an object of the core."""
         return None if self.surprise is None else self.surprise.native()
 
 
@@ -83,6 +83,6 @@ def _innermost(policy: Any) -> Any:
 
 
 def bound_policy(policy: Policy, rng: np.random.Generator) -> _core.Policy | PolicyCalls:
-    """Return the policy in the form of the core."""
+    """Return the compiled policy, or the callbacks for a policy written in Python."""
     native = compiled(policy)
     return PolicyCalls(policy, rng) if native is None else native

@@ -1,4 +1,4 @@
-"""CAND, which trains the best models and random ones, as defined and as published."""
+"""The policy CAND, which trains the best models and random other models, as defined and as published."""
 
 from __future__ import annotations
 

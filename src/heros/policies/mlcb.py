@@ -24,7 +24,7 @@ class MLCB(CompiledPolicy):
         p + scale · (√(ln(2·M·t·(t + 1)/δ) / (2·n)) + n^(α − 1))
 
     with t instances so far. The first term in brackets is the uncertainty of p; the second is what the model
-    may still learn. A model never trained comes first (ties: the lowest index). The policy computes p itself
+    may still learn. Models never trained come first (ties: the lowest index). The policy computes p itself
     and does not use the `score` of the ensemble, which only decides which models predict.
 
     **Guarantee** (docs/theory.md has the proof and the paper's statement). Assume that all instances come
@@ -79,7 +79,7 @@ class MLCB(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy trains every model again at some time, since bounds of idle models rise."""
+        """Whether the policy trains every model again and again, because bounds of idle models rise."""
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:

@@ -1,4 +1,4 @@
-"""Explain in words why a policy chose a model."""
+"""The reasons why a policy chose a model, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-    """Return why `policy` chose these models: from its method `explain`, else by their ranks.
+    """Return why `policy` chose these models: from its method `explain`, or else their ranks.
 
     The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
     subclass overrides only `choose`, the `explain` of its base class is not used.

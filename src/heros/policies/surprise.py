@@ -24,7 +24,7 @@ class Surprise(Around):
     models. After a change few instances are expected, so the models are trained on nearly every instance.
 
     With late labels, the prediction at the arrival of the label decides. Warm-up trains all models.
-    With a `budget`, `sure` falls where the budget is short (`heros.ensemble.dial.Dial`).
+    With a `budget`, `sure` is lowered if the budget is too small (`heros.ensemble.dial.Dial`).
 
     Parameters
     ----------
@@ -63,5 +63,5 @@ class Surprise(Around):
         number(self.inside, "inside", "Surprise", 0)
 
     def native(self) -> _core.Surprise:
-        """Return the settings in the form of the core."""
+        """Return the settings as an object of the core."""
         return _core.Surprise(self.sure, self.share, self.inside)

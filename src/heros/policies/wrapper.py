@@ -18,7 +18,7 @@ __all__ = ["Around"]
 
 @dataclass(frozen=True)
 class Around(CompiledPolicy):
-    """A policy that wraps another one, which chooses unless a subclass overrides `choose`."""
+    """A policy that wraps another policy; the inner policy chooses unless a subclass overrides `choose`."""
 
     role: ClassVar[str] = "policy"
 
@@ -36,14 +36,14 @@ class Around(CompiledPolicy):
         if not isinstance(inner, Around):
             return
         if inner.layer > self.layer:
-            rule = f"a policy without a {type(inner).__name__}, which must be outside"
+            rule = f"a policy without a {type(inner).__name__}, which must be the outer policy"
             raise ParameterError.of("policy", owner, rule, inner)
         if inner.layer == self.layer and not self.twice:
             raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy trains every model again at some time; assumed if it is not known."""
+        """Whether the inner policy trains every model again and again; True if it has no `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(

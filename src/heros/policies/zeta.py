@@ -17,15 +17,15 @@ __all__ = ["Zeta"]
 
 @dataclass(frozen=True)
 class Zeta(CompiledPolicy):
-    """Train k models: repeatedly the cheapest model whose score is within ζ of the best model left.
+    """Train k models: repeatedly the cheapest model whose score is within ζ of the best remaining model.
 
     Algorithm 1 of the paper: let j be the best model not yet chosen. Among the models l not yet chosen with
     L_l ≥ (1 − ζ)·L_j, choose the one with the strictly lowest cost γ (ties: j itself, then the lowest index).
     ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
 
-    Difference from the paper: line 7 of the printed algorithm tests a_i = 0 instead of a_l = 0, which is
-    meant. The printed test chooses models again and trains a few models instead of k (Electricity, ζ = .01,
-    ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
+    Difference from the paper: line 7 of the printed algorithm tests a_i = 0, where a_l = 0 is meant. The
+    printed test can choose a model again, so that only a few models are trained instead of k (Electricity,
+    ζ = .01, ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class Zeta(CompiledPolicy):
                 )
             else:
                 reasons[best] = (
-                    f"pick {pick}: the best left (L {scores[best]:.4g}); no model within ζ = {self.zeta:g} "
-                    f"costs less than its γ {costs[best]:.4g}"
+                    f"pick {pick}: the best remaining model (L {scores[best]:.4g}); no model within "
+                    f"ζ = {self.zeta:g} costs less than its γ {costs[best]:.4g}"
                 )
         return reasons
 

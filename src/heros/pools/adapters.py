@@ -1,6 +1,6 @@
-"""Adapters that give models of other libraries one interface, as members of a pool.
+"""Adapters that give models of other libraries the same interface, as members of a pool.
 
-The methods of a model show its library. A library is imported only if a member needs it.
+The library of a model is recognised by the model's methods. It is imported only if a member needs it.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class SklearnMember(Member):
     needs = ("partial_fit", "predict")
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema; a trained model refuses new features and classes."""
+        """Set the schema; raise an error if a trained model would get new features or classes."""
         if hasattr(self, "schema") and self._has_learnt:
             older = self.schema
             if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
@@ -258,7 +258,7 @@ KINDS: tuple[type[Member], ...] = (RiverMember, CapyMoaMember, SklearnMember, Ow
 
 
 def kind_of(model: Any) -> type[Member]:
-    """Return the adapter of a model, or of a class or partial that creates one."""
+    """Return the adapter for a model, or for a class or partial that creates a model."""
     subject = model.func if isinstance(model, partial) else model
     for kind in KINDS:
         if kind.knows(subject):
@@ -271,7 +271,7 @@ def kind_of(model: Any) -> type[Member]:
 
 
 def makes(model: Any) -> bool:
-    """Return whether the object creates a model rather than being one."""
+    """Return whether the object is a class or a partial that creates a model."""
     return isinstance(model, type | partial)
 
 

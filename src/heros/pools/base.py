@@ -35,7 +35,7 @@ class Pool(Part, ABC):
     """Whether the pool is a grid of settings, which `--pool` can name."""
 
     bounded: bool = False
-    """Whether numbers far outside the range so far are replaced by the nearest number that is not."""
+    """Whether numbers far outside the range so far are limited: see `heros.pools.Join`."""
 
     @property
     @abstractmethod
@@ -59,7 +59,7 @@ class Pool(Part, ABC):
         return 0
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         return
 
 
@@ -87,11 +87,11 @@ class BoundPool(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything learnt as arrays."""
+        """Return the learnt state as arrays."""
 
     @abstractmethod
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
 
 
 def feature_values(schema: Schema) -> NDArray[np.int32]:
@@ -120,7 +120,7 @@ def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any
 
 
 def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str) -> None:
-    """Refuse the state of a pool for another schema."""
+    """Raise an error if a state belongs to a pool for another schema."""
     values, classes = state.get("values", np.empty(0)), state.get("classes", np.empty(0))
     plain = all(isinstance(array, np.ndarray) and array.dtype.kind in "iuf" for array in (values, classes))
     if not (

@@ -94,7 +94,7 @@ class Boosted(Family):
     costs: Costs = "rounds"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         for i, configuration in enumerate(self.configurations):
             rounds, found = configuration["rounds"], state.get(f"model_{i}_ints_sizes", np.empty(0)).size
             if found < rounds:

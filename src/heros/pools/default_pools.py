@@ -33,8 +33,8 @@ MOST_TREES = 60  # maximum number of retrained trees over all classes
 def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
-    Five perceptrons (with different optimisers, rates and scales), nearest neighbours with three windows, a
-    forest of 30 trees, a logistic regression, a naive Bayes with fading, a memory of labels and boosted
+    They are five perceptrons (with different optimisers, rates and scales), three nearest-neighbour models, a
+    forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and boosted
     trees retrained on a short and on a long window. docs/policies.md explains how and on which streams they
     were chosen.
 
@@ -68,9 +68,9 @@ def default() -> Join:
 
 
 def nested(pool: Join) -> Join:
-    """Return the pool with each forest divided into three of 1/6, 1/3 and 1/2 of its trees and memory.
+    """Return the pool with each forest divided into three, with 1/6, 1/3 and 1/2 of its trees and memory.
 
-    A budget can then wake a part of a forest. `Heros(budget=...)` uses it.
+    `Heros(budget=...)` uses this pool, so that a part of a forest can be awake.
 
     Examples
     --------

@@ -38,7 +38,7 @@ Configurations = Sequence[Mapping[str, Any]]
 
 
 def by_setting(name: str) -> CostModel:
-    """Return a cost model in proportion to a setting of the models."""
+    """Return a cost model proportional to a setting of the models."""
     return lambda bound: [float(one[name]) for one in bound.pool.configurations]
 
 
@@ -125,7 +125,7 @@ class Family(Pool):
         return {name: value for name, value in values.items() if not known[name].leaves_out(value)}
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Refuse settings of a model that contradict each other."""
+        """Raise an error if settings of a model contradict each other."""
 
     def _checked_costs(self, models: int) -> str | tuple[float, ...]:
         owner, costs = self.family.__name__, self.costs
@@ -179,11 +179,11 @@ class BoundNative(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """Create the compiled pool, before it is told the features of the schema."""
+        """Create the compiled pool; `_fit` then passes it the features of the schema."""
         raise NotImplementedError
 
     def _settings(self, kind: Callable[..., Any]) -> list[Any]:
-        """Return the settings of each model in the form of the core."""
+        """Return the settings of each model as objects of the core."""
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
@@ -192,11 +192,11 @@ class BoundNative(BoundPool):
         self.costs = self._costs()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything learnt as arrays."""
+        """Return the learnt state as arrays."""
         return {**self.native.state(), "gamma": self.costs}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, self._owner)
         costs = shares(state.get("gamma", ()), self.pool.n_models, self._owner)
         self.native.restore(state)
@@ -210,7 +210,7 @@ class BoundNative(BoundPool):
         return whole(i, "i", owner, 0, self.pool.n_models - 1)
 
     def _expect_target(self, schema: Schema) -> None:
-        """Refuse a schema whose target the models cannot learn."""
+        """Raise an error if the models cannot learn the target of a schema."""
         targets = self.pool.targets
         if targets == "both" or schema.numeric == (targets == "numbers"):
             return
@@ -229,7 +229,7 @@ class BoundNative(BoundPool):
         self.native.grow(values, outputs)
 
     def _expect_bytes(self, schema: Schema, values: NDArray[np.int32]) -> None:
-        """Refuse a byte limit that is too small for the smallest model."""
+        """Raise an error if a byte limit is too small for the smallest model."""
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
             if limit is None:

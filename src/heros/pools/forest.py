@@ -32,7 +32,7 @@ class ForestStats:
     trees, background
         The number of trees that predict, and of trees in the background that replace others after drift.
     nodes, leaves, active_leaves
-        The totals over the trees that predict. The other leaves were deactivated to stay inside the byte
+        The totals over the trees that predict. Inactive leaves were deactivated to stay within the byte
         limit: they count classes and predict the majority class.
     depth
         The number of tests on the longest path.
@@ -64,7 +64,7 @@ class Forest(Family):
     averages the probabilities of its trees, each weighted by its accuracy since it was last replaced. With
     ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
     random patches (Gomes, Read and Bifet 2019). docs/models.md lists the differences from MOA. The main
-    one: nominal features are split into one value and the rest.
+    difference is that nominal features are split into one value and the rest.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Forest(Family):
     costs: Costs = "trees"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these forests, before allocating memory."""
+        """Raise an error if a state is too small for these forests, before allocating memory."""
         for i, configuration in enumerate(self.configurations):
             trees, found = configuration["trees"], state.get(f"forest_{i}_behind", np.empty(0)).size
             if found < trees:

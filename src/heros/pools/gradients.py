@@ -34,7 +34,7 @@ class Scaled(Family):
     scale: bool | float = True
     divisor: float = field(
         init=False, repr=False
-    )  # the divisor from `scale`, in which True and 1.0 mean different things
+    )  # the divisor that follows from `scale`, where True and 1.0 have different meanings
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,7 +61,7 @@ def divisor_of(scale: object, owner: str) -> float:
 
 
 def expect_loss(configurations: Any, schema: Schema, owner: str) -> None:
-    """Refuse a regression loss if the target is a class."""
+    """Raise an error if models have a regression loss but the target is a class."""
     losses = [one["loss"] for one in configurations if "loss" in one]
     if losses and not schema.numeric:
         rule = "left out if the target is a class, since classes use cross-entropy"

@@ -38,7 +38,7 @@ def _bytes(bound: Any) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Hoeffding(Family):
-    """Hoeffding trees of given configurations.
+    """Hoeffding trees with given settings.
 
     The VFDT of Domingos and Hulten (2000). Unless a tree reaches its byte limit, it equals MOA's
     `HoeffdingTree` with the same settings: Gaussian observers with 10 candidate cuts for numbers, a branch
@@ -94,8 +94,8 @@ class Hoeffding(Family):
             "bound",
             among("bound", "change"),
             "'change': a leaf splits by the best test as soon as its accuracy changes (HDDM-A with "
-            "`split_confidence` as its δ, e.g. 0.001), whatever the lead of the test, as in local adaptive "
-            "streaming trees (LAST). Grace period and tie threshold then have no effect.",
+            "`split_confidence` as its δ, e.g. 0.001), even if other tests are nearly as good, as in local "
+            "adaptive streaming trees (LAST). Grace period and tie threshold then have no effect.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes"), "bytes": _bytes}

@@ -1,4 +1,4 @@
-"""Join pools of several kinds into one, so that one policy chooses among all models."""
+"""A pool that joins pools of several kinds, so that one policy chooses among all models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Costs = Literal["measured"] | Sequence[float]
 
 @dataclass(frozen=True, init=False)
 class Join(Pool):
-    """Several pools as one: the models of the first, then the models of the second, and so on.
+    """Several pools joined into one: the models of the first pool, then of the second, and so on.
 
     The policy chooses among all models, so their costs must be on one scale.
 
@@ -38,9 +38,9 @@ class Join(Pool):
         total of its models, divided among them by the costs of that pool), or one number per model. Always
         scaled to sum to 1.
     bounded
-        Whether a single wild number is kept from the models: after the first 100 numbers of a feature or a
-        target, a number that lies outside the range so far by more than 3 times its width is replaced by the
-        limit, and the range doubles. Measures use the original target.
+        Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
+        may lie outside the range so far by at most 3 times the width of the range. A number further outside
+        is replaced by this limit, and the range doubles. Measures use the original target.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Join(Pool):
 
     @classmethod
     def made_of(cls, **settings: Any) -> Join:
-        """Return the pool with these described settings."""
+        """Create the pool from the settings of its description."""
         return cls(*settings.pop("pools", ()), **settings)
 
     @property
@@ -107,7 +107,7 @@ class Join(Pool):
         return BoundJoin(self, schema, rng, costs)
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         for i, part in enumerate(self.pools):
             part.expect_room(schema, archive.subset(state, str(i)))
 
@@ -155,7 +155,7 @@ class BoundJoin(BoundPool):
             self.costs = self._costs()
 
     def measure(self) -> NDArray[np.float64]:
-        """Update `costs` and return them: the total of each pool stays, the shares of its models change."""
+        """Update `costs` and return them: each pool keeps its total, but the shares of its models change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._places()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]
@@ -163,7 +163,7 @@ class BoundJoin(BoundPool):
         return self.costs
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything learnt as arrays, grouped by the index of the pool."""
+        """Return the learnt state as arrays, grouped by the index of the pool."""
         return {
             **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
             "values": feature_values(self.schema),
@@ -172,7 +172,7 @@ class BoundJoin(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Join")
         costs = shares(state.get("gamma", ()), self.pool.n_models, "Join")
         for i, part in enumerate(self.parts):

@@ -42,8 +42,8 @@ class LabelMemory(Family):
     squares with fading. Seasons are lags at which differences between labels are correlated; the pool finds
     up to two of them among lags below `memory`.
 
-    All models share the latest labels, which are stored whichever models are trained. With late labels the
-    pool uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
+    All models share the latest labels. Each label is stored, whichever models are trained. With late labels
+    the pool uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
     `Heros.learn`). If labels do not depend on earlier labels, a model predicts the class frequencies or the
     mean. Features are never used, so a pool of this family is meant to be joined with others.
 
@@ -87,7 +87,7 @@ class LabelMemory(Family):
     costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         name = "sums" if schema.numeric else "counts"
         least = self.n_models * schema.n_outputs
         if state[name].size < least:

@@ -24,7 +24,7 @@ Costs = Literal["numbers", "measured"] | Sequence[float]
 
 
 def _numbers(bound: Any) -> list[float]:
-    """Return how many numbers each model stores per weight, the weight included."""
+    """Return how many numbers each model stores per weight, including the weight itself."""
     return [float(_core.LinearPool.numbers(one["optimizer"])) for one in bound.pool.configurations]
 
 
@@ -44,7 +44,7 @@ class Linear(Scaled):
 
         {settings}
     own_values
-        The number of values of a nominal feature that have a separate input: the first ones of the schema.
+        The number of values of a nominal feature that have a separate input: the first values in the schema.
     hashed_to
         The number of inputs that all other values share, by a hash. This bounds the number of weights of
         features with very many values.
@@ -103,7 +103,7 @@ class Linear(Scaled):
     costs: Costs = "numbers"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Refuse settings of a model that contradict each other."""
+        """Raise an error if settings of a model contradict each other."""
         optimizer, l1, l2 = settings["optimizer"], settings["l1"], settings["l2"]
         if l1 > 0 and optimizer != "ftrl":
             raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
@@ -114,7 +114,7 @@ class Linear(Scaled):
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
@@ -179,7 +179,7 @@ class BoundLinear(BoundNative, of=Linear):
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
     def weights(self, i: int) -> NDArray[np.float64]:
-        """Return the weights of model i (rows, classes): bias, shared inputs if any, the other inputs."""
+        """Return the weights of model i (rows, classes): the bias, shared inputs if any, other inputs."""
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)
         return weights

@@ -31,7 +31,7 @@ def _multiply_adds(bound: Any) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MLP(Scaled):
-    """Multilayer perceptrons of given configurations.
+    """Multilayer perceptrons with given settings.
 
     A model has one hidden layer with ReLU and is trained on one instance at a time, with softmax
     cross-entropy or, for regression, a linear output. Initialisation and optimiser settings are PyTorch's
@@ -77,7 +77,7 @@ class MLP(Scaled):
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         least = sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)

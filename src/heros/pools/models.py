@@ -166,7 +166,7 @@ class BoundModels(BoundPool):
         self._fit(schema)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything learnt as arrays; the models are pickle bytes."""
+        """Return the learnt state as arrays; the models are pickle bytes."""
         self.native.expect_readable()
         learnt = pickle.dumps((self._calls.members, self._calls.faults))
         return {
@@ -177,7 +177,7 @@ class BoundModels(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
         members, faults = _unpickled(state["learnt"].tobytes())

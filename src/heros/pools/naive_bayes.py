@@ -23,10 +23,10 @@ Costs = Literal["equal", "measured"] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NaiveBayes(Family):
-    """Naive Bayes models of given configurations.
+    """Naive Bayes models with given settings.
 
     The probability of class c is proportional to P(c) ∏ P(x_f | c), with a Gaussian for each numeric feature
-    and counts for each nominal value. Missing values are left out. With `fading` below 1 the weight of old
+    and counts for each nominal value. Missing values are ignored. With `fading` below 1 the weight of old
     instances falls, so that a model follows drift. With {"variance_prior": 0} the model equals
     scikit-learn's `GaussianNB` (without var_smoothing) for numbers, and `CategoricalNB` for nominal features.
 
@@ -65,7 +65,7 @@ class NaiveBayes(Family):
             1.0,
             real_number(0),
             "The number of virtual instances in each class that have the variance of all classes together. "
-            "They keep the variance of a rare class above 0. No variance is below a billionth of it.",
+            "They keep the variance of a rare class above 0. No variance is below 1e-9 of that variance.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
@@ -74,7 +74,7 @@ class NaiveBayes(Family):
     costs: Costs = "equal"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         least = self.n_models * (1 + schema.n_classes)
         if state["statistics"].size < least:
             rule = f"at least {least} statistics"
@@ -82,7 +82,7 @@ class NaiveBayes(Family):
 
 
 class NaiveBayesGrid(NaiveBayes):
-    """Naive Bayes models with different fading.
+    """Naive Bayes models with different fading factors.
 
     Examples
     --------

@@ -47,9 +47,10 @@ class Neighbours(Family):
     A model finds the k nearest instances in its window. Each neighbour adds the weight 1/(distance + 0.001),
     or 1, to its class; each class starts with 0.01. In regression, the prediction is the weighted mean of the
     neighbours' targets. The distance is Euclidean. Numbers are divided by their running standard deviation
-    when the instance arrives, and limited to 6 from the mean. Two different nominal values differ by one
-    standard deviation. A missing number counts as the mean, a missing nominal value as a separate value.
-    The search is exact, by brute force in float32; at equal distances the newer instance is used.
+    when the instance arrives, and limited to 6 standard deviations from the mean. Two different nominal
+    values differ by one standard deviation. A missing number counts as the mean, a missing nominal value as
+    a separate value. The search is exact, by brute force in float32; at equal distances the newer instance
+    is used.
 
     All models share one store of instances and one pass over it. The store adds an instance if any of the
     models is chosen for training, and then all models can use it. Only a model that is itself chosen checks

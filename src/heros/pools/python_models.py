@@ -58,7 +58,7 @@ class MemberClock:
 class MemberCalls:
     """The callbacks with which the core evaluates and trains the members.
 
-    It must not refer to the core's pool, which refers to it.
+    This object must not hold a reference to the core's pool, which holds a reference to it.
     """
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
@@ -81,7 +81,7 @@ class MemberCalls:
     def grow(self, schema: Schema) -> None:
         """Extend all members to a schema that has grown."""
         for i in self._able():
-            self._try(i, partial(self.members[i].bind, schema), "follow a schema that has grown")
+            self._try(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 
     def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
         """Let the given members (None: all) predict this instance, which is stored for training."""

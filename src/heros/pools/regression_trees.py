@@ -35,10 +35,10 @@ class RegressionTrees(Family):
     """Hoeffding trees for regression, with enforced byte limits.
 
     A leaf searches for the split that reduces the variance of its targets most. It splits when the best
-    feature is better than the second with the given confidence (FIMT, Ikonomovska et al. 2011: the ratio of
-    their merits against the Hoeffding bound), or when they tie. Numbers are counted in 24 bins of equal
-    width, which double when a value is outside; a nominal feature is split into one value and the others. The
-    trees do not detect changes; the scores of HEROS do.
+    feature is better than the second with the given confidence, or when they tie. As in FIMT (Ikonomovska et
+    al. 2011), the ratio of their merits is compared with the Hoeffding bound. Numbers are counted in 24 bins
+    of equal width; the width doubles when a value lies outside. A nominal feature is split into one value and
+    the others. The trees do not detect changes; the scores of HEROS do.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class RegressionTrees(Family):
             "adaptive",
             among("mean", "linear", "adaptive"),
             "'mean' of the leaf's targets, 'linear' (a model of the numeric features, trained by normalised "
-            "steps and copied to the children), or 'adaptive': the one of both that was recently better in "
+            "steps and copied to the children), or 'adaptive': whichever of the two was recently better in "
             "the leaf.",
         ),
         MAX_DEPTH,
@@ -84,14 +84,14 @@ class RegressionTrees(Family):
     costs: Costs = "max-bytes"
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for these models, before allocating memory."""
+        """Raise an error if a state is too small for these models, before allocating memory."""
         if state["nodes"].size < self.n_models:
             rule = f"at least {self.n_models} trees"
             raise ParameterError.of("state", "RegressionTrees", rule, state["nodes"].size)
 
 
 class RegressionTreesGrid(RegressionTrees):
-    """Regression trees over a grid of byte limits, grace periods and ways to predict.
+    """Regression trees over a grid of byte limits, grace periods and prediction methods.
 
     Examples
     --------

@@ -59,8 +59,9 @@ class Retrained(Family):
     Each training grows `trees` trees in sequence (with three classes or more, for each class) on the first
     and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
     The loss is the log loss for classes and half the squared error for numbers. The first training is after
-    50 instances. The next one is when their number has doubled, or after `every` instances. The work is
-    spread over the following instances (`spread`), so that no single instance waits for a whole training.
+    50 instances. The next training starts when the number of instances has doubled, or after `every`
+    instances. The work is spread over the following instances (`spread`), so that no single instance waits
+    for a whole training.
     The previous trees predict until the training is complete. The trees of the other boosted family,
     `Boosted`, grow with each instance and are never retrained.
 
@@ -138,7 +139,7 @@ class Retrained(Family):
     costs: Costs = "training"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Refuse a `spread` larger than `every`."""
+        """Raise an error if `spread` is larger than `every`."""
         if settings["spread"] is not None:
             whole(settings["spread"], "spread", "Retrained", 1, settings["every"])
 

@@ -1,4 +1,4 @@
-"""Measure the costs of models."""
+"""Measurement of the costs of models."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class PriceList:
     train: NDArray[np.float64]  # (M,)
 
     def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the prices of these numbers of evaluations and of training steps of each model."""
+        """Return the price of all evaluations and of all training steps, from their number per model."""
         return float(self.look @ looked), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool) -> PriceList | None:
     """Return the prices of a pool's models: measured while they ran, else on random instances.
 
-    Random instances are timed once per kind of pool and shape of instance. None if timing fails.
+    Timing on random instances is done once per kind of pool and shape of instance. None if timing fails.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Settings and functions shared by families of trees: the size of a tree, a Hoeffding tree as text."""
+"""Settings and functions shared by families of trees, such as the size of a tree and its text."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ SPLIT_CONFIDENCE = Setting(
     "split_confidence",
     1e-7,
     above_zero(1),
-    "The probability δ of choosing another test than an infinite sample would.",
+    "The probability δ that the chosen test is not the best test on an infinite sample.",
 )
 TIE_THRESHOLD = Setting(
     "tie_threshold",
     0.05,
     real_number(0),
-    "Below this Hoeffding bound ε the best test wins even if the second is as good.",
+    "If the Hoeffding bound ε is below this, the best test is used even if the second is as good.",
 )
 MAX_DEPTH = Setting(
     "max_depth",
@@ -79,8 +79,8 @@ class TreeStats:
     nodes, leaves
         The number of nodes and of leaves; leaves are nodes.
     active_leaves
-        Leaves that learn. The others were deactivated to stay inside the byte limit: they count
-        classes and predict the majority.
+        The number of leaves that learn. The other leaves were deactivated to stay within the byte limit: they
+        count classes and predict the majority class.
     depth
         The number of tests on the longest path.
     bytes, max_bytes

@@ -1,4 +1,4 @@
-"""Shared parts of charts: axes, and the frame around a chart."""
+"""Axes, tick labels and the HTML frame shared by all charts."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ def _caption(title: str) -> str:
 
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
-    """Return ticks as shares of an axis, with their labels."""
+    """Return the position of each tick on its axis, from 0 to 1, with its label."""
     return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
 
 
 def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
-    """Return an axis for the values: its two ends, which are ticks, and all ticks.
+    """Return the lower end, the upper end and the ticks of an axis for these values.
 
-    An axis of values up to 1, such as shares and scores, ends at 1.
+    Both ends are ticks. If all values are between 0 and 1, such as shares and scores, the axis ends at 1 or
+    below.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float
 
 
 def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list[float]:
-    """Return round numbers between two values, or around them.
+    """Return evenly spaced round numbers between two values; with `around`, they enclose both values.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def short(value: float, digits: int = 4) -> str:
     --------
     >>> short(250_000), short(1_500_000), short(0.9), short(12.5)
     ('250k', '1.5M', '0.9', '12.5')
-    >>> short(2.0675), short(2.0675, 7)  # a tick has all its digits
+    >>> short(2.0675), short(2.0675, 7)  # ticks are shown with 7 digits
     ('2.067', '2.0675')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):

@@ -1,4 +1,4 @@
-"""Curves and points as inline SVG; values appear on hover through CSS, without scripts."""
+"""Line charts and scatter plots as inline SVG; CSS shows values on hover, without scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heros.report.axes import SIZE, axis, frame, labels, short, ticks_of
 __all__ = ["Line", "Point", "line_chart", "scatter"]
 
 POINTS = 120
-READINGS = 400  # values on hover in a chart, over all its lines
+READINGS = 400  # maximum number of values shown on hover, over all lines of a chart
 WIDTH, HEIGHT = 290.0, 208.0  # pixels of a plot on a phone, where labels have the least space
 LETTER, TALL = 6.6, 15.0  # width of a letter and height of a label in pixels
 DOT = 13.0
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A labelled point of a scatter plot, with its text on hover."""
+    """A labelled point of a scatter plot, with its hover text."""
 
     colour: int
     label: str
@@ -53,9 +53,9 @@ def line_chart(
     from_zero: bool = False,
     changes: Sequence[Change] = (),
 ) -> str:
-    """Return a chart of curves over a stream; `marks` are drifts: (position, width).
+    """Return a chart of curves over a stream; `marks` are the known drifts, as (position, width).
 
-    Detected changes are marks that show their sentence when they are clicked.
+    Each detected change gets a mark; a click on the mark shows the description of the change.
     """
     whole = lines
     lines = [_thinned(line) for line in lines]
@@ -69,7 +69,7 @@ def line_chart(
         drawing.append(f'<rect class="drift" x="{at - span / 2:.1f}" width="{span:.1f}" height="{SIZE}"/>')
         drawing.append(f'<path class="mark" d="M{at:.1f} 0V{SIZE}"/>')
     drawing += [_band(line, end, low, high) for line in lines if line.spread is not None]
-    for line in reversed(lines):  # the best on top
+    for line in reversed(lines):  # the best line is drawn last, on top
         points = _path(line.x / end, line.y, low, high)
         drawing.append(
             f'<path class="line c{line.colour}" d="{points}"><title>{escape(line.label)}</title></path>'
@@ -81,7 +81,7 @@ def line_chart(
 
 
 def _clickable(change: Change, end: float) -> str:
-    """Return a mark that opens the sentence of a change, without a script."""
+    """Return a mark that shows the description of a change when clicked, without a script."""
     side, hint = " left" if change.at > end / 2 else "", f"a change at {change.at:,}: click to read it"
     return (
         f'<details class="change{side}" style="left:{100 * change.at / end:.2f}%"><summary title="{hint}">'
@@ -92,7 +92,7 @@ def _clickable(change: Change, end: float) -> str:
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
     """Return a chart of labelled points, with a line through the Pareto front.
 
-    A point dominates another if it is to its left and higher (lower, if `higher` is False).
+    A point dominates all points that are further right and lower (higher, if `higher` is False).
     """
     low_x, high_x, ticks_x = axis(np.array([0.0, *(point.x for point in points)]))
     low_y, high_y, ticks_y = axis(np.array([point.y for point in points]))
@@ -140,7 +140,7 @@ def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
 
 
 def _reading(line: Line, start: int, stop: int) -> str:
-    """Return the mean of a line over some of its points; "" without points."""
+    """Return the mean of a line over some of its points, or "" if there are no points."""
     values = line.y[start:stop]
     values = values[np.isfinite(values)]
     return f"{values.mean():.4g}" if len(values) else ""
@@ -196,7 +196,7 @@ def _level(name: str, at: float, low: float, high: float) -> str:
 
 
 def _level_names(levels: Mapping[str, float], low: float, high: float) -> str:
-    """Return the names of the levels, at their lines; levels that are close share a place."""
+    """Return the names of the levels, next to their lines; levels that are close share one label."""
     places: dict[float, list[str]] = {}
     for name, at in sorted(levels.items(), key=lambda pair: pair[1]):
         share = (at - low) / (high - low)

@@ -16,14 +16,14 @@ from heros.report.html import bar, card, row, table
 
 __all__ = ["class_figures"]
 
-MATRIX = 12  # classes that fit into a matrix on a screen
-ABREAST = 6  # classes of a matrix that fits beside the table of classes
-LISTED = 20  # most frequent classes in the table
+MATRIX = 12  # maximum number of classes in a matrix that fits on a screen
+ABREAST = 6  # maximum number of classes in a matrix that fits beside the table of classes
+LISTED = 20  # maximum number of rows in the tables of classes and of errors
 LONGEST = 18
 
 
 def class_figures(group: Group) -> str:
-    """Return the confusion matrix and the table of classes of a group, over all seeds; "" without counts."""
+    """Return the confusion matrix and the class table of a group, over all seeds; "" without counts."""
     counted = [run.confusion.counts for run in group.runs if run.confusion is not None]
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
@@ -39,7 +39,7 @@ def class_figures(group: Group) -> str:
 
 
 def _names(classes: Sequence[str], wide: int) -> list[str]:
-    """Return the names of all classes; their indices if a record lacks the names."""
+    """Return the names of all classes; a class whose name is not recorded is named by its index."""
     return [classes[i] if i < len(classes) else str(i) for i in range(wide)]
 
 
@@ -66,14 +66,14 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
         rows.append(f'<tr><th title="{escape(name)}">{_brief(name)}</th>{"".join(cells)}</tr>')
     matrix = (
         '<div class="wide"><table class="matrix">'
-        f'<thead><tr><th class="corner">is ↓ predicted →</th>{head}</tr></thead>'
+        f'<thead><tr><th class="corner">actual ↓ predicted →</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
     return card(f"Confusion matrix{seeds}", matrix, whole=_wide(len(names)))
 
 
 def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
-    """Return the most frequent errors, instead of a matrix that is too large."""
+    """Return a table of the most frequent errors, for matrices that are too large to show."""
     wrong = counts - np.diag(np.diag(counts))
     totals = counts.sum(axis=1)
     order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
@@ -103,13 +103,13 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
         for i in order[:LISTED]
     ]
     heads = ("class", "instances", "share", "precision", "recall", "F1")
-    more = f"{len(order) - LISTED} more classes are rarer." if len(order) > LISTED else ""
+    more = f"{len(order) - LISTED} less frequent classes are not shown." if len(order) > LISTED else ""
     title = f"Classes, most frequent first{seeds}"
     return card(title, table(heads, rows, "classes"), more, whole=_wide(len(names)))
 
 
 def _wide(classes: int) -> bool:
-    """Return whether matrix and table take the whole width, as a matrix of many classes must."""
+    """Return whether the matrix is too wide to stand beside the table, so that both take the full width."""
     return ABREAST < classes <= MATRIX
 
 

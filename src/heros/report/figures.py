@@ -60,7 +60,7 @@ def figures(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def _over_time(groups: Sequence[Group], measure: Caption) -> str:
-    """Return the chart of a measure, for groups whose runs all have a value of it."""
+    """Return the chart of a measure over time, for the groups in which every run has this measure."""
     having = [
         group
         for group in groups
@@ -96,7 +96,7 @@ def _gamma(run: Run) -> NDArray[np.float64]:
 
 
 def _energy(run: Run) -> NDArray[np.float64]:
-    """Return the energy of the run over time, in proportion to its CPU time."""
+    """Return the cumulative energy of a run, distributed over time in proportion to CPU time."""
     cpu = np.cumsum(run.curves.cpu.sum(axis=1))
     joules: NDArray[np.float64] = run.energy.joules * cpu / max(cpu[-1], np.finfo(np.float64).tiny)
     return joules

@@ -1,4 +1,4 @@
-"""Groups of runs on one stream: by policy, best first, with means over seeds."""
+"""Runs on one stream, grouped by their settings: best group first, with means over seeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Group:
     runs: tuple[Run, ...]
 
     def mean(self, value: Callable[[Run], float]) -> float:
-        """Return the mean of a value over the runs; NaN if one value is NaN."""
+        """Return the mean of a value over the runs; NaN if any value is NaN."""
         return float(np.mean([value(run) for run in self.runs]))
 
     def spread(self, measure: Caption) -> float:
@@ -48,12 +48,12 @@ class Group:
 
     @property
     def gamma_share(self) -> float:
-        """The mean share of the cost of training every model."""
+        """The mean training cost, as a share of the cost of training every model."""
         return self.mean(lambda run: run.gamma_share)
 
     @property
     def trains_all(self) -> bool:
-        """Whether every model was trained at every step, by the γ of the policy."""
+        """Whether every model was trained at every step, judged by `gamma_share`."""
         return self.gamma_share > ALL
 
     @property
@@ -72,7 +72,7 @@ class Group:
 
     @property
     def joules(self) -> float:
-        """The mean energy of the runs."""
+        """The mean energy of the runs in joules."""
         return self.mean(lambda run: run.energy.joules)
 
     @property
@@ -89,7 +89,8 @@ class Group:
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer and budget, best first.
 
-    A run's name is the ``label`` in its settings; without a label, the settings that differ between runs.
+    A group is named by the ``label`` in its settings. Without a label, its name consists of the policy, the
+    budget and the settings that differ between the groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
@@ -114,7 +115,7 @@ def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str
 
 
 def _best_first(groups: list[Group]) -> list[Group]:
-    """Sort by the headline measure, groups without a value last. Each group keeps its colour."""
+    """Sort groups by the headline measure; groups without a value come last. Colours do not change."""
     measure = headline_of(groups)
     if measure is None:
         return groups
@@ -125,7 +126,7 @@ def _best_first(groups: list[Group]) -> list[Group]:
 
 
 def measures_of(groups: Sequence[Group]) -> list[Caption]:
-    """Return all measures that any run has."""
+    """Return all measures that at least one run has."""
     found: dict[str, Caption] = {}
     for group in groups:
         for run in group.runs:
@@ -140,6 +141,6 @@ def full_of(groups: Sequence[Group]) -> Group | None:
 
 
 def headline_of(groups: Sequence[Group]) -> Caption | None:
-    """Return the headline measure: the first measure with a value for any group."""
+    """Return the headline measure: the first measure that has a value for at least one group."""
     known = (one for one in measures_of(groups) if any(math.isfinite(group.figure(one)) for group in groups))
     return next(known, None)

@@ -28,7 +28,7 @@ def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
 
 
 def row(cells: Iterable[str | tuple[str, str]]) -> str:
-    """Return a row of cells, each HTML or a pair of HTML and a text on hover.
+    """Return a table row; each cell is HTML, or a pair of HTML and hover text.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def row(cells: Iterable[str | tuple[str, str]]) -> str:
 
 
 def key(colour: int, text: str) -> str:
-    """Return a text after a mark of its colour."""
+    """Return a text with a mark of this colour in front of it."""
     return f'<i class="key c{colour}"></i>{escape(text)}'
 
 

@@ -1,4 +1,4 @@
-"""What a run found: the changes of its stream, and the columns that its predictions depend on."""
+"""The detected changes of a stream, and the importance of its columns for the predictions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from heros.run.result import Run
 
 __all__ = ["change_list", "importance_charts"]
 
-MOST = 20  # changes that are listed
-SHOWN = 20  # columns in the charts
+MOST = 20  # maximum number of changes listed
+SHOWN = 20  # maximum number of columns in the charts
 
 
 def change_list(run: Run) -> str:
-    """Return the sentences of the detected changes, the latest last."""
+    """Return a list of the latest detected changes, oldest first."""
     if not run.changes:
         return ""
     items = "".join(f"<li>{escape(str(change))}</li>" for change in run.changes[-MOST:])
@@ -28,7 +28,7 @@ def change_list(run: Run) -> str:
 
 
 def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the importance of columns at the end as bars, and over time as a map."""
+    """Return the importance of the columns: bars for the end of the run, and a heat map over time."""
     told = run.importance
     if told is None or not np.isfinite(told.values).any():
         return ""
@@ -46,8 +46,9 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         for name in names
     ]
     note = (
-        "The mean squared change of the prediction if the column of an instance gets the values of another "
-        "recent instance, and its share in the sum over all columns, at the end of the run."
+        "Importance: mean squared change of the prediction if the value of the column is replaced by the "
+        "value of another recent instance, at the end of the run. Share: importance divided by the sum over "
+        "all columns."
     )
     note += f" Columns shown: {len(names)} of {len(told.columns)}." if len(names) < len(shares) else ""
     bars = card(f"Feature importance: {escape(label)}", table(("column", "importance", "share"), rows), note)

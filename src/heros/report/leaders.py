@@ -19,7 +19,7 @@ from heros.run.result import Run
 __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
-SHOWN = 10  # models in the table; the map shows all
+SHOWN = 10  # best models in the table; the map shows all models
 LONGEST = 48  # letters of a name
 ALWAYS = '<p class="card whole">Every model was trained at every step, so there is no map of training.</p>'
 
@@ -35,7 +35,7 @@ class Reign:
 
 
 def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return names for the models of a pool: the settings in which they differ.
+    """Return short names for the models of a pool: the settings in which they differ.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def champions(run: Run) -> list[Reign]:
-    """Return the models that had the highest score L at the end of a window, longest first."""
+    """Return the models that had the highest score L at the end of a window, largest share first."""
     if not run.curves.scores.size:
         return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
@@ -70,7 +70,7 @@ def champions(run: Run) -> list[Reign]:
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the timeline of best models, a table, and the map of training, as far as the record has them."""
+    """Return the timeline of best models, a table, and the map of training, if the record has the data."""
     names = names_of(run.settings["models"])
     reigns = champions(run)
     parts = []
@@ -141,7 +141,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
 
 
 def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the map of training frequency, with cheap models at the bottom."""
+    """Return a heat map of how often each model was trained, with the cheapest model at the bottom."""
     order = np.argsort(np.array(run.settings["costs"]), kind="stable")
     lengths = _lengths(run)
     columns = columns_for(len(order), len(lengths))

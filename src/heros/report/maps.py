@@ -1,4 +1,4 @@
-"""Charts of the models over time: the map of training, and the timeline of the best models."""
+"""Heat maps over time, and the timeline of the best models."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["columns_for", "heat_map", "ribbon"]
 
 SHADES = 8
 COLUMNS = 100
-CELLS = 4000  # maximum cells of a map; each may have a text on hover
-NAMED = 64  # maximum number of labelled rows; every row has a text on hover
+CELLS = 4000  # maximum number of cells in a map; each may have a hover text
+NAMED = 64  # maximum number of labelled rows; every row has a hover text
 ROW = 0.95  # rem
 
 
 def columns_for(models: int, windows: int) -> int:
-    """Return the number of columns of a run's map.
+    """Return the number of columns of a heat map.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def heat_map(
     rows: Sequence[str],
     of: str = " of the time",
 ) -> str:
-    """Return a heat map of shares (rows, time), e.g. of training; `rows` has names from the bottom up.
+    """Return a heat map of shares, an array of shape (rows, time); `rows` are names, from the bottom up.
 
-    `of` follows the mean share of a row in its text on hover.
+    The hover text of a row shows its mean share, followed by `of`.
     """
     models, columns = share.shape
     share = np.clip(share, 0, 1)
@@ -79,7 +79,7 @@ def _cells(
 
 
 def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
-    """Return a timeline of spans (from, to, colour, name), in order. Wide spans are labelled."""
+    """Return a timeline of consecutive spans (from, to, colour, name); only wide spans have a label."""
     parts = "".join(
         f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'
         f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {short(start)} to {short(stop)}">'

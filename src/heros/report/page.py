@@ -1,4 +1,4 @@
-"""The HTML page: self-contained, without scripts or external resources."""
+"""The HTML page of a report: self-contained, without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]
     """Write one HTML page about all runs recorded below a directory; return the number of runs."""
     places = records.find(directory)
     if not places:
-        raise DataError(f"The directory {directory} has no records below it.")
+        raise DataError(f"The directory {directory} and its subdirectories contain no records.")
     runs = [(records.read(place), records.details(place)) for place in places]
     names = list(dict.fromkeys((run.stream, run.n_instances) for run, _ in runs))
     sections = [
@@ -77,7 +77,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"{picture(groups, measure)}</div>{_board(groups)}"
         f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
         f'<div class="charts">{figures(groups, measure)}</div>'
-        f"<h3>Inside</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
+        f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
@@ -179,7 +179,7 @@ def _price(price: Price | None) -> list[str]:
 
 
 def _source(run: Run) -> str:
-    """Return the source of the energy value, without the numbers of a single run."""
+    """Return how the energy of a run was determined, without values that differ between runs."""
     energy = run.energy
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     carbon = (
@@ -192,7 +192,7 @@ def _source(run: Run) -> str:
 
 
 def _inside(group: Group, opened: bool) -> str:
-    """Return the models of a group (first seed) and its classes (all seeds)."""
+    """Return the changes, importance and models of a group's first run, and its classes over all runs."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (

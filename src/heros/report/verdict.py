@@ -1,4 +1,4 @@
-"""A summary in words: the best group, its cost, and the saving against training every model."""
+"""A summary in words: the best group, its cost, and its saving compared with training every model."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from heros.report.leaders import champions, titles_of
 
 __all__ = ["tiles", "verdict"]
 
-CLOSE = 0.01  # a group within this share of the best value is nearly as good
+CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good
 
 
 def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
-    """Return a few sentences about groups, which are sorted best first."""
+    """Return a few sentences about the groups, which must be sorted best first."""
     best = groups[0]
     said = [_best(groups, measure), _cost(best)]
     if measure is not None:
@@ -39,12 +39,12 @@ def _best(groups: Sequence[Group], measure: Caption | None) -> str:
 def _cost(best: Group) -> str:
     spent = f"{best.cpu_seconds:,.3g} CPU seconds and {best.joules:,.3g} J"
     if best.trains_all:
-        return f"It trained every model at every step, for {spent}."
+        return f"It trained every model at every step and used {spent}."
     return f"It spent <b>{best.gamma_share:.0%}</b> of the cost of training every model, {spent} in total."
 
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
-    """Return the saving against the group that trained every model or, without one, by measured costs."""
+    """Return the saving compared with the group that trained every model, or else by measured costs."""
     full = full_of(groups)
     if best.trains_all:
         return ""
@@ -59,7 +59,7 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
 
 
 def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
-    """Return a sentence on the cheapest group that is nearly as good as the best, if it is another."""
+    """Return a sentence on the cheapest group that is nearly as good as the best; "" if that is the best."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
@@ -67,8 +67,8 @@ def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
     if cheapest is best or not _bill(cheapest) < _bill(best):
         return ""
     return (
-        f"Within {CLOSE:.0%} of it, <b>{escape(cheapest.label)}</b> "
-        f"({escape(cheapest.text(measure))}) was the cheapest: {_difference(cheapest, best)} than it."
+        f"The cheapest result within {CLOSE:.0%} of the best is <b>{escape(cheapest.label)}</b> "
+        f"({escape(cheapest.text(measure))}), with {_difference(cheapest, best)} than the best."
     )
 
 
@@ -78,15 +78,15 @@ def _champion(best: Group) -> str:
     if not reigns:
         return ""
     title, share = _last(best)
-    several = f"{len(reigns)} models were the best in turn; the" if len(reigns) > 1 else "The"
+    several = f"{len(reigns)} models were the best at some time; the" if len(reigns) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
     return (
-        f"{several} best one at the end{seed} is <b>{escape(title)}</b>, which led {share:.0%} of the time."
+        f"{several} best model at the end{seed} is <b>{escape(title)}</b>, which led {share:.0%} of the time."
     )
 
 
 def _last(group: Group) -> tuple[str, float]:
-    """Return the best model at the end, and its share of the time as best model."""
+    """Return the best model at the end, and the share of the time in which it was the best."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
     share = next(reign.share for reign in champions(run) if reign.model == last)
@@ -94,7 +94,7 @@ def _last(group: Group) -> tuple[str, float]:
 
 
 def _bill(group: Group) -> float:
-    """Return the cost of evaluation and training, or of training only if the former is unknown."""
+    """Return the cost of evaluation and training, or of training alone if the first is not known."""
     return group.gamma_share if group.price is None else group.price.total
 
 
@@ -112,7 +112,7 @@ def _less(spent: float, of: float, what: str) -> str:
 
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
-    """Return the main results of the best group in large print."""
+    """Return the main results of the best group as tiles in large print."""
     best, full = groups[0], full_of(groups)
     run = best.runs[0]
     shown = []

@@ -1,4 +1,4 @@
-"""Policies, answers and pools in words, and sentences that explain symbols."""
+"""Policies, answers and pools described in words, and explanations of symbols."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ SYMBOLS = {
     "L": "running score: recent accuracy of a model (in regression: nearness to the target), between 0 and 1",
     "γ": "cost of one training step of a model",
     "Σγ share": "cost of all training steps, as a share of training every model on every instance",
-    "R²": "share of the variance of the target that is explained; 1 is perfect, 0 is as good as the mean",
+    "R²": "share of the target's variance that is explained; 1 is perfect, 0 is no better than the mean",
     "MAE": "mean absolute error",
     "RMSE": "root of the mean squared error",
     "CO2e g": "grams of CO2 equivalent: energy × the stated carbon intensity",
 }
-"""What the symbols and abbreviations of a report mean."""
+"""The meaning of each symbol and abbreviation in a report."""
 
 
 def policy_words(written: str) -> str:
-    """Return in words what a policy trains; a policy of your own keeps its notation.
+    """Return in words which models a policy trains; an unknown policy is returned as written.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def policy_words(written: str) -> str:
 
 
 def answer_words(written: str) -> str:
-    """Return in words which models predict.
+    """Return in words which models make the prediction.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def _plural(name: str, n: int) -> str:
 
 
 def explained(text: str) -> str:
-    """Return a heading as HTML; a known symbol has its meaning as text on hover.
+    """Return a heading as HTML; a known symbol shows its meaning on hover.
 
     Examples
     --------

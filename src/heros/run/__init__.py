@@ -1,4 +1,4 @@
-"""Test-then-train evaluation over a stream: the loop, its state and its result."""
+"""Test-then-train evaluation of a model on a stream: the loop, its state and its result."""
 
 from heros.run.curves import Curves
 from heros.run.loop import evaluate

@@ -1,4 +1,4 @@
-"""The figures of predictors that learn nothing but labels, to compare a run with."""
+"""Baselines for a run: the measures of simple predictors that use only the labels."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ SUMS = 8
 
 
 class Baselines:
-    """Counts of labels, from which the figures of two simple predictors follow.
+    """Counts of labels, from which the measures of two simple predictors are computed.
 
-    For classes: always the most frequent class (with the frequencies of classes as probabilities), and the
-    previous label. For numbers: the mean of the targets so far, and the previous target.
+    In classification, the predictors are the most frequent class (with the class frequencies as
+    probabilities) and the previous label. In regression, they are the mean of the targets so far and the
+    previous target.
 
     Examples
     --------
@@ -35,7 +36,7 @@ class Baselines:
     def __init__(self, numeric: bool) -> None:
         self._numeric = numeric
         self._counts = Confusion()  # of (label, previous label)
-        # n, Σy, Σy², errors of the mean |e|, e², pairs, errors of no change |e|, e²
+        # n, Σy, Σy²; Σ|e| and Σe² of the mean; number of pairs; Σ|e| and Σe² of the previous target
         self._sums = np.zeros(SUMS)
         self._last: float | None = None
 
@@ -64,7 +65,7 @@ class Baselines:
         ]  # fmt: skip
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Return the figures of each predictor by the name of the measure, as far as they are defined."""
+        """Return the measures of each predictor by name; undefined values are left out."""
         found = self._of_numbers() if self._numeric else self._of_classes()
         return {
             name: {measure: value for measure, value in figures.items() if math.isfinite(value)}
@@ -75,7 +76,7 @@ class Baselines:
         if self._last is None:
             return {}
         counts = self._counts.counts
-        labels = counts.sum(axis=0)  # each label but the last precedes one
+        labels = counts.sum(axis=0)  # counts every label except the last, which precedes no other label
         labels[int(self._last)] += 1
         share = labels / labels.sum()
         known = share[share > 0]
@@ -104,7 +105,7 @@ class Baselines:
         return {"counts": self._counts.counts, "sums": self._sums, "last": last}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the counts that `state` returned."""
         counts, sums, last = (state.get(name, np.zeros(99)) for name in ("counts", "sums", "last"))
         square = counts.ndim == 2 and counts.shape[0] == counts.shape[1] and counts.dtype == np.int64
         if not (
@@ -114,13 +115,13 @@ class Baselines:
         if (counts < 0).any() or (np.delete(sums, 1) < 0).any() or not np.isfinite([*sums, *last]).all():
             raise DataError("The counts of labels must be finite and not negative.")
         if not self._numeric and not all(at in range(len(counts)) for at in last):
-            raise DataError("The counts of labels must be of the class of the last label, too.")
+            raise DataError("The counts of labels must include the class of the last label.")
         self._counts, self._sums = Confusion(counts.copy()), sums.copy()
         self._last = float(last[0]) if last.size else None
 
 
 def _no_change(confusion: Confusion) -> dict[str, float]:
-    """Return the figures of predicting the previous label."""
+    """Return the measures of predicting the previous label."""
     counts = confusion.counts
     total = counts.sum()
     if not total:

@@ -1,4 +1,4 @@
-"""Checkpoints: write the state of a run to disk while it continues, and resume from it."""
+"""Checkpoints: write the state of a run to disk during the run, and resume a run from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """Writes checkpoints of a run, and resumes a run from one; parameters as for `evaluate`."""
+    """Writes the checkpoints of a run, or resumes a run from a checkpoint; parameters as for `evaluate`."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class Checkpointer:
         self._tip = 0  # instances of the latest checkpoint of this run
 
     def close(self) -> None:
-        """Release the directory for other runs."""
+        """Release the lock on the directory."""
         self._lock.release()
 
     @property
     def earlier(self) -> Reading | None:
-        """The energy spent up to the checkpoint that the run resumes from."""
+        """The energy used up to the checkpoint from which the run resumes; None for a new run."""
         if self.content is None:
             return None
         match self.content.document.get("spent"):
@@ -99,17 +99,17 @@ class Checkpointer:
     # -- writing ----------------------------------------------------------------------------------------
 
     def room(self, evaluation: Evaluation) -> int:
-        """Return the number of instances before the next checkpoint is due."""
+        """Return the number of instances until the next checkpoint is due."""
         return self.every - evaluation.taken % self.every
 
     def learnt(self, block: Block, evaluation: Evaluation) -> None:
-        """Add a block to the checksum, and write a checkpoint if one is due."""
+        """Add a block of training instances to the checksums, and write a checkpoint if one is due."""
         self._crc = _crc(self._crc, block, evaluation.stream.weights())
         if evaluation.taken % self.every == 0:
             self.write(evaluation)
 
     def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
-        """Write a checkpoint if the model was trained since the last one."""
+        """Write a checkpoint if the model was trained since the last attempt."""
         if evaluation.taken == self._last:
             return
         try:
@@ -164,7 +164,7 @@ class Checkpointer:
                 path.unlink()
 
     def _forget_later_ones(self) -> None:
-        """After a resume from an earlier checkpoint, remove later ones: their predictions are truncated."""
+        """Remove checkpoints later than the one resumed from: their predictions will be truncated."""
         later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
         for path in (*later, *drafts(self.directory)):
             with suppress(OSError):
@@ -175,7 +175,7 @@ class Checkpointer:
     def restore(
         self, evaluation: Evaluation, settings: Mapping[str, Any], block: int, show: bool | None = None
     ) -> None:
-        """Restore model, evaluation and stream from the checkpoint, if there is one."""
+        """Restore the model, the evaluation and the stream from the checkpoint, if there is one."""
         self._settings = dict(settings)
         if self.content is None:
             return
@@ -211,7 +211,7 @@ class Checkpointer:
 
     @staticmethod
     def _go_to(stream: Source, where: Any, path: Path) -> None:
-        """Seek to the checkpoint in a stream that has positions."""
+        """Move a stream that supports positions to the position in the checkpoint."""
         try:
             stream.seek(where)
         except HerosError:
@@ -220,7 +220,10 @@ class Checkpointer:
             raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Read the stream again up to the checkpoint; its schema grows at the same instances as before."""
+        """Read the stream again up to the checkpoint; its schema grows at the same instances as before.
+
+        The checksums of the instances are computed again.
+        """
         with progress_bar("count", wanted=show) as bar:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
@@ -255,7 +258,7 @@ class Checkpointer:
     # -- the directory --------------------------------------------------------------------------------------
 
     def _choose(self, resume: bool | Path_) -> Content | None:
-        """Return the checkpoint to resume from, or None to start anew."""
+        """Return the checkpoint from which to resume, or None to start a new run."""
         there = [path for _, path in newest_first(self.directory)]
         if not isinstance(resume, bool):
             path = Path(resume)
@@ -281,7 +284,7 @@ class Checkpointer:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Update the checksums of rows, targets and weights; they do not depend on how blocks are cut."""
+    """Update the checksums of rows, targets and weights; they do not depend on the size of the blocks."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))

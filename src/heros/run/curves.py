@@ -1,4 +1,4 @@
-"""The curves of a run: points collected in bounded memory, and the finished curves."""
+"""The curves of a run: their points during the run, in bounded memory, and the finished curves."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from heros._base.lazy import pa
 __all__ = ["MOST_POINTS", "Curves", "Points", "figure_of"]
 
 MOST_POINTS = 1000
-"""The maximum number of points of a curve if the evaluation is not exact."""
+"""The maximum number of points of a curve, unless the evaluation is exact."""
 
 SUMS = ("spent", "reward", "trained", "cpu")
 LATEST = ("end", "scores", "invested")
 
 
 class Points:
-    """The points so far, as one list per curve.
+    """The points of all curves so far, as one list per curve.
 
-    With a limit, neighbouring points are merged. A merged point covers the windows of both: sums are added,
-    measures are averaged (weighted by the windows' lengths), and other curves keep the later value. All
-    points but the last cover equally many instances.
+    If there are too many points, neighbouring points are merged. A merged point covers the windows of both:
+    sums are added, measures are averaged (weighted by the lengths of the windows), and the other curves take
+    the later value. All points except the last cover the same number of instances.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Points:
     most
         The maximum number of points, an even number; None means no limit.
     sums, latest
-        The other curves.
+        The names of the curves that are added, and of the curves that take the later value.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Points:
         return len(self.curves["end"])
 
     def add(self, point: Mapping[str, Any]) -> None:
-        """Append a point; if there are too many, merge neighbours."""
+        """Append a point; merge neighbouring points if there are too many."""
         for name, value in point.items():
             self.curves[name].append(value)
         if self._most is None:
@@ -110,14 +110,14 @@ def _mean(before: float, first: int, after: float, second: int) -> float:
 
 @dataclass(frozen=True)
 class Curves:
-    """The course of a run, one row per window of the stream.
+    """The measures and costs of a run over time, with one row per window of the stream.
 
     The curve of a measure is also an attribute: ``curves.auroc``. An evaluation that is not `exact` has at
-    most 1000 rows: neighbouring windows are merged, and `end` is the last instance of each row. The figures
-    of a merged row are means and sums over its windows.
+    most 1000 rows: neighbouring windows are merged, and `end` is the last instance of each row. The values of
+    a merged row are means or sums over its windows.
     """
 
-    end: NDArray[np.int64]  # (W,) the instance after the window's last
+    end: NDArray[np.int64]  # (W,) number of instances up to the window's end
     figures: dict[str, NDArray[np.float64]]  # by measure (W,), over the window
     spent: NDArray[np.float64]  # (W,) Σγ over the window
     reward: NDArray[np.float64]  # (W,) reward R over the window
@@ -128,19 +128,20 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Make curves from columns by name; columns that are not fields are measures."""
+        """Return curves made from named columns; columns that are not fields are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return all curves by name, including measures."""
+        """Return all curves by name, including the measures."""
         rest = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "figures"}
         return {"end": rest.pop("end"), **self.figures, **rest}
 
     def to_arrow(self) -> Any:
-        """Return the curves as an Arrow table, with all CPU seconds and `best`, the model with the highest L.
+        """Return the curves as an Arrow table with one row per window.
 
-        Curves per model (`trained`, `scores`, `invested`) are not included.
+        The column `cpu` has the CPU seconds of all phases, and `best` the model with the highest score L.
+        Curves with a value per model (`trained`, `scores`, `invested`) are not included.
         """
         columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
         columns["cpu"] = self.cpu.sum(axis=1)
@@ -164,7 +165,10 @@ class Curves:
 
 
 def figure_of(owner: object, name: str) -> Any:
-    """Return the value or curve of a measure; `figures` may be missing while an object is copied."""
+    """Return the value or the curve of a measure, for `__getattr__`.
+
+    `figures` may be missing while an object is copied.
+    """
     figures = vars(owner).get("figures", {})
     if name in figures:
         return figures[name]

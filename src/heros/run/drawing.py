@@ -25,7 +25,7 @@ PANELS = 3
 
 
 def html(run: Run) -> str:
-    """Return the summary with a chart for each of the first measures and for Σγ."""
+    """Return the summary as HTML, with charts of the first measures and of the training cost Σγ."""
     first, *rest = lines(run)
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
     panels.append(_panel(run, "share of Σγ spent", run.curves.spent / _lengths(run), low=0.0))
@@ -63,7 +63,7 @@ def _lengths(run: Run) -> NDArray[np.int64]:
 
 
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
-    """Return one curve with labelled axis ends; windows without a value are skipped."""
+    """Return a chart of one curve with labelled axis ends; windows without a value are skipped."""
     there = np.isfinite(values)
     x, y = run.curves.end[there].astype(np.float64), values[there]
     if len(y) == 0:
@@ -102,7 +102,7 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
 
 
 def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
-    """Return the limits of the axis; shares end at 1."""
+    """Return the limits of the axis; if no value exceeds 1, the upper limit is at most 1."""
     bottom, top = float(y.min()) if low is None else low, float(y.max())
     room = 0.08 * (top - bottom) or 0.05
     ceiling = 1.0 if top <= 1 else math.inf

@@ -1,7 +1,8 @@
-"""Experiments: runs described as plain data, which run in any process and are recorded once.
+"""Experiments: runs that are described as plain data, can run in any process, and are recorded once.
 
-Recorded runs are kept, damaged records are run again, and failures are reported. Records are overwritten
-only on request. A set of runs that was stopped continues when it is started again.
+Runs that already have a record are skipped, runs with a damaged record are repeated, and failures are
+reported. Records are overwritten only on request. A set of runs that was stopped continues when it is started
+again.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ __all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]
 
 
 class Job(Protocol):
-    """One run, of any learner, as plain data that can be sent to another process."""
+    """One run of any learner, described as plain data that can be sent to another process."""
 
     @property
     def id(self) -> str:
-        """The place of its record below the directory of records."""
+        """The path of the record, relative to the directory of records."""
 
     @property
     def instances(self) -> int | None:
@@ -41,18 +42,18 @@ class Job(Protocol):
 
     @property
     def work(self) -> float:
-        """The approximate duration, in any unit."""
+        """The approximate duration in an arbitrary unit, for the progress bar."""
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """The range of the curves to record; None for all."""
+        """The range of instances for which curves are recorded; None for all instances."""
 
     @property
     def compact(self) -> bool:
-        """Whether the curves of single models are left out of the record."""
+        """Whether to omit the curves of single models from the record."""
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Run the job."""
+        """Run the job and return the result."""
 
 
 @dataclass(eq=False)
@@ -62,7 +63,7 @@ class _Subject:
 
 @dataclass(eq=False)
 class Experiment(ModelSettings, _Subject):
-    """HEROS on a stream.
+    """A run of HEROS on a stream.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Experiment(ModelSettings, _Subject):
     window, exact
         As for `heros.evaluate`.
     meter
-        A function that makes the meter; by default the one of `heros.evaluate`.
+        A function that returns a new meter; None uses the default meter of `heros.evaluate`.
     span, compact, work
         See `Job`.
 
@@ -100,17 +101,17 @@ class Experiment(ModelSettings, _Subject):
 
     @property
     def id(self) -> str:
-        """The place of its record below the directory of records."""
+        """The path of the record, relative to the directory of records."""
         return records.id_of(self.model(), self.open())
 
     @property
     def instances(self) -> int | None:
-        """The number of instances including skipped rows; None if the stream's length is unknown."""
+        """The number of instances, including skipped rows; `n` if the length of the stream is unknown."""
         length = self.open().n_instances
         return self.n if length is None else length
 
     def model(self) -> Heros:
-        """Return a new model."""
+        """Return a new, untrained model with these settings."""
         return heros_of(self)
 
     def open(self) -> Stream:
@@ -119,7 +120,7 @@ class Experiment(ModelSettings, _Subject):
         return stream if self.n is None else stream.take(self.n)
 
     def run(self, progress: bool | str | None = False) -> Run:
-        """Test, then train the model on the stream."""
+        """Evaluate and train a new model on the stream."""
         meter = None if self.meter is None else self.meter()
         return evaluate(
             self.model(),
@@ -135,7 +136,7 @@ class Experiment(ModelSettings, _Subject):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a job has no record."""
+    """The reason why a job failed."""
 
     reason: str  # one line
     details: str = field(default="", repr=False)  # the traceback
@@ -143,13 +144,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The ids of the jobs that were run, kept or failed."""
+    """The ids of the jobs that were run, that were already recorded, and that failed."""
 
     done: tuple[str, ...]  # run by this call
-    kept: tuple[str, ...]  # recorded before
+    kept: tuple[str, ...]  # already recorded, so not run
     failed: dict[str, Failure]
     runs: dict[str, Run] = field(default_factory=dict, repr=False)  # the runs of this call, with keep=True
-    unrecorded: dict[str, str] = field(default_factory=dict)  # runs without a record, and why
+    unrecorded: dict[str, str] = field(default_factory=dict)  # id and reason of runs that were not recorded
 
 
 def run_all(
@@ -163,7 +164,7 @@ def run_all(
     each: bool = False,
     keep: bool = False,
 ) -> Outcome:
-    """Run the jobs that have no complete record below `out`, and record each as soon as it is done.
+    """Run the jobs that have no complete record below `out`, and record each job as soon as it is done.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def run_all(
     out
         The directory of records. A record with another number of instances is an error.
     executor
-        Where the jobs run; `heros.run.executors.Serial()` by default.
+        The executor that runs the jobs; `heros.run.executors.Serial()` by default.
     force
         Whether to run recorded jobs again and replace their records.
     strict
@@ -180,7 +181,7 @@ def run_all(
     progress
         Whether to show a progress bar; by default if the output is a terminal.
     each
-        Whether every run has its own bar, instead of one bar for all runs.
+        Whether every run has its own progress bar, instead of one bar for all runs.
     keep
         Whether to return the runs in `Outcome.runs`. A record that cannot be written is then listed in
         `Outcome.unrecorded`, and the other jobs continue. With ``out=None`` nothing is recorded.
@@ -263,12 +264,12 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
 
 
 def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
-    """Run the job; by default its progress bar shows the number of the run."""
+    """Run the job; if `progress` is None, its progress bar is labelled with the number of the run."""
     return job.run(names.get(job.id) if progress is None else progress)
 
 
 def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
-    """Run the job and return the run or the failure, which does not stop the other jobs."""
+    """Run the job; return the run, or the failure, so that an error does not stop the other jobs."""
     try:
         return _made(progress, names, job)
     except Exception as error:

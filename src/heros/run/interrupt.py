@@ -1,8 +1,8 @@
-"""Ctrl-C ends an evaluation, which then returns the result so far.
+"""End an evaluation on Ctrl-C, so that it can return the result so far.
 
-While the model is trained on a block, an interrupt is only recorded, so that model and measures agree.
-Reading the stream is not interrupted either, because rows would be lost, unless it takes longer than
-`PATIENCE` seconds.
+While the model is trained on a block, an interrupt is only noted, so that the model and the measures agree.
+A read from the stream is interrupted only if it takes longer than another `PATIENCE` seconds, because
+interrupting it could lose rows.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ T = TypeVar("T")
 
 
 class Interrupts:
-    """Record a SIGINT within a ``with`` block; a second SIGINT raises KeyboardInterrupt.
+    """A context manager that notes the first SIGINT in `pressed`; a second SIGINT raises KeyboardInterrupt.
 
-    This has no effect outside the main thread, or if the program has its own SIGINT handler. A
-    KeyboardInterrupt raised while the stream is read is recorded in any case.
+    The handler is not installed outside the main thread, or if the program has its own SIGINT handler. A
+    KeyboardInterrupt that is raised while the stream is read is noted in any case.
 
     Parameters
     ----------
     wanted
-        If False, interrupts behave as usual.
+        Whether to note interrupts; if False, they behave as usual.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Interrupts:
             if self._asking:
                 raise KeyboardInterrupt
         elif self.pressed:
-            self._put_back()  # here, as __enter__ or __exit__ may be running
+            self._put_back()  # restored here because __enter__ or __exit__ may be running
             raise KeyboardInterrupt
         else:
             self.pressed = True
@@ -102,7 +102,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _break_off(self) -> None:
-        """Run in a thread: interrupt the stream if it has not returned after `PATIENCE` seconds."""
+        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; runs in its own thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True

@@ -1,4 +1,4 @@
-"""Test-then-train evaluation of a model on a stream, with its cost."""
+"""Test-then-train evaluation of a model on a stream, including its cost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from heros.streams.live.base import Block, Signal
 __all__ = ["Run", "evaluate"]
 
 TIMEOUT = 0.2
-"""Seconds to wait for a full block; then the model is trained on the rows that have arrived."""
+"""The time in seconds to wait for a full block, before the model is trained on the rows that have arrived."""
 
 
 def evaluate(
@@ -66,10 +66,10 @@ def evaluate(
 ) -> Run:
     """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
-    Ctrl-C ends the evaluation after the current block: a checkpoint is written, and the Run so far has
-    `interrupted` set. A second Ctrl-C, or one before any training, raises KeyboardInterrupt. If more than one
-    row in twenty is bad, the evaluation ends in the same way with a `heros.errors.DataNotice`; `bad_rows` of
-    the run has the first bad rows.
+    Ctrl-C ends the evaluation after the current block: a checkpoint is written if `checkpoint` is given, and
+    the Run so far is returned with `interrupted` set. A second Ctrl-C, or one before any training, raises
+    KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
+    `heros.errors.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
     If the model has a budget of power, e.g. ``budget="500 J/h"``, no hour of the clock exceeds it by more
     than 1 %: when the hour's energy is spent, the stream is not read until the next hour begins. A
@@ -89,11 +89,11 @@ def evaluate(
     weights
         The weight of each instance in training (see `Heros.learn`): an array in the order of the stream, or
         the name of a column, which is then not used as a feature (see also `weights` of
-        `heros.streams.read`). Measures ignore weights.
+        `heros.streams.read`). Measures do not use the weights.
     measures
         The measures to compute; for classification, by default AUROC, accuracy, κ and log-loss. Objects of
         `heros.measures`, or any object with a `name`, an ``update(y, output)`` and a `value` (see
-        `heros.measures.Measure` for optional methods). The run uses empty copies of them.
+        `heros.measures.Measure` for optional methods). The run uses empty copies of these objects.
     window
         The number of instances per point of the curves.
     block
@@ -108,26 +108,27 @@ def evaluate(
         Whether to keep all predictions in `Run.predictions`; by default only if a measure needs them, as the
         exact AUROC does.
     callback
-        A function, or several, called with a `heros.run.Window` at the end of each window. If a function
-        returns True, the run ends there and is `interrupted`.
+        A function, or a list of functions, called with a `heros.run.Window` at the end of each window. If a
+        function returns True, the run ends after this window and is `interrupted`.
     progress
         Whether to show a progress bar; by default on a terminal and in a notebook. A text replaces the
         stream's name in the bar.
     checkpoint
-        A directory for the checkpoints of this run only. After a kill, a run resumed from them gives the same
-        results, bit for bit, as a run that was not killed (see docs/reliability.md).
+        A directory for the checkpoints of this run only. If the process is killed and the run is resumed, the
+        results are bit for bit the same as without the kill (see docs/reliability.md).
     every
-        The number of instances between checkpoints; one more is written at the end of the stream, or when
-        reading the stream fails.
+        The number of instances between checkpoints. Another checkpoint is written at the end of the stream,
+        or when reading the stream fails.
     keep
         The number of checkpoints to keep.
     resume
-        Whether to resume from the newest intact checkpoint, or the path of a checkpoint. Without a
-        checkpoint, the run starts anew. Model, stream, measures and settings must be the same. The stream
-        seeks to its position, or is read again from its start, and the state of the model is replaced.
+        Whether to resume from the newest intact checkpoint, or the path of a checkpoint. If there is no
+        checkpoint, a new run starts. Model, stream, measures and settings must be the same as in the
+        checkpoint. The stream seeks to its position, or is read again from its start, and the state of the
+        model is replaced.
     on_checkpoint_error
         If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
-        `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints stay as they are.
+        `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints are not changed.
     allow_code
         Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
         pickles. Loading a pickle can run any code: resume such a run only from a directory that only you can
@@ -244,7 +245,7 @@ def _learn(
                 notice(f"The run ends early: {error}", DataNotice)
                 evaluation.stopped = True
                 break
-            except Exception:  # keep a checkpoint: the stream may be repaired
+            except Exception:  # write a checkpoint: the run can be resumed when the stream is repaired
                 if checkpointer:
                     checkpointer.write(evaluation)
                 raise
@@ -310,12 +311,12 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
 
 
 def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
-    """Return a checksum of the weights, with which a resumed run compares them."""
+    """Return a checksum of the weights, which a resumed run compares with the checkpoint."""
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
 
 def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
-    """Return a source unchanged, and a frame, a pair (X, y) or an iterable of pairs as a stream."""
+    """Return a stream of a data frame, a pair (X, y) or an iterable of pairs; return a source unchanged."""
     if is_frame(stream):
         return streams.from_frame(stream, target=target, weights=weights, task=task)
     if target is not None:
@@ -373,7 +374,7 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
 
 
 def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
-    """Return an empty measure of each kind for this run; raise an error if one cannot be used."""
+    """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
     listed = expect_list(measures, "measures", "evaluate")
     given = [expect_measure(measure, "measures", "evaluate") for measure in listed]
     names = [measure.name for measure in given]
@@ -388,7 +389,7 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
-    """Raise an error for classification measures in regression, and the reverse."""
+    """Raise an error if a measure is for classification and the task is regression, or the reverse."""
     for measure in measures:
         if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
             rule = (

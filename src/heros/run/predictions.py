@@ -1,4 +1,4 @@
-"""The predictions of a run, each made before its target was known, as tables and files."""
+"""The predictions of a run, each made before its target was known, as a table or a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Predictions", "predicted_table"]
 
 @dataclass(frozen=True, repr=False)
 class Predictions:
-    """The target of every instance and its prediction, made before the target was known.
+    """The targets of all instances and their predictions, each made before its target was known.
 
     Examples
     --------
@@ -43,7 +43,10 @@ class Predictions:
         return f"<Predictions of {len(self):,} instances: {names}>"
 
     def to_arrow(self) -> Any:
-        """Return an Arrow table: the target, the prediction, and the probability of each class."""
+        """Return an Arrow table of targets and predictions, with a column per class for its probability.
+
+        In regression, the columns `lower` and `upper` hold the interval, if the predictions have one.
+        """
         table = predicted_table(self.outputs, self.classes)
         targets = _names(self.targets, self.classes) if self.classes else pa.array(self.targets)
         return table.add_column(0, "target", targets)
@@ -54,14 +57,14 @@ class Predictions:
         return self.to_arrow().to_pandas()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file: CSV, Parquet or Arrow, by its suffix."""
+        """Write the table to a CSV, Parquet or Arrow file, according to the suffix of the path."""
         place = Path(path)
         expect_table_place(place, "path", "save")
         write_table(place, self.to_arrow())
 
 
 def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> Any:
-    """Return predictions (n, width) as an Arrow table.
+    """Return predictions of shape (n, width) as an Arrow table.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
 
 
 def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the column names of predictions."""
+    """Return the column names of a table of predictions."""
     if classes:
         return ("predicted", *(f"p_{name}" for name in classes))
     width = 1 if outputs.ndim == 1 else outputs.shape[1]

@@ -1,4 +1,4 @@
-"""The result of an evaluation, and its state at the end of each window."""
+"""`Run`, the result of an evaluation, and `Window`, its state at the end of a window."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ __all__ = ["Callback", "Price", "Run", "Window", "checked_callbacks"]
 class Price:
     """The cost of evaluation and training, as shares of evaluating and training every model at every step.
 
-    The cost is counted, not timed: the number of evaluations and training steps of each model, times the
-    measured cost of each (see `heros.pools.timing`). Σγ counts training only, with the γ of the policy.
+    The cost is not timed during the run. It is the number of evaluations and training steps of each model,
+    multiplied by the measured cost of a single step (see `heros.pools.timing`). Σγ, in contrast, counts only
+    training, with the costs γ that the policy uses.
 
     Examples
     --------
@@ -43,7 +44,7 @@ class Price:
 
     @property
     def total(self) -> float:
-        """The cost of evaluation and training."""
+        """The cost of evaluation and training together."""
         return self.looking + self.training
 
 
@@ -51,7 +52,7 @@ class Price:
 class Run:
     """The performance of a model on a stream, and its cost.
 
-    The value of a measure is also an attribute: ``run.auroc``. A notebook shows the curves.
+    The value of a measure is also an attribute: ``run.auroc``. In a notebook, a run is shown with its curves.
 
     Examples
     --------
@@ -71,13 +72,13 @@ class Run:
     n_instances: int
     figures: dict[str, float]  # by measure, over the whole stream, at its end
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
-    confusion: Confusion | None = field(repr=False)  # if a measure computes it
+    confusion: Confusion | None = field(repr=False)  # None if no measure computes it
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
     looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
-    invested: NDArray[np.float64] = field(repr=False)  # (M,) r
-    diverged: int  # models that made a prediction that is not finite
+    invested: NDArray[np.float64] = field(repr=False)  # (M,) investment r of each model
+    diverged: int  # number of models that made a prediction that is not finite
     price: Price | None  # of evaluation and training; None if it could not be measured
     cpu: dict[str, float]  # CPU seconds by phase
     energy: Energy
@@ -86,14 +87,14 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
-    importance: Importance | None = field(default=None, repr=False)  # of columns, if the model is explainable
+    importance: Importance | None = field(default=None, repr=False)  # of the columns, if `explainable`
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
-    classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or unknown
+    classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or if unknown
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False
-    )  # figures of simple predictors
+    )  # measures of simple predictors
 
     @property
     def cpu_seconds(self) -> float:
@@ -107,7 +108,7 @@ class Run:
 
     @property
     def too_many_bad_rows(self) -> bool:
-        """Whether more than one row in twenty was bad, which ends a run."""
+        """Whether more than one row in twenty was bad, which ends a run early."""
         return self.bad_rows.are_too_many(self.n_instances + self.bad_rows.count)
 
     def __repr__(self) -> str:
@@ -134,7 +135,7 @@ class Run:
         names
             The names of measures, e.g. ``"accuracy"``.
         ax
-            Axes to draw into; new ones by default.
+            The axes to draw into; by default new axes.
         """
         return drawing.plot(self, names, ax)
 
@@ -177,7 +178,7 @@ class Window:
 
     @property
     def so_far(self) -> dict[str, float]:
-        """The measures over all windows so far, computed on access."""
+        """The values of the measures over all windows so far, computed on access."""
         return {measure.name: measure.value for measure in self._measures}
 
 
@@ -185,7 +186,7 @@ Callback = Callable[[Window], Any]
 
 
 def checked_callbacks(callback: Any) -> list[Callback]:
-    """Return one callback, or several, as a list; raise an error if one is not callable."""
+    """Return a list of callbacks from one callback or several; raise an error if one is not callable."""
     given = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
         raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)

@@ -32,14 +32,15 @@ from heros.streams.live import Source
 
 __all__ = ["Evaluation"]
 
-SHOWN = 2  # measures in the progress bar
+SHOWN = 2  # number of measures in the progress bar
 
 
 class Evaluation:
-    """Train on blocks of instances, close windows and return a `Run`; parameters as for `evaluate`.
+    """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
-    The measures must be empty and the meter running. `keep` tells whether to keep all predictions; None means
-    only if a measure keeps them. `weights` holds the weight of each instance, in the order of the stream.
+    Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep` is
+    whether to keep all predictions; None keeps them only if a measure does. `weights` holds the weight of
+    each instance, in the order of the stream.
     """
 
     def __init__(
@@ -60,8 +61,8 @@ class Evaluation:
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
-        self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure does
-        self.n = self.pending = 0  # instances in finished windows, and in the unfinished one
+        self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure keeps them
+        self.n = self.pending = 0  # instances in finished windows, and in the unfinished window
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()
@@ -79,12 +80,12 @@ class Evaluation:
 
     @property
     def room(self) -> int | None:
-        """The number of instances until callbacks are due; None without callbacks."""
+        """The number of instances until the callbacks are called; None without callbacks."""
         return self.window - self.pending if self._callbacks else None
 
     @property
     def predictions(self) -> list[Predicted]:
-        """Targets and predictions, window by window, if they are kept."""
+        """The targets and predictions of each finished window; empty if they are not kept."""
         if self._kept is not None:
             return self._kept
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
@@ -97,7 +98,7 @@ class Evaluation:
         return Predictions(*joined(parts), classes)
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Predict and then train on a block, split at the ends of windows."""
+        """Predict a block of instances, then train on it; the block is split at the ends of windows."""
         self.model.bind(self.stream.schema)
         if self._earlier is None:
             self._earlier = self.model.cpu_seconds
@@ -130,7 +131,7 @@ class Evaluation:
         return self._weights[self.taken : self.taken + n]
 
     def wait(self) -> None:
-        """Read the meter while no instances arrive: its counters may wrap around."""
+        """Read the meter while no instances arrive, because its counters may wrap around."""
         self.meter.sample()
 
     def standing(self) -> str:
@@ -174,7 +175,7 @@ class Evaluation:
             trained=trained,
             invested=model.invested - self._invested_before,
             diverged=int(model.diverged.sum()),
-            price=self._price(looked, trained),  # measured when the meter has stopped
+            price=self._price(looked, trained),  # measured after the meter has stopped
             cpu=cpu,
             energy=energy,
             curves=Curves.of(self.points.columns()),
@@ -196,7 +197,7 @@ class Evaluation:
     # -- for checkpoints ----------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the state needed to resume, except the model, the stream and the predictions."""
+        """Return the state needed to resume the run, without the model, the stream and the predictions."""
         spent = self.meter.clock() - self._started, time.perf_counter() - self._began
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
@@ -229,7 +230,7 @@ class Evaluation:
     def restore(
         self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Restore what `state` returned, and the predictions up to that point."""
+        """Restore the state that `state` returned, and the predictions up to that point."""
         if not self.model.task.numeric:
             predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])
@@ -256,7 +257,7 @@ class Evaluation:
             self._kept = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
-            nobody = np.full(self.pending, -1, dtype=np.int32)  # which model predicted is not needed again
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # the predicting model is no longer needed
             self._window = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
 
     # -- windows --------------------------------------------------------------------------------------------
@@ -297,7 +298,7 @@ class Evaluation:
             self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
 
     def _cpu(self) -> NDArray[np.float64]:
-        """Return the CPU seconds by phase since the start; the remainder is "other"."""
+        """Return the CPU seconds of each phase since the start; the last phase, "other", is the remainder."""
         earlier = self._earlier or dict.fromkeys(PHASES, 0.0)
         cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
         cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
@@ -305,7 +306,7 @@ class Evaluation:
 
 
 def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return earlier predictions, padded with probability 0 for classes that are new since then."""
+    """Return predictions that were made earlier; classes that are new since then get probability 0."""
     then = np.zeros_like(now)
     for row, answer in zip(then, answers, strict=True):
         if answer is None:  # the model was not trained yet

@@ -1,4 +1,4 @@
-"""Text summaries of a run: a few lines, a table of all measures and costs, and the rarest class."""
+"""Text summaries of a run: a few lines, a table of measures and costs, and measures of the rarest class."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Imbalance", "bill", "budget_row", "champion", "energy_text", "imbalance_of", "lines"]
 
-SHOWN = 5  # measures in a line
-EVEN = 0.4  # classes are imbalanced if the rarest class has less than this part of an equal share
+SHOWN = 5  # maximum number of measures in a line
+EVEN = 0.4  # classes are imbalanced if the rarest class has less than this fraction of an equal share
 
 
 def lines(run: Run) -> list[str]:
-    """Return lines on performance, cost, the best model, and, if classes are imbalanced, the rarest class."""
+    """Return a few lines on performance, cost and the best model, and on the rarest class if imbalanced."""
     early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
     ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
@@ -77,17 +77,17 @@ def bill(run: Run, title: str | None = None) -> Table:
 
 
 def budget_row(run: Run) -> dict[str, str]:
-    """Return the row on what the budget allowed and what was used."""
+    """Return a row with the budget and the amount used; empty if the run had no budget."""
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    awake = f"{dial['awake']:.1f} of {len(run.settings['models'])} models awake in the mean"
+    awake = f"{dial['awake']:.1f} of {len(run.settings['models'])} models awake on average"
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     return {"budget": f"{dial['asked']} asked, {dial['used']} used per instance, {awake}{floor}"}
 
 
 def _price(run: Run) -> dict[str, str]:
-    """Return the row on the cost of evaluation and training."""
+    """Return a row with the cost of evaluation and training; empty if it is not known."""
     if run.price is None:
         return {}
     evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
@@ -96,7 +96,7 @@ def _price(run: Run) -> dict[str, str]:
 
 
 def _figures(run: Run) -> dict[str, str]:
-    """Return one row for the first measure, and rows of three for the others."""
+    """Return one row for the first measure, and rows of three measures for the others."""
     figures = [(one.label, _figure(run, one)) for one in run.measures]
     rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
     return {
@@ -152,7 +152,10 @@ class Imbalance:
 def imbalance_of(
     confusion: Confusion | None, classes: tuple[str, ...] = (), predictions: Predictions | None = None
 ) -> Imbalance | None:
-    """Return the imbalance if the rarest class has less than 40 % of an equal share; otherwise None."""
+    """Return the measures of an imbalanced run, or None if the classes are not imbalanced.
+
+    Classes are imbalanced if the rarest class has less than 40 % of an equal share.
+    """
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
     seen = np.flatnonzero(counts)
     if confusion is None or len(seen) < 2:

@@ -1,4 +1,4 @@
-"""Check that the arrays of a saved evaluation fit together, before they are used."""
+"""Check that the arrays of a saved evaluation are consistent before they are used."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Layout = dict[str, tuple[type, tuple[int, ...]]]
 
 
 def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
-    """Raise an error if types or shapes of arrays differ from those of this evaluation.
+    """Raise an error if the arrays do not have the types, shapes and values that this evaluation needs.
 
-    There is one point per window, or fewer if the evaluation is not exact and points are merged.
+    The curves must have one point per window, or fewer if the evaluation is not exact and points were merged.
     """
     n, numeric = evaluation.n, evaluation.model.task.numeric
     points = _length(arrays, "curves/end", 0)
@@ -85,6 +85,6 @@ def _layout(arrays: Arrays, evaluation: Evaluation, points: int) -> Layout:
 
 
 def _length(arrays: Arrays, name: str, axis: int) -> int:
-    """Return the length of an array along an axis; 0 without such an axis."""
+    """Return the length of an array along an axis, or 0 if the array or the axis does not exist."""
     shape = arrays[name].shape if name in arrays else ()
     return shape[axis] if len(shape) > axis else 0

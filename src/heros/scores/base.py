@@ -72,7 +72,7 @@ class Score(Protocol):
 
 @dataclass(frozen=True)
 class BuiltInScore(Part):
-    """A built-in score, compiled or in Python, which files and records name by its class."""
+    """A built-in score, compiled or in Python; files and records identify it by its class name."""
 
     role: ClassVar[str] = "score"
 
@@ -81,7 +81,7 @@ class BuiltInScore(Part):
         """Return initial scores for this number of models."""
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for this number of models, before allocating memory."""
+        """Raise an error if a state is too small for this number of models, before allocating memory."""
         return
 
 
@@ -118,21 +118,21 @@ class ScoreCalls:
         return {name: np.asarray(array) for name, array in self.bound.state().items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore what `state` returned."""
+        """Restore the state that `state` returned."""
         self.bound.restore(state)  # type: ignore[attr-defined]
 
 
 def expect_score(score: object, owner: str) -> None:
-    """Refuse an object that is not a score, classes included."""
+    """Raise an error unless the object is a score; a class is not accepted."""
     if not isinstance(score, Score) or isinstance(score, type):
         raise ParameterError.of("score", owner, RULE, score)
 
 
 def bound_score(score: Score, models: int) -> _core.Scores | ScoreCalls:
-    """Return the score for this number of models, in the form of the core."""
+    """Return the score for this number of models, as an object that the core can call."""
     try:
         bound = score.bind(models)
-    except TypeError as error:  # an object with another method of that name
+    except TypeError as error:  # `bind` is another kind of method
         raise ParameterError.of("score", "Heros", f"{RULE} (its bind(models): {error})", score) from error
     if isinstance(bound, _core.Scores):
         return bound

@@ -99,7 +99,7 @@ class Window(BuiltInScore):
         return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Refuse a state that is too small for this number of models, before allocating memory."""
+        """Raise an error if the state does not fit this number of models, before allocating memory."""
         if state["ring"].size != self.size * models:
             rule = f"the state of {self.size} instances per model"
             raise ParameterError.of("state", "Window", rule, state["ring"].size)
@@ -107,7 +107,7 @@ class Window(BuiltInScore):
 
 @dataclass(frozen=True)
 class Fading(BuiltInScore):
-    """The mean with weights that fall by `factor` per evaluated instance (Gama et al. 2013).
+    """The mean with weights that are multiplied by `factor` per evaluated instance (Gama et al. 2013).
 
     Examples
     --------

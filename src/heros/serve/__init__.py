@@ -1,1 +1,1 @@
-"""HEROS as an HTTP service: predict while the model is trained, with a status page."""
+"""HEROS as an HTTP service that predicts while its model is trained, with a status page."""

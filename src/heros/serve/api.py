@@ -43,7 +43,7 @@ HEALTH = {
     "publish_error": "predictions are out of date",
 }
 MOST_NOTICES = 50
-SLICE = 20  # instances of a batch processed before other requests get a turn
+SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
 Act = Callable[[Any], Reply | Awaitable[Reply]]  # handler of a parsed body
@@ -155,7 +155,10 @@ class Api:
             self._known_hosts.add(host)
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
-        """Return the body; raise an error if it is not JSON or too large; None if the client disconnected."""
+        """Return the body, or None if the client disconnected.
+
+        Raises an error if the content-type is not JSON or the body is too large.
+        """
         if headers.get(b"content-type") != JSON:
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
             if kind != JSON:
@@ -173,14 +176,14 @@ class Api:
 
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
-            self.service.expect_room(1)  # checked before the body is parsed, which takes longer
+            self.service.expect_room(1)  # checked first, because parsing the body takes longer
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
 
     async def _wait(self, query: bytes) -> None:
-        """If the query has wait=true, wait until the model that predicts includes all data sent so far."""
+        """If the query has wait=true, wait until predictions use all labels sent so far."""
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             await asyncio.wrap_future(self.service.after(self.service.publish))
 
@@ -243,7 +246,7 @@ class Api:
         return instances
 
     async def _do(self, step: Callable[[Any], T], argument: Any) -> T:
-        """Predict in this thread, or in another one if a model may have to be read from disk."""
+        """Call `step` in this thread, or in another thread if models may have to be read from disk."""
         if self._threads is None:
             return step(argument)
         return await asyncio.get_running_loop().run_in_executor(self._threads, step, argument)
@@ -274,12 +277,10 @@ class Api:
 
     def _expect_explainable(self) -> None:
         if not self.service.learner.explainable:
-            raise Refusal(
-                "The model keeps no sample of instances: start the service with --explainable.", 409
-            )
+            raise Refusal("Predictions cannot be explained: start the service with --explainable.", 409)
 
     async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
-        """Return a view of the model, or of the model of the key in the query."""
+        """Apply `look` to the model, or to the model of the key in the query, and return the result."""
         keys = parse_qs(query.decode("latin-1")).get("key")
         key = None if keys is None else expect_name(keys[-1], "The key", self.limits.text)
         look_at = self.service.learner.look
@@ -313,7 +314,7 @@ class Api:
         return 200, _described(self.service.learner.task.numeric, self._token is not None)
 
     async def _fresh(self) -> dict[str, Any]:
-        """Return the state for the page, at most about a second old unless the service is overloaded."""
+        """Return the state for the page, at most 1.5 seconds old unless the service is overloaded."""
         self.picture.ask()
         for _ in range(80):
             if self.picture.is_fresh:
@@ -340,7 +341,7 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 
 
 async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
-    """Yield a few instances at a time; other requests get a turn in between."""
+    """Yield a few instances at a time; other requests are processed in between."""
     for start in range(0, len(instances), SLICE):
         if start:
             await asyncio.sleep(0)
@@ -367,7 +368,7 @@ async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge start and shutdown of the server; the service starts before it and stops after it."""
+    """Acknowledge the start and the shutdown of a server; the service starts earlier and stops later."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -1,4 +1,4 @@
-"""The changes that a service has found: counted, shown on its page, and sent to a URL."""
+"""The changes that a service has detected, which it counts, shows on its page and sends to a URL."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ChangeLog"]
 
-EVERY = 1.0  # seconds between two looks for changes
-SHOWN = 50  # changes on the page
+EVERY = 1.0  # seconds between two checks for changes
+SHOWN = 50  # maximum number of changes on the page
 KINDS = ("error", "model")
 
 
 class ChangeLog:
-    """Looks for new changes once a second, in the thread that trains.
+    """The log of detected changes, which the training thread updates once a second.
 
-    One model tells its changes itself (`Heros.changes`). With a model per key, the error over all keys is
-    watched (`heros.serve.history.History.drifts`).
+    A single model detects its changes itself (`Heros.changes`). With a model per key, the changes are drifts
+    of the error over all keys (`heros.serve.history.History.drifts`).
 
     Parameters
     ----------
     service
         The service.
     hook
-        The receiver of changes: each is sent when it is detected, and again when it has ended.
+        The receiver of changes: a change is sent when it is detected, and again when it has ended.
     """
 
     def __init__(self, service: Service, hook: Webhook | None = None) -> None:
@@ -41,18 +41,18 @@ class ChangeLog:
         self.counts = dict.fromkeys(KINDS, 0)
         self.latest: list[dict[str, Any]] = []
         self._last = 0  # the instance at which the last known change was detected
-        self._open: int | None = None  # the same of a change that has not ended
+        self._open: int | None = None  # the same for an error change that has not ended
         self._looked = 0.0
 
     def look(self) -> None:
-        """Look for new changes, unless that was done within the last second."""
+        """Update the log, unless it was updated within the last second."""
         now = time.monotonic()
         if now - self._looked >= EVERY:
             self._looked = now
             self.look_now()
 
     def look_now(self) -> None:
-        """Count and send the changes that are new."""
+        """Update the log: count and send new changes, and send changes that have ended."""
         found = self._found()
         for change in found:
             ended = change.ended is not None
@@ -80,15 +80,15 @@ class ChangeLog:
             self.hook.put({"event": event, "time": when, "text": _text(change), "change": change.plain()})
 
     def document(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state of the log for a checkpoint."""
         return {"counts": dict(self.counts), "last": self._last, "open": self._open}
 
     def resume(self, document: Mapping[str, Any]) -> None:
-        """Continue from what `document` returned."""
+        """Restore the state that `document` returned."""
         counts, last, still = document["counts"], document["last"], document["open"]
         numbers = [*counts.values(), last, 0 if still is None else still]
         if set(counts) != set(KINDS) or not all(type(one) is int and 0 <= one < 2**62 for one in numbers):
-            raise DataError("The counts of changes must be whole numbers.")
+            raise DataError("The counts of changes must be non-negative whole numbers.")
         self.counts, self._last, self._open = dict(counts), last, still
 
 

@@ -1,4 +1,4 @@
-"""The checkpoint of a service: one file, or part of the keyed models' file, replaced atomically."""
+"""The checkpoint of a service, replaced atomically: a file, or a note in the database of models by key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Waiting(NamedTuple):
     key: Id | None
     predicted: NDArray[np.float64]
     known: int | None = None  # number of labels the model was trained on when it predicted
-    limit: float | None = None  # of the prediction set
+    limit: float | None = None  # limit of the prediction set
 
     def bytes(self) -> int:
         """The approximate memory size of the instance in bytes."""
@@ -53,9 +53,9 @@ class Waiting(NamedTuple):
 class CheckpointDirectory:
     """The locked directory that holds the checkpoint of one service.
 
-    A single model is stored in the service's file. Models per key are stored in their own file, together
-    with the rest of the service in one transaction. Only the owner may read the files, because they contain
-    instances.
+    A single model is stored in one file with the rest of the service. Models per key are stored in a
+    database, and the rest of the service is committed to it in the same transaction. Only the owner may read
+    the files, because they contain instances.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
@@ -69,26 +69,26 @@ class CheckpointDirectory:
             raise self._refused(f"be writable. Got: {reason(error)}.") from None
 
     def _locked(self) -> int:
-        """Create the lock file if it is missing, lock it, and write who holds it; return its descriptor."""
+        """Create the lock file if needed, lock it, and write this process into it; return its descriptor."""
         lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         free = True
         with suppress(OSError):  # the file system may not support locks
             free = filelock.lock_descriptor(lock, blocking=False)
         if not free:
-            holder = os.read(lock, 200).decode(errors="replace") or "another process uses"
+            holder = os.read(lock, 200).decode(errors="replace") or "another process"
             os.close(lock)
-            raise self._refused(f"be free. Got one that {holder}.")
+            raise self._refused(f"be free. It is in use: {holder}.")
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         try:
             os.ftruncate(lock, 0)
-            os.write(lock, f"process {os.getpid()} on {socket.gethostname()} uses since {now}".encode())
+            os.write(lock, f"process {os.getpid()} on {socket.gethostname()}, since {now}".encode())
         except OSError:
             os.close(lock)
             raise
         return lock
 
     def _expect_held(self) -> None:
-        """Raise an error if another directory or lock has replaced the locked one; renew a removed lock."""
+        """Raise an error if the directory or the lock file was replaced; renew a removed lock file."""
         try:
             if not os.path.samestat(os.stat(self.directory), self._began):
                 raise self._refused("stay in its place. Got another directory at the same path.")
@@ -96,7 +96,7 @@ class CheckpointDirectory:
                 lock, self._lock = self._lock, self._locked()
                 os.close(lock)
             elif not os.path.samestat(os.stat(self.directory / LOCK), os.fstat(self._lock)):
-                raise self._refused("be locked by this process. Got the lock of another one.")
+                raise self._refused("be locked by this process. Got the lock of another process.")
         except OSError as error:
             raise self._refused(f"be writable. Got: {reason(error)}.") from None
 
@@ -110,14 +110,14 @@ class CheckpointDirectory:
         self._lock = -1
 
     def expect(self, *, keyed: bool) -> None:
-        """Raise an error if the directory holds one model and keys are used, or the reverse."""
+        """Raise an error if the directory holds one model but `keyed` is True, or the other way round."""
         if keyed and self.path.exists():
             raise HerosError(f"The directory {self.directory} must hold a model per key. Got one model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
             raise HerosError(f"The directory {self.directory} must hold one model. Got a model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
-        """Raise an error if the model differs from the checkpoint in these parts and settings."""
+        """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
         if self.path.exists():
             kept = archive.read(self.path, KIND)[0].get("model")
             _expect_same(self.directory, kept, serialization.description(model), names)
@@ -137,7 +137,7 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None. Its model replaces the model of the learner."""
+        """Return the last checkpoint, or None if there is none; its model replaces the learner's model."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             position = learner.models.position
@@ -174,7 +174,7 @@ def _short(part: Any) -> str:
 
 
 def _plain(held: Held) -> dict[str, NDArray[Any]]:
-    """Return the waiting instances as arrays, which are faster to write than a JSON document."""
+    """Return the waiting instances as arrays, because arrays are faster to write than a JSON document."""
     names = [orjson.dumps([id, waiting.key]) for id, waiting, _ in held]
     rows = [waiting.row for _, waiting, _ in held]
     predicted = [waiting.predicted for _, waiting, _ in held]

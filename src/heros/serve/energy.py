@@ -1,4 +1,4 @@
-"""The energy use of a service, including the time before its last restart."""
+"""The energy used by a service, including the energy used before its last restart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LATELY = 30.0  # seconds over which the power is averaged
 
 
 class Bill:
-    """The total energy of a process and its power over the last 30 seconds.
+    """The total energy of a service and its power over the last 30 seconds.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Bill:
         self.meter.start()
 
     def resume(self, document: Mapping[str, float]) -> None:
-        """Add the energy and time of an earlier process, read from a checkpoint."""
+        """Add the energy and time of an earlier process, as stored in a checkpoint."""
         self._earlier = {name: number(document[name], name, "Bill", 0) for name in self._earlier}
 
     def document(self) -> dict[str, float]:

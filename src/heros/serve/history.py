@@ -1,4 +1,4 @@
-"""The history of a service: performance of its predictions, trained models, and drifts."""
+"""The history of a service: the performance of its predictions, the trained models, and drifts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["History", "Worse"]
 MOST_POINTS = 240
 MOST_DRIFTS = 50
 DELTA = 0.002  # significance level of a drift
-CHECKED = 32  # outcomes between two drift checks
-HELD = 256  # instances buffered before they are added to the measures; windows may be longer
-RECENT = 1000.0  # number of recent targets for the standard deviation
+CHECKED = 32  # predictions between two drift checks
+HELD = 256  # instances that are buffered before they are added to the measures; windows may be longer
+RECENT = 1000.0  # number of recent targets from which the standard deviation is computed
 QUIET = 500  # a change within this many instances after a drift belongs to the same drift
 
 
@@ -42,12 +42,12 @@ class Nearness:
         self._n, self._mean, self._variance = 0.0, 0.0, 0.0
 
     def update(self, y: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score of each prediction, given targets (n,) and predictions (n, width)."""
+        """Return the score of each prediction, for targets of shape (n,) and predictions (n, width)."""
         errors = np.abs(y - answers[:, 0])
         return np.array([_near(error, self._spread(one)) for one, error in zip(y, errors, strict=True)])
 
     def _spread(self, target: float) -> float:
-        """Return the standard deviation of about the last thousand targets, including this one."""
+        """Add a target; return the standard deviation of approximately the last thousand targets."""
         self._n = min(self._n + 1.0, RECENT)
         off = target - self._mean
         self._mean += off / self._n
@@ -71,7 +71,7 @@ def _near(error: float, spread: float) -> float:
 
 
 class Worse:
-    """A drift detector: ADWIN over the scores of the predictions, e.g. hits and misses.
+    """A drift detector: ADWIN over the scores of predictions, such as 1 for correct and 0 for wrong.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Worse:
         self._left, self._width = CHECKED, 0
 
     def update(self, hits: NDArray[np.float64]) -> bool:
-        """Add scores in [0, 1]; return whether the predictions got worse."""
+        """Add scores in [0, 1]; return whether the predictions have become worse."""
         worse = False
         for hit in hits[:, np.newaxis]:
             before = self._scores.values[0] if self._left == 1 else 0.0
@@ -113,7 +113,7 @@ class Worse:
 
 
 class History:
-    """Curves and measures of the predictions whose labels have arrived, in bounded memory.
+    """The measures of predictions whose labels have arrived, in total and as curves, in bounded memory.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ class History:
     models
         The number of models.
     window
-        The initial number of instances per point of the curves. When points are merged, later points have
-        the merged length.
+        The initial number of instances per point of the curves. When points are merged, new points cover as
+        many instances as the merged points.
     numeric
         Whether the labels are numbers.
     watched
-        Whether drifts of the predictions are detected here; a single model detects them itself.
+        Whether to detect drifts of the error here; a single model detects its own drifts.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class History:
         spent: NDArray[np.float64],
         now: float,
     ) -> None:
-        """Add a block: labels (n,), predictions (n, width), trained models (n, M), costs Σγ (n,)."""
+        """Add a block: labels (n,), predictions (n, width), trained models (n, M) and costs Σγ (n,)."""
         start = 0
         while start < len(y):
             part = slice(start, start + self.window - self._held)
@@ -234,23 +234,23 @@ class History:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Return each measure over all points."""
+        """The values of the measures over all points."""
         return {measure.name: measure.value for measure in self.measures}
 
     @property
     def baselines(self) -> dict[str, dict[str, float]]:
-        """Return the measures of simple predictors: the majority class or mean, and the previous label."""
+        """The measures of simple predictors: the majority class or the mean, and the previous label."""
         return self._baselines.figures()
 
     @property
     def lately(self) -> dict[str, float]:
-        """Return each measure over the last point."""
+        """The values of the measures at the last point; empty if there is no point."""
         if len(self.points) == 0:
             return {}
         return {measure.name: self.points.last(measure.name) for measure in self.measures}
 
     def state(self, now: float) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the state as groups of arrays; instances since the last point become a point."""
+        """Return the state as groups of arrays; the instances since the last point become a new point."""
         self.close(now)
         return {
             "curves": {
@@ -298,6 +298,6 @@ class History:
 
 
 def _wide(block: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Pad the predictions with probability 0 for classes that were not known yet."""
+    """Pad predictions with probability 0 for classes that were not known at the time."""
     missing = width - block.shape[1]
     return block if missing == 0 else np.pad(block, ((0, 0), (0, missing)))

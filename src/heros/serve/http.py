@@ -1,7 +1,8 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
-General servers limit neither heads nor slow clients, and cost more per request than a small model.
-httptools parses the requests; a body is passed on in one piece, and a reply is one write.
+General-purpose servers do not limit the size of headers or the time of slow clients, and take more time per
+request than a small model. Requests are parsed by httptools. The application gets a request body in one
+piece, and a reply is sent with one write.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ LOG = logging.getLogger("heros.serve")
 
 
 class _Request:
-    """One request with its ASGI interface: scope, `receive` and `send`."""
+    """One HTTP request with its ASGI interface: `scope`, `receive` and `send`."""
 
     def __init__(self, connection: _Connection, scope: Scope, keep_alive: bool) -> None:
         self._connection, self.scope, self.keep_alive = connection, scope, keep_alive
@@ -62,7 +63,7 @@ class _Request:
         self.size += len(part)
 
     def wake(self) -> None:
-        """Wake `receive`: the body is complete, or the client has disconnected."""
+        """Wake `receive` when the body is complete or the client has disconnected."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
@@ -82,11 +83,11 @@ class _Request:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Collect the head or a part of the body of the reply; the last part sends the reply."""
+        """Store the status and headers, or a part of the body; the last part of the body sends the reply."""
         if message["type"] == "http.response.start":
             self._head = message
             return
-        assert self._head is not None, "a reply begins with its head"
+        assert self._head is not None, "a reply must begin with http.response.start"
         self._body.append(message.get("body", b""))
         if not message.get("more_body", False):
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
@@ -98,17 +99,17 @@ class _Request:
 
 
 class _Connection(asyncio.Protocol):
-    """A connection: it queues incoming requests and sends replies in order."""
+    """A connection to a client, which queues requests and sends the replies in the same order."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.limits = server, server.limits
         self.parser = httptools.HttpRequestParser(self)
         self.gone = False
-        self.since = 0.0  # when the current request began, or the connection became idle
+        self.since = 0.0  # time at which the current request began, or the connection became idle
         self.coming = True  # a request is being received or expected
-        self._in_head = False  # the head of a request is incomplete
-        self._loose = 0  # bytes received since the last part of a body, or the end of a head or request
-        self._progress = False  # whether there was one in the bytes that are being parsed
+        self._in_head = False  # the headers of a request are incomplete
+        self._loose = 0  # bytes since the last part of a body, the end of the headers or the end of a request
+        self._progress = False  # whether the bytes being parsed contain any of these three
         self._url = b""
         self._headers: Headers = []
         self._incoming: _Request | None = None  # request with an incomplete body
@@ -146,11 +147,11 @@ class _Connection(asyncio.Protocol):
             pass
         except httptools.HttpParserError:
             last = self._working if self._incoming is None else self._incoming
-            if last is None or last.keep_alive:  # otherwise extra bytes after the last request
+            if last is None or last.keep_alive:  # otherwise, these are extra bytes after the last request
                 self.refuse(400, "The request must be HTTP/1.1.")
             return
         self._loose = 0 if self._progress else self._loose + len(data)
-        if self._loose > self.limits.head:  # of a head, or of a header after the body
+        if self._loose > self.limits.head:  # in the headers, or in trailers after the body
             self._refuse_head()
         elif not self._in_head and self._incoming is not None and self._working is None:
             self._start(self._incoming)
@@ -173,7 +174,7 @@ class _Connection(asyncio.Protocol):
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self._in_head:  # headers after the body are ignored: they must not replace those of the head
+        if self._in_head:  # trailers after the body are ignored: they must not replace headers
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -240,7 +241,7 @@ class _Connection(asyncio.Protocol):
         self.server.start(self, request)
 
     def reply(self, request: _Request, status: int, headers: Any, body: bytes) -> None:
-        """Send the reply and start the next request."""
+        """Send the reply and process the next request."""
         if self.transport.is_closing():
             return
         last = not (request.keep_alive and request.complete) or self.server.stopping
@@ -273,13 +274,13 @@ class _Connection(asyncio.Protocol):
             self._start(self._incoming)
 
     def _refuse_head(self) -> None:
-        self.refuse(431, f"The head of a request must have at most {self.limits.head:,} bytes.")
+        self.refuse(431, f"The headers of a request must have at most {self.limits.head:,} bytes.")
 
     def _refuse_body(self) -> None:
         self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
 
     def refuse(self, status: int, why: str) -> None:
-        """Send an error, unless a reply has begun, and close the connection."""
+        """Send an error, unless the application has begun to reply, and close the connection."""
         if self.transport.is_closing():
             return
         if self._working is None or not self._working.is_answered:
@@ -299,18 +300,18 @@ class Server:
     Parameters
     ----------
     app
-        The application. It gets no lifespan events.
+        The application; it receives no lifespan events.
     sock
         A bound socket.
     limits
-        The limits on size and duration of requests.
+        The limits on the size and duration of requests.
     """
 
     def __init__(self, app: App, sock: socket.socket, limits: Limits) -> None:
         self.app, self.socket, self.limits = app, sock, limits
         self.most = _affordable(limits.connections)
         self.connections: set[_Connection] = set()
-        self.quiet: dict[_Connection, None] = {}  # connections without a request in progress, longest first
+        self.quiet: dict[_Connection, None] = {}  # connections that wait for a request, longest first
         self.bodies = 0  # bytes of request bodies being received or processed
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
@@ -318,7 +319,7 @@ class Server:
         self._over = asyncio.Event()
 
     async def run(self, started: Callable[[], object] = lambda: None) -> None:
-        """Serve until `stop`; requests in progress get a few seconds to finish."""
+        """Serve until `stop` is called; requests in progress then have a few seconds to finish."""
         self.loop = asyncio.get_running_loop()
         self._tick()
         listening = await self.loop.create_server(
@@ -335,7 +336,7 @@ class Server:
             ticking.cancel()
 
     def stop(self) -> None:
-        """Stop `run`; call this in the thread of the event loop."""
+        """Stop `run`; must be called in the thread of the event loop."""
         self._over.set()
 
     async def _finish(self) -> None:
@@ -366,7 +367,7 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many, close the one that has been idle for longest."""
+        """Add a connection; if there are too many, close the connection that has been idle for longest."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most:
@@ -381,7 +382,7 @@ class Server:
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Run the application on a request at once; if it has to wait, continue it as a task."""
+        """Run the application on a request immediately; if it has to wait, continue it as a task."""
         if request.complete:
             self.quiet.pop(connection, None)
         work = self._deal(connection, request)
@@ -403,7 +404,7 @@ class Server:
 
 
 async def _resumed(work: Coroutine[Any, Any, None], awaited: Any) -> None:
-    """Run the rest of a coroutine that has started and awaits something."""
+    """Run the rest of a coroutine that was started with `send` and is waiting for `awaited`."""
     await _rest(work, awaited)
 
 
@@ -423,7 +424,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """Return the possible number of connections; raise the process's limit on open files if needed."""
+    """Raise the process's limit on open files if needed; return the number of connections it allows."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows

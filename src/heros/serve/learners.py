@@ -36,7 +36,7 @@ __all__ = [
 
 Id = str | int
 T = TypeVar("T")
-AT_ONCE = 16  # predictions of an explanation that are made while other threads wait
+AT_ONCE = 16  # predictions for an explanation that are made while other threads wait
 
 
 class Labelled(NamedTuple):
@@ -45,25 +45,28 @@ class Labelled(NamedTuple):
     key: Id | None
     row: list[float]
     label: float  # class index, or numeric target
-    predicted: NDArray[np.float64] | None  # prediction given earlier; None if the label came with it
+    predicted: NDArray[np.float64] | None  # earlier prediction; None if the label came with the row
     known: int | None = None  # number of labels the model was trained on when it predicted
 
 
 class ServedOutput(NamedTuple):
-    """A prediction: classes and their probabilities; or no classes, and a number; or nothing is known yet."""
+    """A prediction: the classes and their probabilities, or a number without classes.
+
+    Before the model is trained, both fields are empty.
+    """
 
     classes: tuple[str, ...]
     predicted: NDArray[np.float64]  # probabilities, or a number with its interval
-    limit: float | None = None  # classes up to this far from probability 1 are in the prediction set
+    limit: float | None = None  # the prediction set has the classes with 1 - probability <= limit
 
 
 NOTHING = ServedOutput((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
-"""Labels (n,), predictions given (n, width), trained models (n, M), costs Σγ (n,)."""
+"""Labels (n,), the predictions that clients got (n, width), trained models (n, M) and costs Σγ (n,)."""
 
 
 class NotLearnt(HerosError):
-    """Instances of a block whose models cannot be stored; the other models were trained."""
+    """Models cannot be stored: `rows` were not learnt; the models of the other rows were trained."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -71,19 +74,19 @@ class NotLearnt(HerosError):
 
 
 class NotYet(HerosError):
-    """A prediction cannot be explained now."""
+    """A prediction cannot be explained at this time."""
 
 
 class ServedLearner(ABC):
     """Base class of learners. One thread trains; other threads may predict at the same time."""
 
     keyed = False
-    chunk = 64  # instances per training block, which bounds the time that others wait for the model
+    chunk = 64  # maximum number of instances per training block; predictions may have to wait for a block
 
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the template of the models per key; only for the training thread."""
+        """The model, or the template for the models per key; only for the training thread."""
 
     @property
     @abstractmethod
@@ -116,25 +119,25 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict instances given with their keys; raise `Refused` if an instance cannot be read."""
+        """Predict instances, each given as (key, instance); raise `Refused` if one cannot be read."""
 
     def known(self) -> int | None:
-        """Return the number of labels known to the model that predicts; None with one model per key."""
+        """Return the number of labels on which the predicting model was trained; None for models per key."""
         return None
 
     @abstractmethod
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Train on instances in order; at the end, raise `NotLearnt` if models of some cannot be stored."""
+        """Train on instances in order; at the end, raise `NotLearnt` if some models cannot be stored."""
 
     @abstractmethod
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain the prediction for an instance. Thread-safe; predictions need not wait for it."""
+        """Explain the prediction for an instance. Thread-safe; predictions do not wait for it to finish."""
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the model that predicts, or to a key's model; None if the key is unknown.
+        """Apply `what` to the model that predicts, or to the model of a key. Thread-safe.
 
-        Thread-safe.
+        Returns the result, or None if the key is unknown.
         """
 
     def publish(self) -> None:  # noqa: B027
@@ -145,7 +148,7 @@ class ServedLearner(ABC):
 
 
 class OneModel(ServedLearner):
-    """One model. Predictions come from a copy that `publish` updates."""
+    """A learner with one model. Predictions come from a copy of the model, which `publish` updates."""
 
     def __init__(self, model: Heros) -> None:
         if not isinstance(model, Heros):
@@ -154,7 +157,7 @@ class OneModel(ServedLearner):
         self.take_over(model)
 
     def take_over(self, model: Heros) -> None:
-        """Replace the model, before any request."""
+        """Replace the model; only before the first request."""
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._reader: tuple[Schema, Encoder] | None = None  # the schema and the encoder that reads rows
@@ -186,7 +189,7 @@ class OneModel(ServedLearner):
             return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain a prediction. Other threads get a turn every few predictions."""
+        """Explain a prediction; the lock is released every few predictions, for other threads."""
         with self._looking:
             if self._reader is None:
                 raise NotYet("The model has not learnt yet.")
@@ -205,7 +208,7 @@ class OneModel(ServedLearner):
         return contributions(row, rows, predict, schema, of, x)
 
     def known(self) -> int:
-        """Return the number of labels that the model that predicts was trained on."""
+        """Return the number of labels on which the predicting copy was trained."""
         with self._looking:
             return 0 if self._shown.schema is None else self._shown.instances
 
@@ -232,17 +235,17 @@ class OneModel(ServedLearner):
 
 
 class ModelPerKey(ServedLearner):
-    """One model per key. A prediction waits while a model is trained on a few rows."""
+    """A learner with one model per key. A prediction may wait while a model is trained on a few rows."""
 
     keyed = True
-    chunk = 1024  # rows of a key are grouped, because its model may have to be read from disk
+    chunk = 1024  # larger, to group the rows of a key: its model may have to be read from disk
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
 
     @property
     def model(self) -> Heros:
-        """The template of the models per key."""
+        """The template for the models per key."""
         return self.models.template
 
     @property
@@ -264,7 +267,7 @@ class ModelPerKey(ServedLearner):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
             limit = None if self.task.numeric else self.models.set_limit(key)
-            classes = self.schema.classes  # a key's model may not know the newest ones
+            classes = self.schema.classes  # a key's model may not know the newest classes
             predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
         return predicted
 
@@ -276,7 +279,7 @@ class ModelPerKey(ServedLearner):
         return explained
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Train on instances, grouped by key and in order within a key."""
+        """Train on instances, grouped by key; instances of the same key stay in order."""
         by_key: dict[Id, list[Labelled]] = {}
         for one in block:
             assert one.key is not None
@@ -294,9 +297,9 @@ class ModelPerKey(ServedLearner):
             raise NotLearnt(why, left)
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the model of a key, or to the template without a key. Thread-safe.
+        """Apply `what` to the model of a key, or to the template if `key` is None. Thread-safe.
 
-        A numeric key may be given as text.
+        A numeric key may be given as text. Returns None if the key is unknown.
         """
         if key is None:
             return what(self.model)
@@ -317,7 +320,7 @@ def _learnt(test_then_train: Callable[..., Block], block: list[Labelled], task: 
     done = test_then_train(X, y)
     outputs = done.outputs
     for at, one in enumerate(block):
-        if one.predicted is not None:  # measures use the prediction given earlier, not the current one
+        if one.predicted is not None:  # measures use the prediction that the client got, not the current one
             outputs[at] = 0.0
             outputs[at, : len(one.predicted)] = one.predicted
     return y, outputs, done.chosen, done.spent

@@ -11,7 +11,7 @@ __all__ = ["Limits", "NotNow", "Refusal", "Unknown", "Wrong", "expect_fields", "
 
 
 class Refusal(Exception):
-    """A rejected request: the reason, the status of the reply and additional headers."""
+    """A rejected request, with the reason, the status of the reply and additional headers."""
 
     status = 400
 
@@ -27,7 +27,7 @@ class Wrong(Refusal):
 
 
 class Unknown(Refusal):
-    """The request names an unknown object, e.g. an id for which no instance waits."""
+    """The request names an unknown id or key, e.g. an id for which no instance waits."""
 
     status = 404
 
@@ -49,9 +49,9 @@ class Limits:
     5000
     """
 
-    body: int = 8_000_000  # bytes of a request's body
+    body: int = 8_000_000  # bytes of a request body
     head: int = 16_384  # bytes of the request line and headers
-    seconds: float = 10.0  # time to receive the head and body of a request
+    seconds: float = 10.0  # time to receive the headers and the body of a request
     connections: int = 2_000
     requests: int = 512  # concurrent requests
     batch: int = 5_000  # instances in one request
@@ -62,8 +62,8 @@ class Limits:
     values: int = 1_000  # distinct values of a nominal feature
     classes: int = 200
     text: int = 200  # characters of a name, a value, an id or a key
-    new: int = 100  # features and values that an instance may add to the schema; the first may add all
-    growth: float = 5.0  # seconds that growth of the schema may take at once, and half of the time later
+    new: int = 100  # features and values that an instance after the first may add to the schema
+    growth: float = 5.0  # seconds that schema growth may take in a burst; later, at most half of the time
 
     @property
     def of_schema(self) -> encoder.Limits:
@@ -79,7 +79,9 @@ def expect_name(text: str, what: str, longest: int) -> str:
 
 
 def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
-    """Raise an error unless an instance is an object whose names, also nested ones, are few and short enough.
+    """Raise an error unless an instance is an object with few enough and short enough field names.
+
+    Fields of nested objects count too.
 
     Examples
     --------

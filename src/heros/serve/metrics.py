@@ -1,4 +1,4 @@
-"""Metrics in the text format of Prometheus."""
+"""The metrics of a service in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Requests:
 
 
 class _Collector:
-    """The state that the page shows, as metrics."""
+    """A Prometheus collector for the state that the page shows."""
 
     def __init__(self, state: Mapping[str, Any], requests: Requests) -> None:
         self._state, self._requests = state, requests
@@ -67,7 +67,7 @@ class _Collector:
         waits, hour = state["learning_waits"], state["hour"] or {}
         counters = {
             "answered": ("Instances predicted.", pending["answered"]),
-            "learnt": ("Instances learnt.", pending["learnt"]),
+            "learnt": ("Training instances.", pending["learnt"]),
             "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
             "failed": ("Instances on which a model raised an error.", state["failed"]),
@@ -94,7 +94,7 @@ class _Collector:
             ),
             "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
             "waiting_bytes": ("Bytes of the instances that wait for labels.", pending["bytes"]),
-            "keys": ("Keys.", keys.get("count")),
+            "keys": ("Keys with a model.", keys.get("count")),
             "keys_in_memory": ("Models in memory.", keys.get("in_memory")),
         }
         changes = CounterMetricFamily("heros_changes", "Detected changes.", labels=["kind"])

@@ -1,4 +1,4 @@
-"""Run the service at an address until it is stopped."""
+"""Run a service at an address until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from heros.serve.service import Service
 
 __all__ = ["Running", "serve"]
 
-SWITCH = 0.0005  # thread switch interval in seconds: the longest delay of a prediction
-SELDOM = (20_000, 20, 20)  # rare garbage collection: most new objects are queued instances, not garbage
+SWITCH = 0.0005  # thread switch interval in seconds; a prediction may be delayed by this time
+SELDOM = (20_000, 20, 20)  # infrequent garbage collection: most new objects are queued instances, not garbage
 
 
 class Running:
@@ -30,7 +30,7 @@ class Running:
     service
         The service.
     host, port
-        The address; port 0 picks a free port.
+        The address to listen on; port 0 selects a free port.
     token
         The token that requests must send. None means no token, allowed only for loopback addresses.
     allow_hosts
@@ -65,7 +65,7 @@ class Running:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until SIGTERM, Ctrl-C or `stop`; then train on the queued instances."""
+        """Serve until SIGTERM, Ctrl-C or a call of `stop`; then train on the queued instances."""
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
@@ -108,7 +108,7 @@ def serve(
     allow_hosts: Iterable[str] = (),
     started: Callable[[str], object] = print,
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; `started` is called with the URL."""
+    """Serve until SIGTERM or Ctrl-C; `started` is called once with the URL of the service."""
     try:
         running = Running(service, host=host, port=port, token=token, allow_hosts=allow_hosts)
     except BaseException:
@@ -119,7 +119,7 @@ def serve(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the event loop of uvloop if it is installed: it handles requests faster."""
+    """Return the event loop factory of uvloop, which is faster, or None if uvloop is not installed."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:

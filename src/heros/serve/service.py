@@ -1,4 +1,4 @@
-"""The service without HTTP: it predicts at once, trains in a background thread, and writes checkpoints."""
+"""The service without HTTP: it predicts immediately, trains in a background thread, writes checkpoints."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from heros.serve.webhook import Webhook
 __all__ = ["LearnOutcome", "Service"]
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
-FEW = 64  # collect more instances if fewer than this are queued
+FEW = 64  # wait for more instances if fewer than this are queued
 IDLE = 1.0  # longest sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
-FRESH = 0.02  # least seconds between two updates of the model that predicts
+FRESH = 0.02  # minimum seconds between two updates of the model that predicts
 RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
@@ -69,7 +69,7 @@ class LearnOutcome:
 
 
 class _Encoder(Encoder):
-    """An encoder of training instances that keeps its notices."""
+    """An encoder for training instances that stores its notices."""
 
     def __init__(self, *known: Any, **settings: Any) -> None:
         self.notices: list[str] = []
@@ -77,7 +77,7 @@ class _Encoder(Encoder):
         super().__init__(*known, **settings)
 
     def tell(self, text: str) -> None:
-        """Store a notice and issue it as a warning; a filter that raises warnings as errors has no effect."""
+        """Store a notice and issue it as a warning, which never raises, whatever the warning filters are."""
         if self.quiet:
             return
         self.notices.append(text)
@@ -86,36 +86,36 @@ class _Encoder(Encoder):
 
 
 class Service:
-    """A model that predicts and trains at the same time, for any number of clients.
+    """A model that predicts for any number of clients while it is trained.
 
     Predictions come from a published copy of the model, so that they do not wait for training. Publishing
-    takes at most a twentieth of the time and happens at most 50 times a second. Labels arrive with their
-    instance, or later with its id.
+    (updating the copy) takes at most a twentieth of the time and happens at most 50 times a second. A label
+    arrives with its instance, or later with the id of the instance.
 
     Parameters
     ----------
     learner
-        `heros.serve.learners.OneModel`, or `ModelPerKey`.
+        A `heros.serve.learners.OneModel` or `ModelPerKey`.
     limits
         The limits on requests and queues.
     most, longest
-        The maximum number of instances that wait for their labels, and the maximum time in seconds. None
-        means no time limit.
+        The maximum number of instances that wait for their labels, and the maximum time in seconds that an
+        instance waits. None means no time limit.
     store
         The directory for checkpoints. The service continues from the checkpoint in it.
     every, seconds
-        Write a checkpoint after this many labelled instances, or after this many seconds if anything was
-        accepted. None disables the rule. A failed checkpoint is retried.
+        Write a checkpoint after this many labelled instances, and after this many seconds if any request
+        changed the state. None disables the respective rule. A failed checkpoint is retried.
     waiting_bytes
         The maximum memory in bytes of the instances that wait for their labels.
     bill
         The energy meter.
     nominal
-        Nominal features, even if their values are numbers.
+        The names of features that are nominal even if their values are numbers.
     window
         The initial number of instances per point of the curves.
     on_change
-        A URL to which detected changes are sent (`heros.serve.webhook.Webhook`).
+        A URL to which detected changes are sent (see `heros.serve.webhook.Webhook`).
     carbon, carbon_delay
         The carbon intensity of the grid over time, and the longest time for which an instance may wait for a
         clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a budget of power, labelled
@@ -170,7 +170,7 @@ class Service:
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
         self.failed = 0  # instances on which a model raised an error
         self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
-        self._door = threading.RLock()  # protects the encoder and waiting instances
+        self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
@@ -184,9 +184,7 @@ class Service:
         self._stopping = self._changed = False
         self._next_publishing = 0.0
         self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = self._growth_debt = (
-            0.0  # seconds of a recent one; of all, less half of the time since
-        )
+        self._growth_cost = self._growth_debt = 0.0  # seconds of the last one; of all, less half of the time
         self._growth_time = time.monotonic()
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
         try:
@@ -199,7 +197,7 @@ class Service:
         self._encoder = _Encoder(
             learner.schema,
             numeric=task.numeric,
-            fractions=False,  # in JSON, class names are text
+            fractions=False,  # a label with decimals is not accepted as a new class
             nominal=nominal,
             limits=self.limits.of_schema,
             seen=learner.seen,
@@ -242,12 +240,12 @@ class Service:
         return predictions
 
     def explain(self, request: Any) -> dict[str, Any]:
-        """Explain the prediction for ``{"x": {...}}``, or with ``of`` the probability of that class."""
+        """Explain the prediction for ``{"x": {...}}``; ``of`` selects the class to explain."""
         if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
             raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
         of = request.get("of")
         if of is not None and type(of) not in (str, int, float, bool):
-            raise Wrong("The class to explain must be a text or a number.")
+            raise Wrong("The class to explain must be a string or a number.")
         expect_fields(request["x"], self._most_fields, self.limits.text)
         key = self._key(request)
         try:
@@ -280,7 +278,7 @@ class Service:
         if name is None or type(name) is int:
             return name
         if type(name) is not str:
-            raise Wrong(f"The {what} must be a text or a whole number. Got a {type(name).__name__}.")
+            raise Wrong(f"The {what} must be a string or a whole number. Got a {type(name).__name__}.")
         return expect_name(name, f"The {what}", self.limits.text)
 
     def _key(self, request: dict[str, Any]) -> Id | None:
@@ -291,7 +289,10 @@ class Service:
         return key
 
     def _hold(self, id: Id, key: Id | None, x: Any, output: ServedOutput) -> ServedOutput:
-        """Store an instance until its label arrives; a repeated request gets the same prediction."""
+        """Store an instance until its label arrives; return its prediction.
+
+        A repeated request gets the same prediction as the first.
+        """
         self.pending.let_go()
         row = orjson.dumps(x)
         known = self.pending.get(id)
@@ -300,13 +301,13 @@ class Service:
             most = self.pending.most_bytes
             if most is not None and len(row) > most // 4:
                 raise Wrong(
-                    f"Waiting instances must have at most {most:,} bytes in total, one at most a quarter."
+                    f"Waiting instances must have at most {most:,} bytes in total, each at most a quarter."
                 )
             self.pending.put(id, waiting)
             self._unsaved = True
             return output
         if known.row != row or known.key != key:
-            raise Wrong(f"The id {id!r} must be a new one. Another instance waits under this id.")
+            raise Wrong(f"The id {id!r} must be new. Another instance with this id waits for its label.")
         return ServedOutput(output.classes[: len(known.predicted)], known.predicted, known.limit)
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
@@ -315,7 +316,7 @@ class Service:
     # -- learning -------------------------------------------------------------------------------------------
 
     def learn(self, request: Any) -> None:
-        """Queue ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``."""
+        """Queue an instance ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``."""
         with self._door:
             self.expect_room(1)
             self._learn(request)
@@ -341,7 +342,7 @@ class Service:
                 self._expected -= n
 
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
-        """Queue the next instances of a batch with reserved space."""
+        """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
             for request in requests:
                 try:
@@ -378,7 +379,7 @@ class Service:
             )
         if "x" in request:
             key = self._key(request)
-            expect_fields(request["x"], self._most_fields)  # the encoder rejects new names that are too long
+            expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
             coded = self._encoded(request["x"], request["y"])
             self._keep(request["x"], request["y"], None, key)
             self._enqueue(Labelled(key, *coded, None))
@@ -412,14 +413,14 @@ class Service:
         except Refused as why:
             raise _wrong(why) from None
         if coded is None:
-            raise NotNow("The schema grows too fast: instances with new names must wait.")
+            raise NotNow("The schema grows too fast: retry instances with new features or values later.")
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got no features.")
         self._encoder = encoder
         return coded
 
     def _may_grow(self) -> bool:
-        """Return whether the schema may grow now: a growth of large models keeps others waiting."""
+        """Return whether the schema may grow now; growing large models takes time in which others wait."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -456,7 +457,7 @@ class Service:
 
     @property
     def notices(self) -> list[str]:
-        """The notices about columns that are read in an unexpected way or ignored."""
+        """The notices about columns that are ignored or not read as one might expect."""
         return self._encoder.notices
 
     @property
@@ -467,11 +468,11 @@ class Service:
     # -- waiting and stopping -----------------------------------------------------------------------------
 
     def wait(self, timeout: float | None = 60.0) -> None:
-        """Wait until all queued instances are trained on and published."""
+        """Wait until the model is trained on all queued instances and published."""
         self.after(self.publish).result(timeout)
 
     def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
-        """Run an action in the training thread after all queued instances.
+        """Run an action in the training thread, after training on all queued instances.
 
         With a waitlist the action runs when learning must wait, too, and with `at_once` after the current
         block.
@@ -496,7 +497,7 @@ class Service:
 
     def poke(self) -> None:
         """Wake the training thread."""
-        if not self._news.is_set():  # setting it takes a lock
+        if not self._news.is_set():  # checked first, because setting it takes a lock
             self._news.set()
 
     def checkpoint(self) -> Future[Any]:
@@ -529,7 +530,7 @@ class Service:
         self._stopping = True
         self._news.set()
         self._thread.join()
-        with suppress(Exception):  # a model with an error in it must not keep the service from stopping
+        with suppress(Exception):  # an error in a model must not prevent the service from stopping
             self.changes.look_now()
         if self.waitlist is not None and self.store is None and len(self.waitlist):
             LOG.error("%d accepted instances are lost: there is no checkpoint directory", len(self.waitlist))
@@ -651,7 +652,7 @@ class Service:
             if self.storage_error is None:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
             self.storage_error, self._retry = str(error), now + RETRY
-            if self._stopping and now >= self._patience:  # a stopping service does not wait for long
+            if self._stopping and now >= self._patience:  # a stopping service retries only for a short time
                 LOG.error("%d accepted instances are lost: %s", len(error.rows), error)  # noqa: TRY400
             else:
                 left = error.rows
@@ -687,7 +688,7 @@ class Service:
         for look in (self.changes.look, *self.on_work):
             try:
                 look()
-            except Exception as error:  # an error of the page must not stop training
+            except Exception as error:  # an error in the status page must not stop training
                 self.last_error = _told(error)
 
     def publish(self) -> None:
@@ -724,7 +725,7 @@ class Service:
         self, held: list[tuple[Id, Waiting, float]], counts: Counts, waitlist: dict[str, int] | None = None
     ) -> None:
         if self.store is None:
-            raise HerosError("The service has no checkpoint directory; start it with one.")
+            raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
         counts.learnt = self.history.learnt
         self.changes.look_now()
         document = {
@@ -798,7 +799,7 @@ class Service:
                 self.pending.hold(id, waiting, since)
             if document["waitlist"] is not None:
                 place = {name: whole(document["waitlist"][name], name, "Service", 0) for name in place}
-        except Exception as error:  # the file may be forged, with a valid checksum
+        except Exception as error:  # an edited file may have a valid checksum
             if isinstance(error, HerosError) and not isinstance(error, DataError | ParameterError):
                 raise
             assert self.store is not None
@@ -823,8 +824,8 @@ def _class(output: ServedOutput) -> Prediction:
 
 
 def _with_set(output: ServedOutput) -> Prediction:
-    """Return the prediction with the set of classes that a model with a level adds."""
-    limit = 1.0 if output.limit is None else output.limit  # a model that has not learnt rules out nothing
+    """Return the prediction with its prediction set, for models with a `level`."""
+    limit = 1.0 if output.limit is None else output.limit  # a model without training excludes no class
     inside = [
         name for name, p in zip(output.classes, output.predicted.tolist(), strict=True) if 1 - p <= limit
     ]

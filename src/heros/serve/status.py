@@ -1,4 +1,4 @@
-"""The data for the page: measures, trained models, leaderboard, costs, waiting instances."""
+"""The data for the status page: measures, trained models, leaderboard, costs and waiting instances."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard", "waitin
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
-KEYS_EVERY = 5.0  # seconds between updates of the key table, which visits all keys
+KEYS_EVERY = 5.0  # seconds between updates of the key table, for which all keys are visited
 EVERY = 1.0
-WATCHED = 15.0  # seconds for which the state is updated after the last request for it
+WATCHED = 15.0  # seconds for which updates continue after the last request for the state
 
 
 class StatusSnapshot:
@@ -47,14 +47,14 @@ class StatusSnapshot:
         service.on_work.append(self._keep)
 
     def ask(self) -> None:
-        """Request an up-to-date state."""
+        """Ask the training thread for an up-to-date state."""
         self._asked = time.monotonic()
         if not self.is_fresh:
             self._service.poke()
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the state is recent."""
+        """Whether the state is at most 1.5 seconds old."""
         return time.monotonic() - self._made < 1.5 * EVERY
 
     def _keep(self) -> None:
@@ -118,7 +118,7 @@ class StatusSnapshot:
         self._made = began  # set last: a waiting client reads the state at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """Return the model for the leaderboard and its key: the only model, or the busiest key's model."""
+        """Return the model for the leaderboard, and its key: the single model, or that of the busiest key."""
         learner = self._service.learner
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
@@ -249,7 +249,10 @@ def importance(model: Heros) -> dict[str, Any]:
 
 
 def _importance(service: Service) -> dict[str, Any] | None:
-    """Return the importance of columns, counted as the curves are; None with a model per key."""
+    """Return the importance of columns, with the same instance numbers as the curves.
+
+    None with a model per key, or if the model is not explainable.
+    """
     learner, model = service.learner, service.learner.model
     if learner.keyed or not learner.explainable or model.schema is None:
         return None
@@ -264,7 +267,7 @@ def _sets(model: Heros) -> dict[str, float | None] | None:
 
 
 def explanation(model: Heros) -> dict[str, Any]:
-    """Return as plain data why the models of the last step were trained."""
+    """Return, as plain data, why the policy chose the models that were trained in the last step."""
     try:
         explained = model.explain_choice()
     except HerosError as error:
@@ -284,7 +287,7 @@ def explanation(model: Heros) -> dict[str, Any]:
 
 
 def _why(model: Heros) -> dict[str, Any]:
-    """Return in words why the models of the last step were trained, and the reason of each."""
+    """Return the policy's rule in words, and the models of the last step grouped by reason."""
     said = explanation(model)
     policy, chose, rest = said["rule"].partition(" chose ")
     rule = f"The policy ({policy_words(policy)}){chose}{rest}" if chose else said["rule"]

@@ -1,4 +1,4 @@
-"""Webhooks: send changes to a URL from a thread of its own, with retries."""
+"""Webhooks: send events to a URL, with retries, from a separate thread."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from heros.errors import ParameterError
 __all__ = ["Webhook"]
 
 LOG = logging.getLogger("heros.serve")
-MOST = 100  # events that wait; further ones replace the oldest
+MOST = 100  # maximum number of waiting events; a further event replaces the oldest
 TRIES = 8
-FIRST, LONGEST = 1.0, 60.0  # seconds before the second try and at most between two tries; doubled each time
+FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, doubled for each further retry, and the maximum
 TIMEOUT = 10.0  # seconds for one request
-LAST = 2.0  # seconds that events have when the service stops
+LAST = 2.0  # seconds to deliver waiting events when the service stops
 
 
 class Webhook:
-    """Sends events to a URL as JSON, in order, one at a time. `put` never waits.
+    """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
 
-    An event is delivered if the reply has a status of 200 to 299. Otherwise it is tried again, up to eight
-    times, after 1, 2, 4, … 60 seconds.
+    An event is delivered if the reply has a status of 200 to 299. Otherwise it is sent again after 1, 2, 4, …
+    seconds, with eight attempts in total.
 
     Parameters
     ----------
     url
-        An address that begins with ``http://`` or ``https://``.
+        A URL that begins with ``http://`` or ``https://``.
     send
-        Sends one body and raises an OSError if that fails; by default a POST request.
+        A function that sends one body and raises an OSError on failure; by default a POST request.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Webhook:
         self._send = self._post if send is None else send
         self._events: deque[bytes] = deque()
         self._news = threading.Condition()
-        self._until: float | None = None  # when to give up, once the service stops
+        self._until: float | None = None  # time at which to give up when the service stops
         self._thread = threading.Thread(target=self._work, name="heros tells", daemon=True)
         self._thread.start()
 
@@ -69,7 +69,7 @@ class Webhook:
         return len(self._events)
 
     def put(self, event: dict[str, Any]) -> None:
-        """Queue an event; if too many wait, the oldest one is dropped."""
+        """Queue an event; if too many events wait, the oldest is dropped."""
         with self._news:
             if len(self._events) >= MOST:
                 self._events.popleft()
@@ -78,7 +78,7 @@ class Webhook:
             self._news.notify()
 
     def close(self) -> None:
-        """Try for a short time to deliver what waits, then stop."""
+        """Try for a short time to deliver the waiting events, then stop the thread."""
         with self._news:
             self._until = time.monotonic() + LAST
             self._news.notify()
@@ -95,7 +95,7 @@ class Webhook:
             delivered = self._deliver(event)
             with self._news:
                 self.counts["delivered" if delivered else "failed"] += 1
-                if self._events and self._events[0] is event:  # it may have been dropped meanwhile
+                if self._events and self._events[0] is event:  # it may have been dropped in the meantime
                     self._events.popleft()
 
     def _deliver(self, event: bytes) -> bool:
@@ -115,7 +115,7 @@ class Webhook:
         return False
 
     def _pause(self, seconds: float) -> bool:
-        """Wait before the next try; return False if there is no time left."""
+        """Wait before the next attempt; return False if there is not enough time left."""
         end = time.monotonic() + seconds
         with self._news:
             while time.monotonic() < end:
@@ -129,5 +129,5 @@ class Webhook:
         try:
             with urlopen(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
                 reply.read(1)
-        except URLError as error:  # an OSError too; its reason is what a reader wants to know
+        except URLError as error:  # raised as a plain OSError, for a shorter message
             raise OSError(str(error)) from None

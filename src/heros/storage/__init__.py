@@ -1,1 +1,1 @@
-"""Files on disk: archives, checkpoints, models by key, and output tables."""
+"""Files on disk: archives, checkpoints, models stored by key, and output tables."""

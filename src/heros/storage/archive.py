@@ -8,14 +8,15 @@ r"""A file format for a document and its arrays: checksummed, versioned, and wit
     12      8      H, the length of the header, little-endian
     20      H      the header, UTF-8 JSON
     20+H    …      the arrays, one after the other, little-endian, in C order
-    end-32  32     SHA-256 of everything before
+    end-32  32     SHA-256 of all preceding bytes
 
 The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[name, type, shape], …]}``. A
-type is one of `TYPES`. A file holds only JSON and numbers, so reading it runs no code. The caller checks the
-content.
+type is one of `TYPES`. A file holds only JSON and numbers, so reading it runs no code. The caller must check
+the content of the document and the arrays.
 
-The first 20 bytes, the header's ``heros`` and the checksum are the same in every format version. HEROS can
-therefore name the version that wrote a file, and tell another format from a damaged file.
+The first 20 bytes, the header's ``heros`` field and the checksum have the same layout in every format
+version. HEROS can therefore name the version that wrote a file, and distinguish another format from a damaged
+file.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def write(
 
 
 def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
-    """Return the content of a file in parts; error messages name `place`."""
+    """Return the bytes of a file, in parts; `place` is its path in error messages."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": _version(),
@@ -92,14 +93,17 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the document and the arrays in a file of this kind; raise a DataError if it is damaged."""
+    """Return the document and the arrays of a file; raise a DataError if it is damaged or of another kind."""
     return decoded(_bytes(path), kind, path)
 
 
 def read_one_of(
     path: str | os.PathLike[str], kinds: Sequence[str]
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the kind of a file, its document and its arrays; errors name the first of `kinds`."""
+    """Return the kind of a file, its document and its arrays.
+
+    If the file has none of these kinds, the error message asks for the first of `kinds`.
+    """
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")
     kind = next((kind for kind in kinds if kind == found), kinds[0])
@@ -109,13 +113,13 @@ def read_one_of(
 def decoded(
     data: bytes, kind: str, path: str | os.PathLike[str]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the document and the arrays in the bytes of a file; error messages name `path`."""
+    """Return the document and the arrays from the bytes of a file; `path` appears in error messages."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
     document, listed = header.get("document"), header.get("arrays")
     if not isinstance(document, dict) or not isinstance(listed, list):
-        raise _broken(path, "be intact", "a header without document and arrays")
+        raise _broken(path, "be intact", "a header without document or arrays")
     arrays: dict[str, NDArray[Any]] = {}
     end = len(data) - DIGEST
     for entry in listed:
@@ -169,9 +173,9 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
-    """Return the header and its end; the checksum is verified first."""
+    """Verify the checksum; return the header and the offset of the byte after it."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _broken(path, "be intact", f"{len(data)} bytes")
+        raise _broken(path, "be intact", f"{len(data)} bytes, too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _broken(path, "be a HEROS file", f"a file that begins with {data[:8]!r}")

@@ -1,9 +1,10 @@
 """The directory of a run's checkpoints: its lock, its files, and the file of predictions.
 
 An exact AUROC needs all probabilities predicted so far. Writing all of them with every checkpoint would be
-slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of its part.
-Bytes after that part are truncated before more are appended. A row of the file is the target and its
-prediction (the probabilities of the classes known at the time), as little-endian float64.
+slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of the part written
+before it. When a run resumes, bytes after this part are truncated before new rows are appended. A row of the
+file is the target and its prediction (the probabilities of the classes known at the time), as little-endian
+float64.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ Predicted = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint is damaged or could not be written, and the run continues without it."""
+    """A checkpoint is damaged or could not be written; the run continues without it."""
 
 
 # -- the files ---------------------------------------------------------------------------------------------
@@ -63,13 +64,13 @@ class Checkpoint:
     path: Path
     instances: int
     size: int  # in bytes, without the predictions file
-    written: str | None  # time of writing, if it is intact
-    fault: str | None  # the damage, or None
+    written: str | None  # time of writing, or None if the checkpoint is damaged
+    fault: str | None  # error message if the checkpoint is damaged
 
 
 @dataclass(frozen=True)
 class Content:
-    """The contents of a checkpoint, and of its part of the predictions file."""
+    """The contents of a checkpoint and of its part of the predictions file."""
 
     path: Path
     document: dict[str, Any]
@@ -84,7 +85,7 @@ def name_of(instances: int) -> str:
 
 
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
-    """Return the checkpoints in a directory, intact or not, with the instances in their names."""
+    """Return (instances, path) of all checkpoints in a directory, newest first, damaged ones included."""
     try:
         paths = list(directory.iterdir())
     except OSError:
@@ -94,12 +95,12 @@ def newest_first(directory: Path) -> list[tuple[int, Path]]:
 
 
 def drafts(directory: Path) -> list[Path]:
-    """Return unfinished checkpoints left behind by a kill."""
+    """Return the unfinished checkpoints that a killed process left behind."""
     return list(directory.glob(f".checkpoint-*{DRAFT}"))
 
 
 def opened(path: Path) -> Content:
-    """Read a checkpoint; raise a DataError if it, or its part of the predictions, is damaged."""
+    """Read a checkpoint; raise a DataError if the checkpoint or its part of the predictions is damaged."""
     document, arrays = archive.read(path, KIND)
     predictions, parts = PredictionsFile.reopened(path.parent, document.get("predictions"))
     return Content(path, document, arrays, predictions, parts)
@@ -140,11 +141,11 @@ def _inspected(instances: int, path: Path) -> Checkpoint:
 
 
 class DirectoryLock:
-    """A lock on a directory, which is created if missing. The lock excludes other runs; a kill releases it.
+    """A lock that keeps other runs out of a directory, which is created if it does not exist.
 
-    The lock follows the directory if it is moved, but a run writes by path: `expect_held` checks that both
-    are still the same directory. A file system without locks gives no protection. On Windows, a file in the
-    directory is locked instead.
+    The system releases the lock when the process ends. If the directory is moved, the lock moves with it, but
+    the run still writes to the original path: `expect_held` checks that both are the same directory. On a
+    file system without locks there is no protection. On Windows, a file in the directory is locked instead.
 
     Examples
     --------
@@ -176,7 +177,7 @@ class DirectoryLock:
             raise _refused(directory, "free. Another run uses it.")
 
     def expect_held(self) -> None:
-        """Raise an error if another directory has replaced the locked one."""
+        """Raise an error if another directory has replaced the locked directory."""
         try:
             there = os.stat(self._locked)
         except OSError:
@@ -188,7 +189,7 @@ class DirectoryLock:
             )
 
     def release(self) -> None:
-        """Release the directory for other runs."""
+        """Release the lock."""
         os.close(self._descriptor)
 
 
@@ -221,7 +222,7 @@ class PredictionsFile:
         self._stretches: list[list[int]] = []  # [rows, classes], in the order of the file
 
     def extent(self) -> dict[str, Any]:
-        """Return a description of the part of the file written so far, for a checkpoint."""
+        """Return the length, the checksum and the layout of the file so far, to be stored in a checkpoint."""
         return {
             "length": self._length,
             "sha256": self._digest.hexdigest(),
@@ -229,7 +230,7 @@ class PredictionsFile:
         }
 
     def append(self, parts: Sequence[Predicted]) -> None:
-        """Append rows after the last valid row, and sync the file."""
+        """Truncate the file after its last valid row, append new rows, and sync the file."""
         rows = [np.column_stack([targets.astype(FLOAT), p.astype(FLOAT, copy=False)]) for targets, p in parts]
         data = b"".join(row.tobytes() for row in rows)
         if not data and self._length == 0:
@@ -251,7 +252,7 @@ class PredictionsFile:
     def _write(self, file: OutputFile, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
-            raise HerosError(f"The file {self.path} must have {self._length} bytes. The file is shorter.")
+            raise HerosError(f"The file {self.path} must have at least {self._length} bytes. It is shorter.")
         os.ftruncate(descriptor, self._length)
         try:
             os.lseek(descriptor, self._length, os.SEEK_SET)
@@ -264,7 +265,10 @@ class PredictionsFile:
 
     @classmethod
     def reopened(cls, directory: Path, extent: object) -> tuple[PredictionsFile, list[Predicted]]:
-        """Open the file as a checkpoint describes it, and read its rows; a DataError if they differ."""
+        """Read the part of the file that belongs to a checkpoint, of which `extent` describes the file.
+
+        Raises a DataError if the file is too short or its checksum differs.
+        """
         length, sha256, stretches = _checked(directory, extent)
         predictions = cls(directory)
         data = _head(predictions.path, length)
@@ -285,7 +289,7 @@ def _head(path: Path, length: int) -> bytes:
         if length == 0:
             return b""
         if path.stat().st_size < length:
-            raise DataError(f"The file {path} must have {length} bytes. The file is shorter.")
+            raise DataError(f"The file {path} must have at least {length} bytes. It is shorter.")
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:
@@ -302,4 +306,4 @@ def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
                 return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"The checkpoint does not describe its part of {directory / PREDICTIONS}.")
+    raise DataError(f"The checkpoint has no valid description of its part of {directory / PREDICTIONS}.")

@@ -1,7 +1,7 @@
-"""Atomic writes: a file is complete or absent, whatever happens while it is written.
+"""Atomic writes: a file is either complete or absent, even if writing it fails.
 
-HEROS writes all files through this module or `os`. The tests replace these calls by a system that fails,
-truncates or delays any of them (`tests/faults`).
+HEROS writes all files through this module or `os`. Tests replace these calls with calls that fail, truncate
+or delay a write (`tests/faults`).
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class OutputFile(io.RawIOBase):
         return True
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
-        """Write all bytes."""
+        """Write all bytes and return their number."""
         left = memoryview(data).cast("B")
         while left:
             left = left[os.write(self._descriptor, left) :]
         return memoryview(data).nbytes
 
     def tell(self) -> int:
-        """Return the number of bytes written."""
+        """Return the current position in the file."""
         return os.lseek(self._descriptor, 0, os.SEEK_CUR)
 
     def fileno(self) -> int:
@@ -72,7 +72,7 @@ class OutputFile(io.RawIOBase):
         return self._descriptor
 
     def close(self) -> None:
-        """Close the file; its bytes may not be on disk yet."""
+        """Close the file without syncing it to disk."""
         if not self.closed:
             super().close()
             os.close(self._descriptor)
@@ -86,10 +86,10 @@ def write_file(path: Path, data: bytes | memoryview) -> None:
 
 
 def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: bool = False) -> None:
-    """Write a file atomically: under a temporary name, which is changed when all bytes are on disk.
+    """Write a file atomically: write it under a temporary name, sync it to disk, then rename it.
 
-    An existing file is unchanged until then. An error raises a HerosError with the path and the reason, and
-    leaves no file behind.
+    An existing file is unchanged until the rename. If writing fails, the temporary file is removed and a
+    HerosError names the path and the reason.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: boo
 
 @contextmanager
 def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
-    """Open a file that gets its name at the end of the ``with`` block, as for `write_whole`.
+    """Open a temporary file that is synced and renamed to `path` at the end of the ``with`` block.
 
     Permissions follow the umask of the process; with `private`, only the owner may read the file.
     """
@@ -132,7 +132,7 @@ def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
 
 
 def _umask() -> int:
-    """Return the umask of the process, without setting it, which would affect other threads."""
+    """Return the umask of the process without setting it, because setting it would affect other threads."""
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("Umask:"):
@@ -147,9 +147,9 @@ os.umask(_AT_START)
 
 
 def expect_place(path: Path) -> None:
-    """Raise an error, before the work begins, if a file cannot be written at this path.
+    """Raise an error, before any work begins, if a file cannot be written at this path.
 
-    Missing directories are not created; the nearest existing one must be writable.
+    Missing directories are not created; the nearest existing parent directory must be writable.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def expect_place(path: Path) -> None:
 
 def to_disk(directory: Path) -> None:
     """Sync a directory to disk."""
-    with suppress(OSError):  # some file systems do not sync directories; the files are on disk
+    with suppress(OSError):  # some file systems cannot sync directories; the files themselves are synced
         descriptor = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -182,7 +182,7 @@ def to_disk(directory: Path) -> None:
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:
-    """Return whether the path still leads to the file that was opened: not removed, not replaced."""
+    """Return whether the path still refers to the opened file, which was neither removed nor replaced."""
     try:
         return os.path.samestat(os.stat(path), opened)
     except OSError:
@@ -190,5 +190,5 @@ def is_in_place(path: Path, opened: os.stat_result) -> bool:
 
 
 def reason(error: OSError) -> str:
-    """Return the system's message without the path: `No space left on device`."""
+    """Return the system's error message without the path, such as `No space left on device`."""
     return error.strerror or str(error)

@@ -14,7 +14,7 @@ BITS = 128
 
 
 def generator_state(rng: np.random.Generator) -> dict[str, Any]:
-    """Return the state of a generator as plain data."""
+    """Return the state of a NumPy generator as plain data; only PCG64 is supported."""
     bits = rng.bit_generator
     if type(bits) is not np.random.PCG64:
         name = type(bits).__name__
@@ -26,7 +26,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def generator(state: object) -> np.random.Generator:
-    """Return a generator in the state that `generator_state` returned.
+    """Return a generator with the state returned by `generator_state`.
 
     Examples
     --------
@@ -50,4 +50,4 @@ def generator(state: object) -> np.random.Generator:
                 "uinteger": half,
             }
             return np.random.Generator(bits)
-    raise DataError("The state of a generator must be that of NumPy's PCG64.")
+    raise DataError("The stored state of the random generator must be a valid state of NumPy's PCG64.")

@@ -1,4 +1,4 @@
-"""Models by key in one SQLite file: models and position are committed together, or not at all."""
+"""Models stored by key in one SQLite file; models and stream position are committed in one transaction."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ ADOPT = (
 
 
 class NotKept(HerosError):
-    """A write to the store failed, for example on a full disk, and had no effect."""
+    """A write to the store failed and had no effect, for example because the disk is full."""
 
 
 class Tally(NamedTuple):
-    """Sums over the instances of a key, from which its measures are computed."""
+    """Sums over the instances of one key, from which its measures are computed."""
 
     instances: int = 0
     hits: int = 0  # correct predictions, in classification
@@ -59,7 +59,7 @@ class Tally(NamedTuple):
     naive: float = 0.0  # Σ|error| of the running mean of the targets
 
     def plus(self, other: Tally) -> Tally:
-        """Return the sums of both tallies.
+        """Return the field-wise sum of both tallies.
 
         Examples
         --------
@@ -73,12 +73,13 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """The models of a `heros.ensemble.keyed.Keyed` that are not in memory, and notes.
+    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
 
-    A stored model is visible to this process at once and durable after `commit`: a kill discards all changes
-    since the last commit. `put` writes a draft beside the committed model in a small transaction, and
-    `commit` adopts all drafts in one transaction. If a transaction fails, as on a full disk, the call raises
-    `NotKept` and has no effect; the drafts of earlier calls remain.
+    A stored model is visible to this process at once and durable after `commit`. If the process is killed,
+    all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
+    transaction, and `commit` makes all drafts permanent in one transaction. If a transaction fails, for
+    example because the disk is full, the call raises `NotKept` and has no effect; the drafts of earlier calls
+    remain.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class KeyStore:
                 self._file.execute(statement)
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Store the bytes and the sums of a model; raise `NotKept` if they cannot be written."""
+        """Write the bytes and the sums of a model as a draft; raise `NotKept` if this fails."""
         with self._transaction():
             self._draft(key, learnt, tally)
 
@@ -139,14 +140,14 @@ class KeyStore:
         self._file.execute(row, (key, model, *tally))
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of a model, or None."""
+        """Return the bytes of the model of a key, or None if the key has no model."""
         with self._said():
             query = "SELECT learnt FROM models WHERE id = (SELECT model FROM present WHERE key = ?)"
             row = self._file.execute(query, (key,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:
-        """Return the sums of a model, or None."""
+        """Return the sums of a key, or None if the key has no model."""
         with self._said():
             query = f"SELECT {FIGURES} FROM present WHERE key = ?"
             row = self._file.execute(query, (key,)).fetchone()
@@ -159,12 +160,12 @@ class KeyStore:
                 yield key, Tally(*tally)
 
     def remove(self, key: str) -> None:
-        """Delete a model and its sums."""
+        """Delete the model of a key and its sums; permanent after `commit`."""
         with self._transaction():
             self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """Return a note of the last commit: the position of the source, or the `schema`."""
+        """Return a note of the last commit: the ``position`` of the source or the ``schema``."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         if row is None:
@@ -178,7 +179,7 @@ class KeyStore:
         schema: Mapping[str, Any] | None = None,
         models: Iterable[tuple[str, bytes, Tally]] = (),
     ) -> None:
-        """Commit all drafts, further models, the note, and the schema if given, in one transaction."""
+        """Commit all drafts, `models`, `note` and, if given, `schema` in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._transaction("FULL"):
             for model in models:
@@ -190,7 +191,7 @@ class KeyStore:
                 self._file.execute(kept, (name, json.dumps(value)))
 
     def copy(self, path: str | os.PathLike[str]) -> None:
-        """Write the state of the last commit to another file, without later changes."""
+        """Write the state of the last commit to another file."""
         with self._said():
             if self._file.in_transaction:
                 self._file.execute("ROLLBACK")
@@ -209,7 +210,7 @@ class KeyStore:
 
     @contextmanager
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
-        """Execute the block as one transaction; "FULL" waits until it is on disk."""
+        """Execute the block as one transaction; with "FULL", the commit waits until it is on disk."""
         with self._said():
             self._expect_same_file()
             self._begin(synchronous)
@@ -220,12 +221,12 @@ class KeyStore:
                 self._begin()
 
     def _expect_same_file(self) -> None:
-        """Raise `NotKept` if the file was removed or replaced: SQLite would write to the old file."""
+        """Raise `NotKept` if the file was removed or replaced: SQLite would still write to the old file."""
         if not is_in_place(self.path, self._opened):
             raise NotKept(f"The file {self.path} must stay in its place. It was removed or replaced.")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
-        """Roll back an open transaction, and begin a new one, which locks out other writers."""
+        """Roll back an open transaction and begin a new one, which locks the file for other writers."""
         if self._file.in_transaction:  # after some errors SQLite has already rolled back
             self._file.execute("ROLLBACK")
         self._file.execute(f"PRAGMA synchronous={synchronous}")
@@ -233,7 +234,7 @@ class KeyStore:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Raise the errors of SQLite as HerosError or DataError."""
+        """Convert the errors of SQLite to HerosError or DataError."""
         try:
             yield
         except sqlite3.OperationalError as error:

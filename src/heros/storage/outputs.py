@@ -1,4 +1,4 @@
-"""Output tables for other programs, as files and data frames."""
+"""Output tables, written to files or returned as data frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def expect_table_place(path: Path, parameter: str, owner: str) -> None:
-    """Raise an error, before the work begins, for an unknown suffix or a path that is not writable."""
+    """Raise an error, before any work begins, if the suffix is unknown or the path is not writable."""
     if path.suffix.lower() not in WRITERS:
         rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
         raise ParameterError.of(parameter, owner, rule, str(path))
@@ -40,7 +40,7 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:
-    """Return the table as CSV, with all digits, so that numbers are read back exactly."""
+    """Return the table as CSV; numbers have all their digits, so that they are read back exactly."""
     import pyarrow.csv  # noqa: PLC0415  only needed here
 
     plain = pa.table(
@@ -81,7 +81,7 @@ def _writer(path: Path) -> Callable[[pa.Table], bytes]:
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """Return a frame of these columns from the library of `frame`, or an Arrow table if it is unknown.
+    """Return the columns as a frame of the same library as `frame`: pandas, polars, or else Arrow.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def like(frame: Any, columns: Mapping[str, Any]) -> Any:
     """
     library = type(frame).__module__.partition(".")[0]
     if library == "pandas":
-        import pandas as pd  # noqa: PLC0415  installed, as the caller has a frame of it
+        import pandas as pd  # noqa: PLC0415  installed, since the caller has a pandas frame
 
         return pd.DataFrame(dict(columns), index=frame.index)
     if library == "polars":

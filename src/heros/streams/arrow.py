@@ -57,7 +57,7 @@ class ArrowReader(TableReader):
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        """Yield the batches from a row on, each at most as long as a chunk."""
+        """Yield the record batches from this row on, each with at most `_chunk_rows` rows."""
 
     def read(self) -> Chunk | None:
         """Return the next rows; None at the end."""
@@ -86,7 +86,7 @@ class ArrowReader(TableReader):
         return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self.words)
 
     def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-        """Return the next batch, validated, since Arrow does not validate it; None at the end."""
+        """Return the next batch after validating it, which Arrow does not do; None at the end."""
         with readable(self.label, "be readable to its end", BrokenOff):
             batch = next(batches, None)
             if batch is not None:

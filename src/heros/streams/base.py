@@ -22,11 +22,12 @@ __all__ = ["Block", "DriftPoint", "RowStream", "Stream", "empty_block", "rewound
 
 
 class Stream(Source):
-    """A source that can be read again: instances in order, with a position that advances on reading.
+    """A source that can be read again, with a position that advances as instances are read.
 
-    A stream is read in blocks, each of which continues where the last one ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. A stream has no `where`:
-    a run that resumes from a checkpoint reads it again up to that point and verifies that it is the same.
+    A stream is read in blocks, each of which continues where the previous block ended. ``copy.copy``,
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. `where` returns None: a
+    run that resumes from a checkpoint reads the stream again up to that point, and checks that the instances
+    are the same.
 
     Attributes
     ----------
@@ -43,13 +44,12 @@ class Stream(Source):
 
     endless: ClassVar[bool] = False  # whether the stream never ends
     _shared: ClassVar[frozenset[str]] = frozenset()  # read-only attributes that copies share
-    _fault: DataError | None = None  # the error at which the stream stopped
 
     def draw(self, n: int) -> Block:
         """Return the next n instances; fewer only at the end of the stream or before an error.
 
-        The error of a bad instance is raised when that instance is the next one. The instances before it are
-        returned first, and the stream does not advance past it.
+        If an instance is bad, the instances before it are returned first. The next call raises the error, and
+        the stream does not advance past the bad instance.
 
         Examples
         --------
@@ -59,16 +59,14 @@ class Stream(Source):
         ((3, 24), array([5, 9, 2]))
         """
         n = whole(n, "n", "draw", 0)
-        X, y = self._draw(n) if self._fault is None else self._nothing()
-        if self._fault is not None and len(y) == 0 and n > 0:
-            raise type(self._fault)(str(self._fault))
+        X, y = self._draw(n)
         self._position += len(y)
         return X, y
 
     def blocks(self, size: int = 4096) -> Iterator[Block]:
         """Iterate over the rest of the stream in blocks of `size` instances; the last may be shorter."""
         size = whole(size, "size", "blocks", 1)
-        # A short block does not mean the end: the next draw may raise an error.
+        # A short block need not be the last: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
@@ -86,11 +84,9 @@ class Stream(Source):
         """
         most = whole(most, "most", "poll", 1)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
-        got = self._poll(most, timeout) if self._fault is None else END
+        got = self._poll(most, timeout)
         if not isinstance(got, Signal):
             self._position += len(got[1])
-        elif self._fault is not None:
-            raise type(self._fault)(str(self._fault))
         return got
 
     def take(self, n: int) -> Taken:
@@ -134,14 +130,14 @@ class Stream(Source):
     def restart(self) -> None:
         """Go back to the first instance."""
         self._restart()
-        self._position, self._fault = 0, None
+        self._position = 0
 
     @abstractmethod
     def _draw(self, n: int) -> Block:
-        """Return the next n instances; fewer only at the end of the stream or if `_fault` is set."""
+        """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances like `_draw`, but of one schema and within `timeout`."""
+        """Return instances as `_draw` does, but with a fixed schema and within `timeout` seconds."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -153,7 +149,7 @@ class Stream(Source):
         return empty_block(self.schema.n_features, self.schema.numeric)
 
     def _fork(self) -> Stream:
-        """Return the copy of this stream from which another stream reads."""
+        """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
@@ -180,7 +176,7 @@ class Stream(Source):
 
 
 class RowStream(Stream):
-    """A stream of rows that `_rows`, a `heros.streams.live.rows.RowBlocks`, encodes."""
+    """A stream of rows, which are encoded by `_rows`, a `heros.streams.live.rows.RowBlocks`."""
 
     _rows: Any
     schema = passed("schema", "_rows.encoder")
@@ -240,7 +236,7 @@ class Taken(Stream):
 
 
 class Turned(Stream):
-    """A stream that uses a numeric feature of another stream for another purpose."""
+    """The base class of streams that use a numeric feature of another stream as the target or weight."""
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
@@ -278,7 +274,7 @@ class Turned(Stream):
         self._source = rewound(self._origin, self._source)
 
     def _fork(self) -> Stream:
-        return self if self._origin is self._source else super()._fork()  # some cannot be copied
+        return self if self._origin is self._source else super()._fork()  # some streams cannot be copied
 
 
 class Retargeted(Turned):

@@ -83,10 +83,10 @@ class DelimitedReader(TextReader):
         return line + n, left
 
     def _preamble(self, lines: Sequence[str]) -> int:
-        """Return the number of lines before the header: titles and the like, with other numbers of cells.
+        """Return the number of lines before the header, such as titles, which have fewer or more cells.
 
-        A header that is merely shorter than its rows is not skipped. The line that would be the header
-        instead must have only names and, unless the lines before it are nearly empty, numbers below it.
+        A header that is merely shorter than its rows is not skipped. Lines are skipped only if the next line
+        of full length has only names and, unless the skipped lines are nearly empty, numbers below it.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
@@ -106,7 +106,7 @@ class DelimitedReader(TextReader):
         return 0
 
     def _first_lines(self) -> tuple[int, list[bytes]]:
-        """Return the first lines from the first non-blank one, and its number; set `_at` to its start."""
+        """Return the number of the first non-blank line, and the lines from it on; set `_at` to its start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -176,7 +176,7 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
 
 
 def _usual(counts: Iterable[int]) -> int:
-    """Return the most frequent number of cells; of equally frequent numbers the largest."""
+    """Return the most frequent number of cells, or the largest of several equally frequent numbers."""
     times = Counter(counts)
     return max(times, key=lambda count: (times[count], count), default=0)
 

@@ -89,10 +89,10 @@ def read(
         one row in twenty is bad, and at least twenty are, `heros.streams.TooManyBadRows` is raised;
         `heros.evaluate` then returns the results so far.
     name
-        The name of the stream; by default that of the file.
+        The name of the stream; by default the file name without its suffixes.
     format
-        "csv", "json" (one object per line), "arff", "parquet", "arrow" or "excel"; by default from the name
-        of the file.
+        "csv", "json" (one object per line), "arff", "parquet", "arrow" or "excel"; by default inferred from
+        the file name.
     delimiter, quote, header, missing, encoding
         For text files: the delimiter (default: inferred from the first lines), the quote character ("" for
         none), whether the first line is a header, words for missing values (CSV, JSON), and the encoding
@@ -152,7 +152,7 @@ def reader_of(
     quote: str = '"',
     header: bool = True,
 ) -> TableReader:
-    """Return the reader of a file, by its name or `format`."""
+    """Return the reader for a file, chosen by `format` or by the file name."""
     try:
         what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
     except OSError as error:
@@ -175,7 +175,7 @@ def reader_of(
 
 
 def _meant(file: Path) -> str:
-    """Return a suggestion of a similar file name for the end of a message."""
+    """Return a suggestion with a similar file name, to be appended to an error message."""
     try:
         there = [one.name for one in file.parent.iterdir() if one.is_file()]
     except OSError:
@@ -184,7 +184,7 @@ def _meant(file: Path) -> str:
 
 
 def _utf8(head: bytes, encoding: str | None) -> bytes:
-    """Return the first bytes of a text in UTF-8; unchanged if the encoding is unknown."""
+    """Convert the first bytes of a text file to UTF-8; return them unchanged if the encoding is unknown."""
     try:
         return head.decode(encoding or "utf-8", "ignore").encode("utf-8", "ignore").removeprefix(BOM)
     except LookupError:
@@ -192,7 +192,7 @@ def _utf8(head: bytes, encoding: str | None) -> bytes:
 
 
 def _head(file: Path) -> bytes:
-    """Return the first bytes of a text; empty if it is unreadable, which is reported later."""
+    """Return the first bytes of a text file; empty if it cannot be read, as the error is reported later."""
     try:
         with opened_file(file) as opened:
             return bytes(opened.read(4096))

@@ -135,7 +135,7 @@ class RandomRBF(Synthetic):
     drifting
         The number of centroids that move.
     speed
-        The distance that they move with each instance.
+        The distance that these centroids move with each instance.
 
     Examples
     --------
@@ -253,7 +253,7 @@ class Friedman(Numbers):
     drift
         The kind of drift; None for no drift.
     length
-        The number of instances whose quarters are the drift points.
+        The number of instances at whose quarters the drift points are.
     width
         The width of a gradual drift; by default a twentieth of the length.
     noise

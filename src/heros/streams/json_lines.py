@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, whose members are the columns."""
+"""JSON lines: one object per line, whose fields are the columns."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 __all__ = ["JsonReader", "is_json"]
 
 EARLY = 100
-"""Members of this many first lines keep their order; the last one is the target unless `target` is given."""
+"""Fields that appear in this many first lines keep their order; the last is the default target."""
 
 MOST_SAID = 5
-"""The largest number of notices about members that appear too late to be columns."""
+"""The largest number of notices about fields that appear too late to become columns."""
 
 
 class JsonReader(TextReader):
     """A reader of the records of a file of JSON lines.
 
-    The columns are the members of the objects in the first two megabytes; members of nested objects have
-    dotted names (``address.city``). Members that appear later are ignored with a notice. Absent members are
-    missing values.
+    The columns are the fields of the objects in the first two megabytes; fields of nested objects have dotted
+    names (``address.city``). Fields that appear later are ignored with a notice. Absent fields are missing
+    values.
     """
 
     first_lines: int | None = None  # number of lines that define the columns
@@ -71,11 +71,11 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
-        """Warn about members that appear too late to be columns."""
+        """Warn about fields that appear too late to become columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + MOST_SAID:
                 self._known.add(name)
-                what = f"The member {name!r} is left out: it first appears in line {line:,} of {self.label}"
+                what = f"The field {name!r} is left out: it first appears in line {line:,} of {self.label}"
                 notice(f"{what}; the first lines define the columns.", DataNotice)
 
     def _cell_of(self, value: Any) -> Any:
@@ -87,7 +87,7 @@ class JsonReader(TextReader):
         return value if kind is list or kind is dict else label_of(value)
 
     def _array(self, cells: list[Any]) -> pa.Array:
-        """Return the cells of a column; a column that begins with a list is not a feature."""
+        """Return the cells of a column; a column whose first value is a list is not a feature."""
         first = next((cell for cell in cells if cell is not None), None)
         if isinstance(first, list | dict):
             return pa.nulls(len(cells), pa.list_(pa.string()))
@@ -109,7 +109,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the members in order, late ones before the last member, which may be the target."""
+    """Return the fields in order of appearance; late fields go before the last, which may be the target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}
     for number, line in enumerate(lines):
@@ -121,7 +121,7 @@ def _names_in(lines: Sequence[str]) -> list[str]:
 
 
 def _row_of(text: str) -> dict[str, Any] | None:
-    """Return the members of an object, nested ones with dotted names; None if the text is not an object."""
+    """Return the fields of an object, nested fields with dotted names; None if the text is not an object."""
     try:
         row = json.loads(text)
         if not text.isascii() or "\\ud" in text.lower():  # invalid text or a lone surrogate

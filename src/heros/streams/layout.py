@@ -116,7 +116,7 @@ class Layout:
         return format_of(self.counts(index) if text else {}, comma=self.reader.decimal_comma)
 
     def _as_told(self, index: int) -> Column | None:
-        """Return a column as the user declared it; None if the user did not."""
+        """Return a column as the user declared it, or None if the user did not declare it."""
         name, array, options = self.reader.names[index], self.first.columns[index], self.options
         if name in options.nominal:
             values = options.nominal[name] if isinstance(options.nominal, Mapping) else None
@@ -141,7 +141,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a column as the table declares it or by its first values, or why it is left out.
+        """Return a column as declared by the table or inferred from its first values, or why it is left out.
 
         Return None if the column has no values yet.
         """
@@ -180,7 +180,7 @@ class Layout:
     # -- notices and errors -------------------------------------------------------------------------------
 
     def no_classes(self) -> str:
-        """Return the error in the classes of a table with advice; an empty string if they are valid."""
+        """Return an error message, with advice, if the target does not hold classes; else an empty string."""
         options, target = self.options, self.reader.names[self.target]
         if self.numeric or options.task is not None or options.most_values is None or self._classes_said():
             return ""
@@ -194,7 +194,7 @@ class Layout:
         )
 
     def doubtful_classes(self) -> str:
-        """Return the notice about a target of many whole numbers; an empty string if it is clear."""
+        """Return a notice if many different numbers are read as classes; else an empty string."""
         if self.numeric or self.options.task is not None or self._classes_said():
             return ""
         counts = self.counts(self.target)
@@ -207,7 +207,7 @@ class Layout:
         )
 
     def notices(self) -> Iterator[str]:
-        """Yield notices about columns that may be read in an unexpected way."""
+        """Yield notices about columns whose reading may surprise the user."""
         if doubt := self.doubtful_classes():
             yield doubt
         options = self.options
@@ -261,9 +261,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
     '90 different values in 90 rows'
     """
     distinct, total = len(counts), sum(counts.values())
-    numbers = all(NUMBER.fullmatch(value) for value in counts)
-    decimals = numbers and not all(float(value).is_integer() for value in counts)
     many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MANY)):
+    if (many or distinct > MANY) and all(NUMBER.fullmatch(value) for value in counts):
         return f"{distinct:,} different numbers in {total:,} rows"
     return f"{distinct:,} different values in {total:,} rows" if many else ""

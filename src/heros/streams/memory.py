@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base.parameters import expect_list
-from heros.data.check import Validator, class_indices, is_numeric, target_numbers
+from heros.data.check import Validator, class_indices, is_masked, is_numeric, target_numbers
 from heros.data.codes import MOST_VALUES
 from heros.data.encoder import Encoder
 from heros.data.frames import table_of
@@ -25,7 +25,7 @@ from heros.streams.tables import TableStream, weighed
 __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
-MOST_CHECKED = 1 << 20  # values at a time
+MOST_CHECKED = 1 << 20  # maximum number of values validated at a time
 
 
 def from_arrays(
@@ -153,7 +153,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         ) from None
     except (TypeError, ValueError) as error:
         raise DataError(f"The 'X' and 'y' of from_arrays must be arrays. Got: {error}") from None
-    if np.ma.isMaskedArray(X) or np.ma.isMaskedArray(y):
+    if is_masked(X) or is_masked(y):
         raise DataError(
             "The 'X' and 'y' of from_arrays must have no masks. Got masked arrays (NaN is missing)."
         )
@@ -243,7 +243,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
     if schema.numeric:
         return _numbers_of(labels)
     if labels.dtype.kind in "iu":
-        return class_indices(labels, len(rows), schema.n_classes)
+        return class_indices(labels, len(rows), schema.classes)
     return _indices(labels, schema.classes)
 
 

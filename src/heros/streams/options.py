@@ -71,13 +71,13 @@ class Options:
 
     @classmethod
     def of(cls, owner: str, how: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
-        """Return the column options among the settings of a user, and the other settings."""
+        """Split the settings of a user into the column options and the other settings."""
         known = {field.name for field in fields(cls)} & how.keys()
         options = cls(owner, **{name: how[name] for name in known}).with_columns(how.get("columns"))
         return options, {name: value for name, value in how.items() if name not in {*known, "columns"}}
 
     def with_columns(self, columns: Columns | None) -> Options:
-        """Return the options, extended by the kinds of columns."""
+        """Return the options extended with the kinds of columns in `columns`."""
         if columns is None:
             return self
         nominal, dates = _mapping(self.nominal), _mapping(self.dates)
@@ -163,16 +163,16 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
         found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(
-            f"The file of columns {path} must be readable TOML, JSON or CSV. Got: {error}"
+            f"The columns file {path} must be readable as TOML, JSON or CSV. Got: {error}"
         ) from None
     inner = found.get("columns", found) if isinstance(found, dict) else None
     if not isinstance(inner, dict):
-        raise DataError(f"The file of columns {path} must map columns to kinds. Got {type(found).__name__}.")
+        raise DataError(f"The columns file {path} must map columns to kinds. Got {type(found).__name__}.")
     return inner
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Return the columns and kinds in the lines of a CSV file, with or without a header."""
+    """Return the kind of each column from the text of a CSV file, with or without a header."""
     rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
     if any(len(row) != 2 for row in rows):
         raise ValueError("a row must have two cells: a column and its kind")

@@ -38,17 +38,17 @@ def from_iter(
     ignore: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> Stream:
-    """Create a stream of (features, label) pairs: a River data set, a queue or a generator, also endless.
+    """Create a stream of (features, label) pairs from a River data set, a queue or a generator.
 
-    `features` maps names to values; a number makes a numeric feature, a string or a boolean a
-    nominal one. Features, values and classes are appended to the schema as they appear. A feature
-    that is absent, None or NaN is missing. `evaluate` learns from the pairs available so far, and extends
-    its model at the pair that needs it.
+    The pairs may be endless. `features` maps names to values: a number makes a numeric feature, a string or a
+    boolean a nominal feature. Features, values and classes are appended to the schema as they appear. A
+    feature that is absent, None or NaN is missing. `evaluate` trains on the pairs available so far, and
+    extends its model at the first pair that needs it.
 
     Parameters
     ----------
     pairs
-        The pairs: an iterable (a list, a River data set) or an async one, or a function that returns one.
+        The pairs: an iterable (a list, a River data set), an async iterable, or a function that returns one.
         An iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
         ``take`` advances it. If the iterator raises an error, the pairs before it are returned first.
     schema
@@ -108,7 +108,7 @@ class PairStream(RowStream):
         return reader.take(most, timeout)
 
     def _open(self) -> DirectReader | BackgroundReader:
-        """Return a reader of the pairs that starts after those already processed."""
+        """Return a reader that starts after the pairs that were already processed."""
         pairs = self._pairs() if callable(self._pairs) else self._pairs
         done = self._rows.read
         if isinstance(pairs, AsyncIterable):

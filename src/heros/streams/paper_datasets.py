@@ -58,7 +58,7 @@ class RealStream:
 
     @property
     def most_bytes(self) -> int:
-        """An upper limit of the bytes of its text."""
+        """An upper limit on the size of its text in bytes."""
         return max(LEAST_BYTES, self.n_instances * (self.n_nominal + self.n_numeric + 1) * CELL_BYTES)
 
 
@@ -280,7 +280,7 @@ def _opener(url: str) -> Any:
 
 
 def _length(url: str, announced: str | None) -> int | None:
-    """Return the length that the server announced; None if it did not."""
+    """Return the length that the server announced, or None if it announced none."""
     if announced is None:
         return None
     if not announced.strip().isdecimal():

@@ -1,4 +1,4 @@
-"""Streams from a pipe, which are read once, as the data arrives, and may be endless."""
+"""Streams from a pipe, which are read only once, as the data arrives, and may be endless."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""The number of lines to wait for, from which types and initial values are inferred."""
+"""The number of lines to wait for before types and initial values are inferred from them."""
 
 
 def read_pipe(
@@ -36,9 +36,10 @@ def read_pipe(
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
 
-    Types and initial values and classes are inferred from the first hundred lines. Later values are appended
-    to the schema at their row, regardless of how the bytes arrive. The stream cannot be restarted or copied,
-    and ``take`` advances it. An interrupt (Ctrl-C) while it waits for data ends the stream.
+    Types, initial values and classes are inferred from the first hundred lines. Later values are appended to
+    the schema at the row in which they appear, no matter in which portions the bytes arrive. The stream
+    cannot be restarted or copied, and ``take`` advances it. An interrupt (Ctrl-C) during a wait for data ends
+    the stream.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class PipeStream(TableStream):
 
 
 class PipeReader(TextReader):
-    """A reader of the records of text from a pipe; a second base class defines the format."""
+    """A reader of text records from a pipe; subclasses add a second base class for the format."""
 
     def __init__(self, pipe: Pipe, **how: Any) -> None:
         self._pipe = pipe
@@ -88,7 +89,7 @@ class PipeReader(TextReader):
         return None if isinstance(chunk, Signal) else chunk
 
     def read_within(self, wanted: int, timeout: float | None) -> Chunk | Signal:
-        """Return the available records once `wanted` have arrived or `timeout` seconds have passed."""
+        """Return the available records as soon as `wanted` lines have arrived, or after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         wanted, late = FIRST_LINES if self._first else wanted, False
         while True:
@@ -153,30 +154,29 @@ class JsonPipe(PipeReader, JsonReader):
 
 
 class Pipe:
-    """The bytes of a pipe as they arrive. An interrupt during a wait ends the data."""
+    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait ends the data."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.ended = False
         self._file = file
-        # poll is safe only for a plain file object, whose buffer a long read empties.
+        # poll does not see Python's buffer, so it is used only for a plain file, whose buffer read1 empties.
         plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
         self._poll: Any = None
         if sys.platform != "win32" and plain and hasattr(select, "poll"):
             self._poll = select.poll()
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
-        self._ready = b""  # bytes from the background reader, not read yet
-        self._peeked = b""
+        self._ready = b""  # bytes that arrived, but were not returned by `read` yet
 
     def peek(self) -> bytes:
-        """Return the first bytes, enough for two non-blank ones; `read` returns them again."""
-        while len(self._peeked.strip()) < 2 and not self.ended:
-            self._peeked += self._read()
-        return self._peeked
+        """Return the first bytes, at least two of them non-blank; `read` returns the same bytes again."""
+        while len(self._ready.strip()) < 2 and not self.ended:
+            self._ready += self._read()
+        return self._ready
 
     def wait(self, timeout: float | None) -> bool:
         """Return whether data or the end can be read within `timeout` seconds."""
-        if timeout is None or self.ended or self._ready or self._peeked or isinstance(self._file, BytesIO):
+        if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
             return True
         try:
             if self._poll is not None:
@@ -187,9 +187,9 @@ class Pipe:
             return True
 
     def read(self) -> bytes:
-        """Return the available bytes, after a wait if there are none; empty at the end."""
-        peeked, self._peeked = self._peeked, b""
-        return peeked or self._read()
+        """Return the available bytes; wait if there are none. Empty at the end."""
+        data, self._ready = self._ready, b""
+        return data or self._read()
 
     def _read(self) -> bytes:
         if self.ended:
@@ -212,7 +212,7 @@ class Pipe:
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))
-        got = [self._ready] if self._ready else self._background.take(1, timeout)
+        got = self._background.take(1, timeout)
         if isinstance(got, Signal):
             return got is END
         self._ready = got[0]

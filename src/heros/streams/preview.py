@@ -24,7 +24,7 @@ from heros.streams.layout import Layout
 __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
-WORDS = 5  # of a column that cannot be read
+WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
 
@@ -99,9 +99,9 @@ class Look:
 
 
 def look(path: str | os.PathLike[str], **how: Any) -> Look:
-    r"""Return how a file is read: its columns, their kinds, anything unusual about them, and its classes.
+    r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and its classes.
 
-    Only the first rows are read (about 2 MB of text), which decide how all rows are read.
+    Only the first rows (about 2 MB of text) are read, because they decide how all rows are read.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
     else:
         values, faults = column.convert(layout.first.columns[index])
         if faults:
-            words = Counter(value for value, _ in faults.values())
+            words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"

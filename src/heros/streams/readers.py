@@ -27,7 +27,7 @@ class Chunk:
 
     columns: Sequence[pa.Array]  # one per column of the table
     what: str  # "line" or "row"
-    numbers: Sequence[int] | Callable[[], Sequence[int]]  # or a function that finds them
+    numbers: Sequence[int] | Callable[[], Sequence[int]]  # or a function that returns them
     faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
 
     @property
@@ -82,7 +82,7 @@ class TableReader(ABC):
         return names
 
     def _tell(self, text: str) -> None:
-        """Warn how the table is read, if that may be unexpected."""
+        """Warn about a way in which the table is read that may surprise the user."""
         self.notes += (text,)
         notice(text, DataNotice)
 

@@ -27,7 +27,7 @@ READ_BYTES = 1 << 21
 """The approximate number of bytes that are read and parsed at once."""
 
 LONGEST = 1 << 24
-"""The largest length of a record; a longer record has an unclosed quote."""
+"""The maximum length of a record in bytes; a longer record probably has an unclosed quote."""
 
 BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
 """Exceptions for files that cannot be read or decompressed."""
@@ -71,7 +71,7 @@ class TextReader(TableReader):
             self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """Return the first bytes, enough to find the columns."""
+        """Return the first bytes of the file, until they are `enough` to find the columns."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
@@ -144,7 +144,7 @@ class TextReader(TableReader):
             if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
                 offset = 0
-            while offset > 0:  # such a file cannot seek
+            while offset > 0:  # a compressed or converted file cannot seek
                 offset -= len(self._read(self._file, min(offset, READ_BYTES))) or offset
         return self._file
 
@@ -232,7 +232,7 @@ class TextReader(TableReader):
 
 
 class RawRecords:
-    """The bytes of complete records, the line of the first and, on demand, the line of each."""
+    """The bytes of complete records, with the line number of the first and, on demand, of each record."""
 
     def __init__(self, data: bytes, line: int, encoding: str) -> None:
         self.data = data
@@ -276,7 +276,7 @@ def zipped_name(path: Path) -> str:
 
 
 def legacy_encoding(data: bytes) -> str | None:
-    r"""Return the legacy encoding of a text; None if it is UTF-8, also with some damaged characters.
+    r"""Return the legacy encoding of a text; None if it is UTF-8, even with some damaged characters.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def legacy_encoding(data: bytes) -> str | None:
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
-    """Return the encoding for splitting records, and the file's encoding if it must be converted first."""
+    """Return the encoding in which records are split, and the file's encoding if it must be converted."""
     try:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):

@@ -58,7 +58,7 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def rebuilt(description: object, role: str, given: Any = None) -> Any:
-    """Create the part of a description, or return the `given` part if it has the same description.
+    """Create a part from its description, or return the `given` part if it has the same description.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
     """
     if given is not None:
         if described(given) != description:
-            raise ParameterError.of(role, "load", f"the one in the file, {description}", described(given))
+            raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))
         return given
     return _built(description, role, DEEPEST)
 
@@ -93,7 +93,7 @@ def _built(description: object, role: str, depth: int) -> Any:
     try:
         return _made(kind, settings)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
-        raise DataError(f"A description of {name} must have its parameters. Got: {error}.") from None
+        raise DataError(f"A description of {name} must have valid parameters. Got: {error}.") from None
 
 
 def _inside(value: object, role: str, depth: int) -> object:

@@ -39,7 +39,7 @@ class Made(Protocol):
 
     @property
     def answer(self) -> Any:
-        """The models that predict for the ensemble."""
+        """The rule that combines the predictions of the models."""
         ...
 
     @property
@@ -49,7 +49,7 @@ class Made(Protocol):
 
     @property
     def dial(self) -> Any:
-        """What the budget led to, or None without a budget."""
+        """The controller that keeps the cost within the budget, or None without a budget."""
         ...
 
 

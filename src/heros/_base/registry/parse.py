@@ -59,7 +59,7 @@ def notation_of(kind: type[Any]) -> str:
 def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> Any:
     """Return the policy for ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` is the default.
 
-    Errors name `owner`, the class or program whose parameter `policy` the text is.
+    Error messages name `owner`, the class or program that has the parameter `policy`.
 
     Examples
     --------
@@ -136,9 +136,9 @@ def answer_of(text: str, owner: str = "heros") -> Any:
 def pool_of(text: str) -> Any:
     """Return the pool for a name (``mlp`` or ``trees``, as in the paper) or for a TOML file.
 
-    The file has a ``kind``, optionally ``costs`` and other arguments of that kind. It also has either a table
-    ``[grid]`` with the arguments of the grid or tables ``[[models]]`` with the settings of each model. A pool
-    of pools contains such tables.
+    The file has a ``kind``, and optionally ``costs`` and other arguments of that kind. It also has either a
+    table ``[grid]`` with the arguments of the grid, or tables ``[[models]]`` with the settings of each model.
+    For a pool of pools, each pool is such a table.
     """
     known = written_parts("pool")
     if text in known:
@@ -170,7 +170,7 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     try:
         return kind.made_of(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have the arguments of its kind. Got: {error}") from None
+        raise DataError(f"The pool file {path} must have valid arguments of its kind. Got: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:

@@ -43,11 +43,12 @@ class Part:
     """The role in a model: "policy", "score", "pool", ..."""
 
     written: ClassVar[str] = ""
-    """The name in records and on the command line; by default the class name: `cand_as_published`."""
+    """The name in records and on the command line; by default derived from the class name, as in
+    `cand_as_published`."""
 
     described_by: ClassVar[tuple[str, ...]] = ()
-    """The attributes that describe the part, if they are not its dataclass fields. They are also arguments
-    of the class that sets this attribute, not of its subclasses: a grid is stored as its configurations."""
+    """The attributes that describe the part, if they are not its dataclass fields. The class that sets this
+    attribute takes them as arguments; subclasses need not: a grid is stored as its configurations."""
 
     suffix: ClassVar[str] = ""
     """For a part that wraps another one: the separator between their numbers, as in ``zeta:0.05@0.2``."""

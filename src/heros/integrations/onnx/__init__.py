@@ -1,4 +1,4 @@
-"""Export a model to ONNX, including the encoding of raw instances."""
+"""Export of a model to ONNX, including the encoding of raw instances."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
 
 
 def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = None) -> None:
-    """Write one model of a pool as ONNX: raw instances in, probabilities out.
+    """Write one model of a pool to an ONNX file that predicts probabilities from raw instances.
 
     The input ``X`` (n, features) is float64, as for `Heros.predict_proba`: numbers, 0-based codes of nominal
     values, NaN for missing values. The outputs are ``probabilities`` (n, classes), float64, and ``label``
@@ -64,7 +64,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     also from joined pools. The file contains the instances of neighbours and the statistics in the leaves of
     trees, so it may be large. Models written in Python and label memories, which predict from earlier labels,
     cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported either; export
-    each model by its index. The file does not replace wild numbers (`bounded` of `heros.pools.Join`).
+    each model by its index. The file does not limit extreme numbers (`bounded` of `heros.pools.Join`).
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
     if writer is None:
         kind = type(bound.pool).__name__
-        rule = "a Heros whose best model is a perceptron, linear, naive Bayes, trees or neighbours"
+        rule = "a Heros whose best model is a perceptron, linear model, naive Bayes, trees or neighbours"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)

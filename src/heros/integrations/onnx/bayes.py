@@ -1,4 +1,4 @@
-"""Export naive Bayes: sums of logarithms, precomputed if they do not depend on the instance."""
+"""Export of naive Bayes: sums of logarithms, precomputed if they do not depend on the instance."""
 
 from __future__ import annotations
 

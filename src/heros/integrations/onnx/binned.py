@@ -1,4 +1,4 @@
-"""Descend trees that split by bins: boosted trees and regression trees."""
+"""The nodes of trees that split by bins: boosted trees and regression trees."""
 
 from __future__ import annotations
 

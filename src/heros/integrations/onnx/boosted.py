@@ -1,4 +1,4 @@
-"""Export boosted trees: instances descend all trees in parallel, and the steps are added."""
+"""Export of boosted trees: instances descend all trees in parallel, and the steps are added."""
 
 from __future__ import annotations
 

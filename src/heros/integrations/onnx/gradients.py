@@ -1,4 +1,4 @@
-"""Export perceptrons and linear models: the encoder of the core, then matrix products."""
+"""Export of perceptrons and linear models: the encoder of the core, then matrix products."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Graph:
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
     def either(self, condition: Any, one: Any, other: Any) -> str:
-        """Return `Where` for boolean values."""
+        """Return `one` where the condition holds, else `other`; like `Where`, but for booleans."""
         condition = condition if isinstance(condition, str) else self.constant(condition)
         return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
 
@@ -104,7 +104,7 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
 
 
 def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
-    """Return probabilities from logarithms, or `otherwise` if all are impossible, and a mask of which."""
+    """Return probabilities from logarithms, or `otherwise` if no class is possible, and a mask for this."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))
     shares = graph("Exp", graph("Sub", logs, top))

@@ -1,4 +1,4 @@
-"""Export nearest neighbours: the file contains the instances; a matrix product finds the nearest."""
+"""Export of nearest neighbours: the file contains the instances; a matrix product finds the nearest."""
 
 from __future__ import annotations
 

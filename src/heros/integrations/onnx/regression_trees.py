@@ -1,4 +1,4 @@
-"""Export regression trees: a leaf predicts the mean of its targets, or by a linear model."""
+"""Export of regression trees: a leaf predicts the mean of its targets, or uses a linear model."""
 
 from __future__ import annotations
 

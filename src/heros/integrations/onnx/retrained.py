@@ -1,4 +1,4 @@
-"""Export retrained boosted trees: features become bytes, instances descend all trees, steps are added."""
+"""Export of retrained boosted trees: features become bytes, instances descend all trees, steps are added."""
 
 from __future__ import annotations
 

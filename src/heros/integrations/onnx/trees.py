@@ -1,4 +1,4 @@
-"""Export trees and forests: instances descend all trees in parallel, then all leaves predict."""
+"""Export of trees and forests: instances descend all trees in parallel, then all leaves predict."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class _Leaf:
     mean: Floats  # (classes, numbers)
     precision: Floats
     constant: Floats
-    told: Flags  # (numbers,)
+    told: Flags  # (numbers,) whether any class has values of the feature
     rows: Floats  # (values + 1 of each nominal feature, classes)
 
 
@@ -182,7 +182,7 @@ class _Leaves:
 
 
 def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[_Tree]) -> tuple[str, str]:
-    """Return the probabilities of each tree (n, trees, classes), and whether it has any (n, trees, 1)."""
+    """Return the probabilities of each tree (n, trees, classes), and a mask of trees that predict."""
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
     node = walked(graph, [one.walk() for one in trees])
@@ -261,7 +261,7 @@ def _bayes(
         logs.append(_numbers(graph, leaves, found, which))
     if len(leaves.nominal):
         logs.append(_names(graph, leaves, found, which))
-    order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # the order of the factors
+    order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # the order of the schema
     factors = graph("Gather", graph("Concat", *logs, axis=3), order, axis=3)  # (n, trees, classes, features)
     prior = graph(
         "Unsqueeze", graph("Gather", np.stack([leaf.prior for leaf in found]), which), np.array([3])

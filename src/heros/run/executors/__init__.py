@@ -1,8 +1,8 @@
 """Executors run a grid of independent jobs in this process, in several processes, or on many machines.
 
-An executor has one method, ``results(work, items)``: it calls ``work`` on every item, in about the order
-given, and yields ``(index of the item, result)`` as the items finish. ``work`` catches its own errors; the
-executor retries the items of workers that died.
+An executor has one method, ``results(work, items)``: it calls ``work`` on every item, approximately in the
+given order, and yields ``(index of the item, result)`` as the items finish. ``work`` must handle its own
+errors; the executor only retries items whose worker died.
 
 >>> from heros.run.executors import Serial
 >>> list(Serial().results(len, ["a", "bcd"]))

@@ -1,4 +1,4 @@
-"""The executor interface, and the simplest executor: one job after the other in this process."""
+"""The executor interface, and `Serial`, which runs one job after the other in this process."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ATTEMPTS = 3
-"""The number of attempts for an item whose workers die."""
+"""The maximum number of attempts for an item whose worker dies."""
 
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The result of an item if every worker that ran it died."""
+    """The result of an item for which every worker died."""
 
     reason: str
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs independent jobs."""
+    """An object that runs independent jobs."""
 
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """Yield ``(number of the item, work(item))`` as the items finish."""
+        """Yield ``(index of the item, work(item))`` as the items finish."""
 
 
 @dataclass(frozen=True)
 class Serial:
-    """Runs the jobs in this process, in the order given.
+    """An executor that runs all jobs in this process, in the given order.
 
     Examples
     --------
@@ -43,6 +43,6 @@ class Serial:
     """
 
     def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-        """Yield ``(number of the item, work(item))`` in the order given."""
+        """Yield ``(index of the item, work(item))`` in the given order."""
         for i, item in enumerate(items):
             yield i, work(item)

@@ -17,11 +17,11 @@ __all__ = ["Dask"]
 
 @dataclass(frozen=True)
 class Dask:
-    """Run jobs on the workers of a dask scheduler, or on `jobs` workers started on this machine.
+    """An executor that uses the workers of a dask scheduler, or `jobs` workers started on this machine.
 
-    HEROS must be installed on the workers, and HEROS_DATA must be set on each. Results are returned to this
-    process. If a worker dies, another worker runs its items again, including items whose results were not
-    fetched yet.
+    HEROS must be installed, and HEROS_DATA must be set, on every worker. Results are returned to this
+    process. If a worker dies, another worker runs its items again, including finished items whose results
+    have not been fetched yet.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Dask:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """Yield ``(number of the item, work(item))`` as the items finish."""
+        """Yield ``(index of the item, work(item))`` as the items finish."""
         distributed = _distributed()
         with self._client(distributed) as client:
             futures = client.map(work, items, pure=False)
@@ -53,7 +53,7 @@ class Dask:
                         continue
                     yield numbers[future.key], _result(distributed, future)
                     future.release()
-            finally:  # an interrupted grid leaves no job running
+            finally:  # after an interrupt, no job keeps running
                 client.cancel(futures)
 
     @contextmanager
@@ -68,18 +68,18 @@ class Dask:
         try:
             client = distributed.Client(self.scheduler, timeout="10s")
         except (OSError, ValueError) as error:
-            rule = "be that of a running dask scheduler"
+            rule = "belong to a running dask scheduler"
             raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
         with client:
             yield client
 
 
 def _result(distributed: Any, future: Any) -> Any:
-    """Return the result; wait if it was lost and is being recomputed."""
+    """Return the result of a future; wait if the result was lost and is being recomputed."""
     try:
         return future.result()
     except (distributed.KilledWorker, distributed.CancelledError) as error:
-        return WorkerDied(f"after {ATTEMPTS} workers at most: {error}")
+        return WorkerDied(f"gave up after at most {ATTEMPTS} workers: {error}")
 
 
 def _distributed() -> Any:

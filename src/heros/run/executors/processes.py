@@ -1,4 +1,4 @@
-"""An executor with several processes on this machine, which end with the parent process."""
+"""An executor that runs jobs in several processes on this machine."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from heros._base.parameters import whole
 from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
 __all__ = ["Processes"]
-Worker = ProcessPoolExecutor  # one process each, so that the item of a dead process is known
+Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Run jobs in several processes, each a new interpreter.
+    """An executor that runs jobs in several processes, each with a new interpreter.
 
-    The processes always end with the parent process. Jobs are pickled: your own classes must be in a module,
-    and a script needs ``if __name__ == "__main__":``. An item whose process dies is retried in another
-    process; other items are not affected.
+    The processes end when the parent process ends, even if it is killed. Jobs are pickled: your own classes
+    must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies is
+    retried in another process; other items are not affected.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Processes:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """Yield ``(number of the item, work(item))`` as the items finish."""
+        """Yield ``(index of the item, work(item))`` as the items finish."""
         waiting = deque(range(len(items)))
         running: dict[Future[Result], tuple[int, Worker]] = {}
         deaths: Counter[int] = Counter()
@@ -73,7 +73,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes that end with this block; yield them and a function to start another process."""
+    """Start processes, which end with this block; yield them and a function that starts another process."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
@@ -95,7 +95,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
 
 
 def _begin(watched: Any) -> None:
-    """Initialise a process: ignore interrupts, and end with the parent process."""
+    """Set up a worker process: ignore interrupts, and exit when the parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with, args=(watched,), daemon=True).start()
 

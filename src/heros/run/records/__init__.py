@@ -1,8 +1,8 @@
 """Records of runs on disk: one directory per run, written atomically.
 
 A record is ``record.json`` (settings, versions, CPU, meter, results) and ``curves.parquet`` (one row per
-window). Tables and reports read records; they never run a model. `pack` collects many records in one file, in
-which each record is found under the same path as before.
+window). Tables and reports only read records; they never run a model. `pack` collects many records in one
+file; each record is then found under the same path as before.
 """
 
 from heros.run.records.document import document, id_from, id_of, run_id

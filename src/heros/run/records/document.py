@@ -1,7 +1,7 @@
-"""The fields of ``record.json``, which are checked when a record is read, and the id of a run.
+"""The fields of ``record.json``, their checks when a record is read, and the id of a run.
 
-A record may have been edited. All values that tables and reports use are checked here once; an error names
-the path of the wrong value.
+A record may have been edited. All values that tables and reports use are checked here, once; an error message
+names the path of the invalid value.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ __all__ = [
 
 FORMAT = 1
 RESULTS = ("gamma_spent", "reward", "diverged")
-"""The results of a record that are not measures."""
+"""The names in the results of a record that are not measures."""
 PER_MODEL = ("trained", "scores", "invested")
-"""The curves with one column per model: 90 % of a record, omitted from compact records."""
+"""The curves with one column per model: about 90 % of a record's size, omitted from compact records."""
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
 LARGEST = 1e100  # a larger value would break the axis of a chart
-LONGEST = 200  # maximum bytes of a stream's name in an id
+LONGEST = 200  # maximum number of bytes of a stream's name in an id
 
 
 # -- kinds of values ---------------------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
-    """A kind of value: a check of the JSON value, and its conversion for a `Run`."""
+    """A kind of field: a check of its JSON value, and a conversion of the value for a `Run`."""
 
     fits: Callable[[Any], bool]
     read: Callable[[Any], Any] = lambda value: value
@@ -106,7 +106,7 @@ def _array(kind: Kind, dtype: type) -> Kind:
 
 
 def _made(cls: Any, **kinds: Kind) -> Kind:
-    """Return the kind of a dataclass, stored as a mapping of exactly its fields."""
+    """Return the kind for a dataclass, which is stored as a mapping of its fields."""
     optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
     return Kind(
         lambda value: (
@@ -232,7 +232,7 @@ OTHERS: dict[str, Kind] = {
     "co2e_kg": _optional(NUMBER),
 }
 MAY_LACK = ("baselines", "changes", "classes", "importance")
-"""Optional fields, which some of the paper's records lack."""
+"""Optional fields, which some of the paper's records do not have."""
 
 
 def document(run: Run, id: str | None = None) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
-    """Return the names of the measures in order."""
+    """Return the names of the measures in a document, in order."""
     return [name for name in document["results"] if name not in RESULTS]
 
 
@@ -280,7 +280,7 @@ def at(document: Any, path: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to JSON types: no arrays, tuples or dataclasses, no NaN, text in UTF-8."""
+    """Convert a value to JSON types, without arrays, tuples, dataclasses or NaN, and with text in UTF-8."""
     if isinstance(value, Confusion):
         value = value.counts
     if is_dataclass(value):
@@ -300,7 +300,7 @@ def _plain(value: Any) -> Any:
 
 
 def expect_whole(document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if a document lacks a field or has a value of a wrong kind.
+    """Raise an error if a document lacks a field or has an invalid value.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if curves do not fit the document of their record."""
+    """Raise an error if the curves of a record do not fit its document."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
         raise _broken(label, "curves without windows")
@@ -359,16 +359,16 @@ def _broken(label: str, got: str) -> DataError:
 
 
 def run_id(run: Run) -> str:
-    """Return stream, pool, policy, k and seed: ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
+    """Return the id of a run: stream, pool, policy, k and seed, as ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
-    `watch`, `burst`, `warmup`, `budget` and `answer` are appended to k where they differ from the paper:
-    ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
+    Settings of `watch`, `burst`, `warmup`, `budget` and `answer` that differ from the paper are appended to
+    k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
     """
     return id_from(run.stream, run.settings)
 
 
 def id_from(stream: str, settings: Mapping[str, Any]) -> str:
-    """Return the `run_id` of runs on a stream of this name with these settings.
+    """Return the `run_id` of a run with these settings on a stream of this name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Write records atomically, find and read them."""
+"""Write records atomically; find and read records."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def save(
 ) -> Path:
     """Write a run below `directory` and return the directory of its record.
 
-    The record is written to a temporary directory and moved to its place when it is complete. At any time
-    there is a complete record or no record.
+    The record is written to a temporary directory, which is renamed when it is complete. At any time there is
+    either a complete record or no record.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ def save(
     id
         The path of the record below `directory`; by default `run_id`.
     force
-        Whether to replace an existing record; without it, an existing record is an error.
+        Whether to replace an existing record; otherwise, an existing record is an error.
     compact
-        Whether to omit the curves of single models and to store the others in single precision: about 20 KB
-        instead of 400 KB. When the record is read, the omitted curves have no columns.
+        Whether to omit the curves of single models and to store the other curves in single precision: about
+        20 KB instead of 400 KB. When the record is read, the omitted curves have no columns.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def read(directory: Path_) -> Run:
 
 
 def find(directory: Path_) -> list[Path]:
-    """Return the sorted directories of all records at or below a directory, or in a packed file."""
+    """Return the paths of all records at or below a directory, or in a packed file, sorted."""
     root = Path(directory)
     if root.is_file():
         return sorted(root.parent / id for id in packed.ids_in(root))
@@ -120,7 +120,7 @@ def find(directory: Path_) -> list[Path]:
 
 
 def exists(directory: Path_) -> bool:
-    """Return whether there is a record in this directory, or packed under its name."""
+    """Return whether there is a record in this directory, or a packed record with this path."""
     place = Path(directory)
     return (_there(place) / RECORD).is_file() or packed.holder(place) is not None
 
@@ -138,7 +138,7 @@ def _records_below(root: Path) -> Iterator[Path]:
 
 
 def _move(draft: Path, place: Path, force: bool) -> None:
-    """Move the draft to its place; an old record is renamed first, because directories cannot be replaced."""
+    """Rename the draft to `place`; an old record is renamed first, because a directory cannot be replaced."""
     aside = draft.with_suffix(OLD)
     if force and place.exists():
         place.rename(aside)
@@ -155,7 +155,7 @@ def _move(draft: Path, place: Path, force: bool) -> None:
 
 
 def _set_aside(place: Path) -> list[Path]:
-    """Return replaced records of this place that remain after a kill."""
+    """Return renamed old records of this path, which are left behind if a process is killed."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
@@ -165,12 +165,12 @@ def _place_of(aside: Path) -> Path:
 
 
 def _there(place: Path) -> Path:
-    """Return the directory of the record; after a kill this may be the renamed old record."""
+    """Return the directory of the record, which is the renamed old record if a replacement was killed."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
 def mend(place: Path) -> None:
-    """Restore or remove files left behind by a kill while a record was replaced."""
+    """Restore or remove the old record that a process left behind when it was killed during a replacement."""
     for aside in _set_aside(place):
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)
@@ -179,7 +179,7 @@ def mend(place: Path) -> None:
 
 
 def details(directory: Path_) -> dict[str, Any]:
-    """Return the content of the `record.json` in this directory."""
+    """Return the checked content of `record.json` in this directory."""
     place = Path(directory)
     try:
         document = json.loads(text_at(place))
@@ -214,7 +214,7 @@ def _curves_file(curves: Curves, compact: bool) -> memoryview:
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()
-    if compact:  # measured values rarely repeat: a dictionary would only increase the size
+    if compact:  # measured values rarely repeat, so that dictionary encoding would increase the size
         pq.write_table(table, file, compression="zstd", use_dictionary=False)
     else:
         pq.write_table(table, file)

@@ -29,7 +29,8 @@ NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg"
 def load(directory: Path_) -> pa.Table:
     """Return a table with one row per run below this directory: settings, measures and costs.
 
-    The table has a column for every measure of any run; the cell of a run without the measure is empty.
+    The table has a column for every measure that any run has; the cells of runs without this measure are
+    empty.
     """
     documents = [(place, details(place)) for place in find(directory)]
     figures: dict[str, None] = {}

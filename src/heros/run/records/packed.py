@@ -1,12 +1,13 @@
 """Many records in one Parquet file: one row per record, with measures, ``record.json`` and curves.
 
-The file ``records.parquet`` replaces single records at and below its directory: the row with the id
-``agr_a/mlp50/cand/k30/seed1`` is the record with that path relative to the file. `heros.run.records`
-finds and reads both kinds; `heros.run.records.pack` packs single records.
+The file ``records.parquet`` replaces the single records below its directory: the row with the id
+``agr_a/mlp50/cand/k30/seed1`` is the record with this path relative to the directory. `heros.run.records`
+finds and reads both kinds of records; `heros.run.records.pack` packs single records.
 
 A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs, the unchanged text
-of ``record.json`` in the column ``document``, and a list per curve. Curves with a column per model, or per
-phase, are flattened; the field's metadata holds their width. A curve that a record lacks is null.
+of ``record.json`` in the column ``document``, and a list per curve. Curves with a value per model or per
+phase are flattened, and the metadata of the column holds their width. If a record does not have a curve, its
+cell is null.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["NAME", "Packed", "below", "curves_of", "document_of", "holder", "ids
 
 NAME = "records.parquet"
 MARK, FORMAT = b"heros_records", b"1"
-ROWS = 64  # rows per group, the unit in which curves are read
+ROWS = 64  # rows per row group, the unit in which curves are read
 LEVEL = 19  # zstd level: the file is written once and read often
 CURVE, WIDTH = b"curve", b"width"  # metadata of a column that holds a curve
 
@@ -41,7 +42,7 @@ class Packed(NamedTuple):
 
 
 class _Curve(NamedTuple):
-    """Name, type and width of a curve: records that share all three share a column."""
+    """The name, type and width of a curve; curves that agree in all three share a column."""
 
     name: str
     values: pa.DataType
@@ -58,7 +59,7 @@ class _Curve(NamedTuple):
 
 
 def holder(place: Path) -> tuple[Path, str] | None:
-    """Return the packed file that holds the record of this place, and its id there; None without one."""
+    """Return the packed file that holds the record of this path, and the record's id in it, or None."""
     for path in _above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
@@ -66,18 +67,18 @@ def holder(place: Path) -> tuple[Path, str] | None:
 
 
 def below(root: Path) -> Iterator[Path]:
-    """Yield the places at or below `root` of all records in packed files here or in parent directories."""
+    """Yield the paths at or below `root` of records that are packed in `root` or a parent directory."""
     for path in _above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
 
 def ids_in(path: Path) -> list[str]:
-    """Return the ids of the records in a file; an empty list if it is not a table of records."""
+    """Return the ids of the records in a Parquet file; an empty list if it is not a table of records."""
     return list(_index(path))
 
 
 def _above(place: Path) -> list[Path]:
-    """Return the tables of records here and in parent directories, nearest first."""
+    """Return the packed files in this directory and its parents, nearest first."""
     return [path for folder in (place, *place.parents) if (path := folder / NAME).is_file()]
 
 
@@ -85,7 +86,7 @@ def _above(place: Path) -> list[Path]:
 
 
 def document_of(path: Path, id: str) -> str:
-    """Return the original text of `record.json` of a record."""
+    """Return the original text of a record's `record.json`."""
     return _index(path)[id][1]
 
 
@@ -104,13 +105,13 @@ def curves_of(path: Path, id: str) -> pa.Table:
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
-    """Return the row number and the document of each id."""
+    """Return a mapping from each id to its row number and document."""
     with readable(f"The file {path}", "be an intact table of records"):
         return _rows(path, _stamp(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Return modification time and inode, which change when a file is replaced."""
+    """Return the modification time and the inode, which change when the file is replaced."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_ino
 
@@ -126,7 +127,7 @@ def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
 
 @lru_cache(maxsize=2)
 def _group(path: Path, stamp: tuple[int, int], number: int) -> pa.Table:
-    """Return the curves of a group of records, cached because neighbours are often read next."""
+    """Return the curves of a row group, cached because neighbouring records are often read next."""
     file = pq.ParquetFile(path)
     names = [field.name for field in file.schema_arrow if CURVE in (field.metadata or {})]
     return file.read_row_group(number, columns=names)
@@ -144,7 +145,8 @@ def _shaped(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
 def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     """Write records, given by id, to one file.
 
-    Measured values rarely repeat, so columns have no dictionaries; byte-stream splitting compresses better.
+    Measured values rarely repeat, so curves are not dictionary-encoded; byte-stream splitting compresses them
+    better.
     """
     rows = dict(sorted(records.items()))
     curves = [_curves(row.curves) for row in rows.values()]

@@ -1,4 +1,4 @@
-"""Pack single records into one file, which `heros.run.records` can read."""
+"""Pack many single records into one file that `heros.run.records` can read."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ __all__ = ["pack"]
 def pack(directory: str | os.PathLike[str]) -> int:
     """Collect the single records below a directory in its `records.parquet`; return the number of records.
 
-    A packed record has the same content and is found under the same path. A single record replaces a packed
-    record with the same id. Single records are removed after the file was read back with the same content.
+    A packed record has the same content as before and is found under the same path. A single record replaces
+    a packed record with the same id. A single record is removed only after it has been read back from the
+    file unchanged.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     """
     root = Path(directory)
     if files.exists(root):
-        raise HerosError(f"The directory {root} must have records below it. Got a record.")
+        raise HerosError(f"The directory {root} must have records below it. It is a record itself.")
     single = _singles(root)
     table = root / NAME
     before = {id: _packed(root / id) for id in _ids(table)}
@@ -50,7 +51,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
         write_table(table, before | new)
     for id, place in single.items():
         if document_of(table, id) != new[id].document or not _same(curves_of(table, id), new[id].curves):
-            raise HerosError(f"The file {table} does not return the record {id} unchanged.")
+            raise HerosError(f"The file {table} does not hold the record {id} unchanged.")
         _remove(place, root)
     return len(before | new)
 
@@ -91,7 +92,7 @@ def _flat(array: pa.Array) -> pa.Array:
 
 
 def _remove(place: Path, root: Path) -> None:
-    """Remove a record atomically, and then empty directories."""
+    """Remove a record atomically, then remove empty parent directories."""
     hidden = place.with_name(f".{place.name}.packed{DRAFT}")
     try:
         shutil.rmtree(hidden, ignore_errors=True)

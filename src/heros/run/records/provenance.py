@@ -1,4 +1,4 @@
-"""The code and the machine that produced a record."""
+"""The version of the code and the machine that produced a record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def provenance() -> dict[str, Any]:
 
 @lru_cache
 def commit() -> str | None:
-    """Return the commit of the sources, or None if it is not known.
+    """Return the git commit of the source code, or None if it is not known.
 
     A wheel stores the commit in the compiled core. An editable install may run newer sources than its build,
     so its commit comes from git.

@@ -1,4 +1,4 @@
-"""Workers that share the models of many keys: each worker trains the keys of some partitions."""
+"""Workers that divide the models of many keys among them: each trains the keys of some partitions."""
 
 from heros.run.workers.kafka import KafkaWorker
 from heros.run.workers.snapshots import Snapshots

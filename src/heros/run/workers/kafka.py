@@ -1,4 +1,4 @@
-"""Workers of a Kafka consumer group: each trains the models of the keys in its partitions."""
+"""A worker in a Kafka consumer group, which trains the models of the keys in its partitions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ AT_ONCE = 500  # messages per training block
 
 
 class KafkaWorker:
-    """A worker that shares the partitions of a topic with others and trains one model per key.
+    """A worker that trains one model per key and shares the partitions of a topic with other workers.
 
     Kafka's consumer group assigns partitions to workers. When a partition is reassigned, its old worker
     writes a snapshot of the partition's models and its offset to `store`, and the new worker continues from
-    it. After a kill, the new worker continues from the newest snapshot and trains on later rows again. A
-    key's model is always, bit for bit, the one trained once on each row.
+    this snapshot. If the old worker was killed, the new worker continues from the newest snapshot and trains
+    on the rows after it again. Either way, the model of a key is bit for bit the model that was trained once
+    on each row.
 
-    Rows must be in the partition of their key, which Kafka ensures if messages have keys.
+    All rows of a key must be in the same partition. Kafka ensures this if messages have keys.
 
     Parameters
     ----------
@@ -48,20 +49,20 @@ class KafkaWorker:
     group
         The consumer group of the workers.
     model
-        The template of the model of each key. Its task determines whether labels are classes or numbers.
+        The template for the model of each key. Its task determines whether labels are classes or numbers.
     store
-        The place of the snapshots: a directory shared by all workers, or a URL that fsspec supports, e.g.
+        Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
         ``s3://bucket/models``.
     target
-        The field of a row with the label.
+        The field of a row that holds the label.
     key
-        The field of a row with the key; None uses the key of the message.
+        The field of a row that holds the key; None uses the key of the message.
     every
-        The number of messages between snapshots of a partition; one more is written on reassignment.
+        The number of messages between snapshots of a partition; another is written on reassignment.
     decode
-        A function that converts the bytes of a message to a row, a mapping; JSON by default.
+        A function that converts the bytes of a message to a row (a mapping); JSON by default.
     capacity, memory
-        The maximum number and size in bytes of models in memory per partition (see
+        The maximum number of models in memory per partition, and their maximum size in bytes (see
         `heros.ensemble.keyed.Keyed`).
     schema, nominal, classes, on_bad_row
         As for `heros.streams.live.RowSource`, separately for each partition.
@@ -124,11 +125,11 @@ class KafkaWorker:
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
-        """The partitions of this worker, each with its `keyed` models."""
+        """The partitions of this worker by number; `Partition.keyed` holds the models."""
         return dict(self._partitions)
 
     def run(self, *, idle: float | None = None) -> None:
-        """Train until `stop` is called, or no message arrives for `idle` seconds; then write snapshots."""
+        """Train until `stop` is called or no message arrives for `idle` seconds, then write snapshots."""
         idle = None if idle is None else number(idle, "idle", "run", 0)
         subscribe = self._consumer.subscribe
         subscribe([self.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost)
@@ -197,7 +198,7 @@ class KafkaWorker:
         self._hand_over([one.partition for one in partitions])
 
     def _on_lost(self, consumer: Any, partitions: Sequence[Any]) -> None:
-        """Close partitions that another worker has taken over from the last snapshot."""
+        """Close partitions that another worker has already taken over, without writing a snapshot."""
         self._let_go([one.partition for one in partitions])
 
     def _hand_over(self, numbers: Sequence[int]) -> None:
@@ -216,7 +217,7 @@ class KafkaWorker:
 
 
 def _text(key: bytes | str) -> bytes | str:
-    """Return the key of a message as text; bytes that are not UTF-8 stay bytes and make a bad row if used."""
+    """Return the key of a message as text; bytes that are not UTF-8 remain bytes, which are a bad key."""
     try:
         return key if isinstance(key, str) else key.decode()
     except UnicodeDecodeError:

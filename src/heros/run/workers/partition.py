@@ -1,4 +1,4 @@
-"""The keys of one partition: their models and their offset."""
+"""The models of the keys in one partition, and the partition's offset."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Rows = dict[Key, tuple[list[list[float]], list[float]]]
 class Partition:
     """The models of a partition's keys, restored from its newest snapshot.
 
-    Each partition has its own schema, which grows with its rows. A key's model therefore depends only on the
-    rows of its partition.
+    Each partition has its own schema, which grows with its rows. The model of a key therefore depends only on
+    the rows of its partition.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ class Partition:
     scratch
         A directory on this machine, used by this partition only.
     model
-        The template of the model of each key.
+        The template for the model of each key.
     target
-        The field of a row with the label.
+        The field of a row that holds the label.
     key
-        The field of a row with the key; None uses the key of the message.
+        The field of a row that holds the key; None uses the key of the message.
     encoder
         The encoder of rows, with the initial schema.
     skip
         Whether to skip and count bad rows, up to one row in twenty; otherwise the first bad row is an error.
     limits
-        `capacity` and `memory` of its `Keyed`.
+        `capacity` and `memory`, as for `heros.ensemble.keyed.Keyed`.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Partition:
         return self.next - self._saved
 
     def take(self, key: Any, row: Any, offset: int) -> None:
-        """Queue a message for the next `learn`; a message that was received before is ignored."""
+        """Queue a message for the next call of `learn`; a message that was received before is ignored."""
         if offset >= self.ahead:
             self._messages.append((key, row, offset))
             self.ahead = offset + 1
@@ -137,7 +137,7 @@ class Partition:
         if not encoder.schema.n_features:
             encoder = copy.deepcopy(encoder)  # a row without features must not change the schema
         coded = encoder.encode(features, label, grow=not rows)
-        if coded is None:  # rows before it use the schema before it grew
+        if coded is None:  # the row extends the schema: train on earlier rows with the old schema first
             self._train(rows)
             coded = encoder.encode(features, label)
             assert coded is not None
@@ -185,9 +185,9 @@ class Partition:
         self._whole = True
 
     def save(self) -> None:
-        """Save the models and their offset in one snapshot; raise an error if training did not finish."""
+        """Write the models and the offset to a snapshot; raise an error if training did not finish."""
         if not self._whole:
-            raise HerosError(f"Partition {self.number} must have learnt all its rows. An error came between.")
+            raise HerosError(f"Partition {self.number} must have learnt all its rows. Training failed.")
         if not self.unsaved:
             return
         snapshot = self._scratch / "snapshot"
@@ -198,7 +198,7 @@ class Partition:
             "schema": schema_plain(self._encoder.schema),
         }
         try:
-            snapshot.unlink(missing_ok=True)  # of an attempt that failed
+            snapshot.unlink(missing_ok=True)  # left behind by a failed attempt
             self.keyed.snapshot(position, snapshot)
             self._snapshots.save(self.number, self.next, snapshot)
             self._saved = self.next
@@ -207,6 +207,6 @@ class Partition:
             raise HerosError(f"The file {snapshot} must be writable. Got: {reason(error)}.") from None
 
     def close(self) -> None:
-        """Close the models; unsaved state is lost."""
+        """Close the models; changes since the last snapshot are lost."""
         self.keyed.close()
         shutil.rmtree(self._scratch, ignore_errors=True)

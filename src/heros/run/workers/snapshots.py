@@ -1,4 +1,4 @@
-"""Snapshots of partitions, in a directory or an object store shared by workers."""
+"""Snapshots of partitions, in a directory or an object store that all workers share."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NAME = re.compile(r"(\d+)\.keys")
 
 
 class Snapshots:
-    """Files with all models of a partition's keys and their offset.
+    """A store of snapshots: files with all models of a partition's keys and the partition's offset.
 
-    A snapshot depends only on the rows before its offset. A snapshot written late, by a worker that was
-    considered dead, is therefore harmless.
+    A snapshot depends only on the rows before its offset. It is therefore harmless if a worker that was
+    considered dead writes a snapshot late.
 
     Parameters
     ----------
@@ -52,18 +52,18 @@ class Snapshots:
         self._topic = topic
 
     def save(self, partition: int, offset: int, file: Path) -> None:
-        """Store a file as the partition's snapshot at an offset, and remove older snapshots."""
+        """Store a file as the snapshot of a partition at an offset, and remove old snapshots."""
         folder = self._folder(partition)
         try:
             self._files.put(file, f"{folder}/{offset:020d}.keys")
             for name in self._names(folder)[KEPT:]:
-                with suppress(OSError):  # an old snapshot that stays is harmless
+                with suppress(OSError):  # an old snapshot that cannot be removed is harmless
                     self._files.remove(f"{folder}/{name}")
         except OSError as error:
             raise HerosError(f"The store {self.place} must be writable. Got: {reason(error)}.") from None
 
     def fetch(self, partition: int, file: Path) -> int:
-        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 without a snapshot."""
+        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 if there is none."""
         folder = self._folder(partition)
         try:
             for name in self._names(folder):
@@ -117,7 +117,7 @@ class _Local:
 
 
 class _Remote:
-    """Files in a file system that fsspec supports."""
+    """Files in a remote file system that fsspec supports."""
 
     def __init__(self, place: str) -> None:
         fsspec = needed("fsspec.core", "A store that is not a directory", "fsspec")

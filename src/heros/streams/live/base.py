@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.data.encoder import widened
 from heros.data.schema import Schema
+from heros.data.stretches import widened
 from heros.streams.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "joined", "passed"]
@@ -89,9 +89,9 @@ class Source(ABC):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds.
 
-        Return IDLE if there are none by then, and END if no more will arrive, also in all later calls.
-        Without a timeout, wait for `most` instances or the end. The error of a bad instance is raised when
-        that instance is the next one; the instances before it are returned first.
+        Return IDLE if no instance arrives in time, and END, in this and all later calls, if no more will
+        arrive. Without a timeout, wait for `most` instances or the end. If an instance is bad, the instances
+        before it are returned first; the next call raises the error.
         """
 
     @property
@@ -135,14 +135,14 @@ class Source(ABC):
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that has learnt from `seen` instances.
 
-        For a source that has not returned any instances yet.
+        Has an effect only before the source has returned any instances.
         """
 
     def meet(self, model: Any) -> None:  # noqa: B027 - optional
         """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """Return the earlier predictions of the instances returned last; None if they are predicted now."""
+        """Return earlier predictions for the instances returned last; None if they are predicted only now."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:

@@ -1,4 +1,4 @@
-"""A journal of messages from a broker that cannot send them again."""
+"""A journal on disk for messages from a broker that cannot send them again."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ __all__ = ["Journal", "Received"]
 class Received:
     """A received message."""
 
-    number: int  # message id of the sender until acknowledged; 0: none
+    number: int  # message id, which the sender reuses after the acknowledgement; 0 if there is none
     topic: str
     payload: bytes
 
 
 class Journal:
-    """A journal of messages in order of arrival, on disk before `append` returns, until they are trimmed.
+    """A journal of messages in order of arrival.
 
-    Without a `path`, messages are stored in memory. The `recent` newest messages are never trimmed, since the
-    broker may send them again. Without `durable`, messages survive a kill of the process, but a loss of power
-    may lose the newest ones: then no call waits for the disk.
+    Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
+    messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
+    them again. Without `durable`, `append` does not wait for the disk: messages survive a kill of the
+    process, but a loss of power may lose the newest ones.
 
     Examples
     --------
@@ -115,27 +116,27 @@ class Journal:
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query selects."""
+        """Return the rows that a query selects."""
         with self._expected("readable"):
             return self._file.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Write all changes of the block or none."""
+        """Execute the block as one transaction."""
         self._expect_same_file()
         with self._expected("writable"), self._file:
             yield
 
     @contextmanager
     def _expected(self, rule: str) -> Iterator[None]:
-        """Raise a HerosError if the file is damaged or the disk is full, for example."""
+        """Convert errors of SQLite and the system, such as a full disk, to a HerosError."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
             raise HerosError(f"The journal {self.path} must be {rule}. Got: {error}.") from None
 
     def _expect_same_file(self) -> None:
-        """Raise an error if the file was removed or replaced: SQLite would write to the old file."""
+        """Raise an error if the file was removed or replaced: SQLite would still write to the old file."""
         if self.path is not None and not is_in_place(self.path, self._opened):
             raise HerosError(f"The journal {self.path} must stay in its place. It was removed or replaced.")
 

@@ -20,7 +20,7 @@ PASSING = {
     *("NETWORK_EXCEPTION", "NOT_LEADER_FOR_PARTITION", "REQUEST_TIMED_OUT"),
     *("_TIMED_OUT", "_TRANSPORT", "_WAIT_COORD"),
 }
-"""Temporary errors: the brokers are busy, or elect a leader."""
+"""Temporary errors, for example while brokers are busy or elect a leader."""
 
 
 def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class KafkaTopic(MessageSource):
                 if message.offset() >= self._ends.get(partition, 0):
                     self._ended.add(partition)
             elif error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET:
-                self._assigned = False  # begin again, at an offset that is there
+                self._assigned = False  # assign again, at an offset that exists
             elif not is_passing(self._kafka, error):
                 raise self._trouble(error)
             return None
@@ -118,7 +118,7 @@ class KafkaTopic(MessageSource):
         return self.decoded(message.value() or b""), {str(partition): behind}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continue at these offsets, by partition."""
+        """Continue at these offsets, given by partition."""
         if not all(type(offset) is int and offset >= 0 for offset in position.values()):
             raise DataError(f"The position of {self.name} must be offsets. Got {dict(position)!r} instead.")
         if self._assigned:  # drop responses to requests of the old consumer
@@ -139,7 +139,7 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions late, because responses to a replaced assignment may still arrive."""
+        """Assign the partitions; called on the first read, since a replaced assignment may still respond."""
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

@@ -58,9 +58,9 @@ class LateSource(RowSource):
     features, labels
         The two sources, e.g. two topics of a queue.
     id
-        The field with the id in both sources: a text or a whole number (7 equals "7").
+        The field that holds the id in both sources: a string or a whole number (7 equals "7").
     target
-        The field with the label in `labels`.
+        The field that holds the label in `labels`.
     most
         The largest number of waiting instances; at the limit, labels are read first.
     longest
@@ -122,8 +122,8 @@ class LateSource(RowSource):
         self._bound: Any = None  # last schema bound to the model
         self._given: list[NDArray[np.float64] | None] = []
         self._delays: list[int] = []
-        self._delay = 0  # of the label returned last
-        self._fetched_some = False  # in this poll
+        self._delay = 0  # delay of the label returned last
+        self._fetched_some = False  # whether `fetch` returned rows in this poll
         self._clear()
 
     def _clear(self) -> None:
@@ -194,8 +194,8 @@ class LateSource(RowSource):
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` instances with their labels, each with the position of the labels after it."""
-        if self._fetched_some and self._model is not None:  # learn these before the next prediction
+        """Return up to `most` instances with labels, each with the position in `labels` after it."""
+        if self._fetched_some and self._model is not None:  # first learn these, then predict
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
@@ -363,7 +363,7 @@ class LateSource(RowSource):
 
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
-        raise TypeError(f"an id {id!r}")
+        raise TypeError(f"the invalid id {id!r}")
     return str(id)
 
 

@@ -1,4 +1,4 @@
-"""Sources of messages from a queue, which must be decoded from bytes."""
+"""Sources of messages from a queue, whose bytes are decoded to rows."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class MessageSource(RowSource):
 
     @abstractmethod
     def _at_end(self) -> bool:
-        """Return whether all existing messages were read; called if no message arrived, without `follow`."""
+        """Return whether all existing messages were read; called without `follow` if no message arrives."""
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:
         """Return up to `most` messages with their positions."""

@@ -34,8 +34,9 @@ class MqttTopic(MessageSource):
     crash the broker may send messages again whose acknowledgement it did not receive. Such duplicates have
     the same number, topic and content, and are skipped.
 
-    The subscription has quality of service 1, even for messages published with 2: the client library holds
-    parts of a delivery with 2 in memory, and a crash would lose it. Messages published with 0 may be lost.
+    The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
+    library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
+    QoS 0 may be lost.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class MqttTopic(MessageSource):
         self._written = deque(self._journal.after(self._journal.settled))  # messages to return next
         self._held: deque[int] = deque(maxlen=self.keep)  # positions of the last checkpoints
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._unwritten: list[Any] = []  # messages that the journal could not take yet
+        self._unwritten: list[Any] = []  # received messages that are not in the journal yet
         self._subscribed = threading.Event()
         self._refusal: str | None = None
         self._client = self._connected(at)
@@ -120,14 +121,14 @@ class MqttTopic(MessageSource):
                 seen.append(one)
         self._written.extend(zip(self._journal.append(fresh), fresh, strict=True))
         messages, self._unwritten, self._seen = self._unwritten, [], seen
-        if not self._kept:  # they are not needed again
+        if not self._kept:  # the messages are not needed again
             self._journal.settle(self._journal.last, self._journal.last)
         for message in filter(None, messages):
             self._client.ack(message.mid, message.qos)
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue after the message with this number in the journal."""
-        self._written = deque(self._journal.after(self._sequence(position, "a number of its journal")))
+        self._written = deque(self._journal.after(self._sequence(position, "a number in its journal")))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Trim the journal to the messages that the last checkpoints need."""

@@ -41,7 +41,7 @@ class JetStream(MessageSource):
         self._subscription: Any = None
         self._last = 0  # the sequence number of the message returned last
         self._received = 0  # messages of the current subscription
-        self._reconnects = 0  # of the connection when the subscription began
+        self._reconnects = 0  # number of reconnections when the subscription began
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
         self._thread.start()
@@ -90,7 +90,8 @@ class JetStream(MessageSource):
     async def _subscribed(self) -> Any:
         """Subscribe with a temporary consumer from the current position.
 
-        The server forgets or repeats nothing by itself: what it sent to a connection that broke is lost.
+        The server does not send messages again by itself: messages sent to a broken connection are lost, and
+        a new subscription requests them again.
         """
         self._received, self._reconnects = 0, self._connection.stats["reconnects"]
         await self._expect_no_gap()
@@ -103,7 +104,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages before the next one were deleted; `received` is the next one, if known."""
+        """Report a gap if messages after `_last` were deleted; `received` is the next number, if known."""
         if self._last == 0:
             return
         name = await self._stream.find_stream_name_by_subject(self.subject)

@@ -42,7 +42,7 @@ class RedisStream(MessageSource):
         self._errors = redis.exceptions.RedisError
         self.stream, self.keep = stream, keep
         self._last = START
-        self._read = 0  # entries that were added to the stream up to the last one read
+        self._read = 0  # number of entries added to the stream, up to the entry read last
         self._redis = redis.Redis.from_url(url)
 
     def _bring(self, most: int, wait: float) -> Rows:

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
+from heros.data.stretches import Stretch
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
-__all__ = ["RowBlocks", "RowSource", "Stretch", "encoder_of", "rows_of"]
+__all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """A function of a number of rows and a timeout that returns rows; empty or IDLE if there are none."""
 
 
-class Stretch(NamedTuple):
-    """Consecutive rows that are already encoded."""
-
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-
-    def split(self, n: int) -> list[Stretch]:
-        """Return the first n rows and, if there are more, the others."""
-        if len(self.y) <= n:
-            return [self]
-        return [Stretch(self.X[:n], self.y[:n]), Stretch(self.X[n:], self.y[n:])]
-
-
 class RowBlocks:
     """Encode rows into blocks, none of which spans a growth of the schema.
 
-    All tables, iterators, pipes and queues are read by this loop. A row is a pair (features, label), or a
-    mapping in which the `target` is the label. A `Stretch` counts as many rows.
+    Tables, iterators, pipes and queues are all read through this class. A row is a pair (features, label), or
+    a mapping in which the `target` is the label. A `Stretch` stands for many rows.
     """
 
     def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
@@ -77,9 +65,9 @@ class RowBlocks:
             self.encoder.seen = seen
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
-        """Return the next block; it may `span` growths if the caller reads the schema only afterwards.
+        """Return the next block; with `span`, the schema may grow within the block.
 
-        An interrupt loses no rows: rows that were not returned are returned later.
+        An interrupt loses no rows: rows that were not returned are returned by the next call.
         """
         self.given = []
         self._raise_what_is_due()
@@ -145,7 +133,7 @@ class RowBlocks:
         return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
 
     def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
-        """Return the error of a row; `at` is its number in the source."""
+        """Return the record of a bad row; `at` is its number in the source."""
         return BadRow(self.name, f"row {at}", why.column, why.value, why.rule)
 
     def _raise_what_is_due(self) -> None:
@@ -156,7 +144,7 @@ class RowBlocks:
             raise error
 
     def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Signal | None:
-        """Add rows to those ahead; return a signal if there are none."""
+        """Fetch rows into `_ahead`; return a signal if there are none."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             got = END if self._ended else fetch(most, left)
@@ -213,6 +201,8 @@ class RowSource(Source):
     {'offset': 1}
     """
 
+    _length = sys.maxsize  # instances after which the source ends
+
     def __init__(self, name: str, *, target: str | None = None, **how: Any) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -239,10 +229,16 @@ class RowSource(Source):
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
+    def stop_after(self, n: int) -> None:
+        """End after the first n instances, counted from the start of the source, also after a resume."""
+        self._length = whole(n, "n", "stop_after", 1)
+
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds."""
-        most = whole(most, "most", "poll", 1)
+        most = min(whole(most, "most", "poll", 1), self._length - self._position)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
+        if most <= 0:
+            return END
         before = self._rows.read
         try:
             got = self._rows.take(self._fetched, most, timeout)

@@ -1,0 +1,70 @@
+"""What effort by surprise saves: the default model with and without it, in turns, on the league's streams.
+
+    HEROS_DATA=... python benchmarks/effort.py [--length 100000] [--streams agr_a led_a ...]
+
+Both models learn the same blocks of 1,000 instances in one process, one after the other, so that the load of
+the machine and its clock are the same for both. "Without" is the same pool with `Cand()` alone and a `Stack`
+that evaluates all models on every instance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+
+from heros import Heros, Stack, streams
+from heros.ensemble.defaults import DEFAULT_K, RATES
+from heros.measures import Auroc
+from heros.policies import Cand
+
+SYNTHETIC = ("agr_a", "agr_g", "led_a", "led_g", "rbf_m", "rbf_f")
+REAL = ("airlines", "electricity", "wisdm", "covtype", "nomao")
+
+
+def opened(name: str, length: int) -> streams.Stream:
+    """Return the first instances of a stream; a synthetic stream has its drifts at the quarters."""
+    stream = streams.load(name, length=length) if name in SYNTHETIC else streams.load(name)
+    return stream.take(min(length, stream.n_instances or length))
+
+
+def in_turns(stream: streams.Stream) -> tuple[list[float], list[float]]:
+    """Return CPU microseconds per instance and AUROC, with and without effort by surprise."""
+    models = (Heros(seed=1), Heros(policy=Cand(), k=DEFAULT_K, answer=Stack(rate=RATES), seed=1))
+    measures, seconds, n = (Auroc(), Auroc()), [0.0, 0.0], 0
+    for block, (X, y) in enumerate(stream.blocks(1000)):
+        for i in (0, 1) if block % 2 else (1, 0):
+            if models[i].schema != stream.schema:
+                models[i].bind(stream.schema)
+            start = time.thread_time()
+            outputs = models[i].test_then_train(X, y).outputs
+            seconds[i] += time.thread_time() - start
+            measures[i].add(y, outputs)
+        n += len(y)
+    return [1e6 * spent / n for spent in seconds], [measure.value for measure in measures]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--length", type=int, default=100_000)
+    parser.add_argument("--streams", nargs="+", choices=(*REAL, *SYNTHETIC), default=(*REAL, *SYNTHETIC))
+    given = parser.parse_args()
+    ratios, gains = [], []
+    print("| stream | µs with | without | ratio | AUROC with | without |\n|---|---|---|---|---|---|")
+    for name in given.streams:
+        (reduced, full), (with_it, without) = in_turns(opened(name, given.length))
+        ratios.append(reduced / full)
+        gains.append(with_it - without)
+        print(
+            f"| {name} | {reduced:.0f} | {full:.0f} | {ratios[-1]:.2f} | {with_it:.4f} | {without:.4f} |",
+            flush=True,
+        )
+    print(f"median ratio {statistics.median(ratios):.3f}, AUROC {np.mean(gains):+.5f} in the mean")
+
+
+if __name__ == "__main__":
+    main()
