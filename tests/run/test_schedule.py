@@ -28,6 +28,7 @@ from turned_clock import HOUR, START, Simulated, grid
 
 STREAM = streams.Agrawal(function=2)
 LIMIT = SpendingLimit.of("50 J/h", watts=10.0)  # 5 CPU seconds an hour
+WATTS = SpendingLimit.of("1 J/h").watts
 
 
 class Killed(BaseException):
@@ -329,3 +330,23 @@ def test_wrong_settings_are_refused(tmp_path):
     ):
         evaluate(model(None), STREAM.take(10), carbon=grid(), carbon_delay="soon")
     assert [expect_delay(text) for text in ("6h", "90", "15 min", "2d", 5)] == [21600, 90, 900, 172800, 5]
+
+
+def test_real_cpu_time_is_held_within_the_hour(tmp_path):
+    learner = Heros(pools.NaiveBayesGrid(), budget=f"{3 * WATTS} J/h", seed=1)
+    began, hour = time.thread_time(), int(time.time() // HOUR)
+
+    class Rested(BaseException):
+        pass
+
+    def rest(self, seconds):
+        raise Rested
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(schedules.Clock, "sleep", rest)
+        with pytest.raises(Rested):
+            evaluate(learner, streams.Agrawal(), checkpoint=tmp_path, every=5000, exact=False, progress=False)
+    if int(time.time() // HOUR) == hour:  # otherwise a part of it belongs to the hour before
+        assert 0.9 * 3 < time.thread_time() - began < 1.1 * 3
+        assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(3, rel=0.01)

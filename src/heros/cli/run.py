@@ -73,7 +73,10 @@ def run_command(
     model = described.model()
     if carbon is not None and (carbon_intensity is not None or country is not None):
         rule = "left out, because --carbon has the intensity"
-        raise ParameterError.of("carbon_intensity", "heros run", rule, carbon_intensity or country)
+        name = "country" if carbon_intensity is None else "carbon_intensity"
+        raise ParameterError.of(
+            name, "heros run", rule, country if carbon_intensity is None else carbon_intensity
+        )
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)

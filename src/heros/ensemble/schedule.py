@@ -250,9 +250,11 @@ class Schedule:
     # -- on disk --------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write the energy of the hour to the file."""
-        self.note()
-        self._keep(self.spent)
+        """Write the energy of the hour to the file; further calls have no effect."""
+        if self.path is not None:
+            self.note()
+            self._keep(self.spent)
+            self.path = None
 
     def _keep(self, spent: float) -> None:
         """Write the state with this many CPU seconds of the hour; a failure is told once."""

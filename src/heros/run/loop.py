@@ -215,6 +215,8 @@ def evaluate(
         if schedule is not None:
             schedule.begin()
         interrupted = _learn(evaluation, block, checkpointer, schedule, progress, on_interrupt)
+        if schedule is not None:
+            schedule.close()
         if interrupted and evaluation.taken == 0:
             raise KeyboardInterrupt
         return evaluation.result(interrupted, None if schedule is None else schedule.carbon)
