@@ -479,7 +479,7 @@ def test_models_take_their_state_back_and_refuse_another_schemas(pool):
     if again.best == best:
         assert np.array_equal(model.predict_proba(X), before)
     other = Heros(pool, k=K, seed=1, schema=Schema.of(["a", ("c", *map(str, range(50)))], ["no", "yes"]))
-    with pytest.raises(ParameterError, match="must be the state of a pool for this schema"):
+    with pytest.raises(ParameterError, match="must be the state of a pool with the same features"):
         other.bound.restore(state)
 
 
