@@ -48,7 +48,7 @@ def test_all_names():
         "text_at",
     ]
     assert meters.__all__ == [
-        "Carbon", "CodeCarbon", "Cpu", "Energy", "Meter", "Perf", "Rapl", "Reading",
+        "Carbon", "CarbonSignal", "CodeCarbon", "Cpu", "Energy", "Meter", "Perf", "Rapl", "Reading",
     ]  # fmt: skip
 
 
@@ -78,5 +78,6 @@ def test_errors_are_what_they_were_before():
     assert issubclass(errors.DataError, ValueError)
     assert issubclass(errors.MissingExtra, ImportError)
     kinds = {getattr(errors, name) for name in errors.__all__}
-    assert all(issubclass(kind, errors.HerosError) for kind in kinds - {errors.DataNotice})
+    assert all(issubclass(kind, errors.HerosError) for kind in kinds - {errors.DataNotice, errors.WaitNotice})
     assert issubclass(errors.DataNotice, UserWarning)
+    assert issubclass(errors.WaitNotice, UserWarning)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-__all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError"]
+__all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError", "WaitNotice"]
 
 LONGEST = 2000  # maximum length of a rule or a value in a message; longer texts are shortened
 
@@ -76,6 +76,10 @@ class DataError(HerosError, ValueError):
 
 class DataNotice(UserWarning):
     """A warning about a column that may be read in an unexpected way."""
+
+
+class WaitNotice(UserWarning):
+    """A warning that learning waits, and until when; or that the carbon intensity is not known."""
 
 
 class MissingExtra(HerosError, ImportError):

@@ -393,3 +393,18 @@ def test_curves_have_enough_points_for_the_length_of_a_file(rows, least, tmp_pat
     ok("run", str(path), "--target", "late", "--pool", pool, "--k", "1", "--out", str(tmp_path / "runs"))
     run = records.read(records.find(tmp_path / "runs")[0])
     assert least <= len(run.curves.end) <= 200
+
+
+def test_run_learns_by_the_grid_and_says_at_which_intensity(tmp_path, pool):
+    grid, hour = tmp_path / "grid.csv", int(time.time() // 3600) * 3600
+    grid.write_text("time;g CO2e per kWh\n" + "".join(f"{hour + i * 3600};{250 + i}\n" for i in range(9)))
+    some = ("run", "agr_a", "--n", "500", "--pool", pool, "--carbon", str(grid))
+    assert re.search(r"g at 25[01] g/kWh \(.*grid.csv, by time\)", ok(*some))
+    for wrong, said in (
+        (("--country", "DEU"), "--country must be left out, because --carbon has the intensity. Got 'DEU'"),
+        (("--carbon-delay", "soon"), "--carbon-delay must be a time, e.g. '6h' or '30min'"),
+        (("--carbon", "none.csv"), "--carbon must be a file or URL with a time"),
+    ):
+        result = runner.invoke(app, [*some, *wrong])
+        assert result.exit_code == 2
+        assert said in result.output.replace("\n", " ")

@@ -17,7 +17,7 @@ from heros.errors import HerosError
 
 __all__ = ["Commands", "app", "in_options", "say"]
 
-OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|Carbon|Within|Measure\.of"
+OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|CarbonSignal|Carbon|Within|Measure\.of"
 """The functions and classes whose parameters are command-line options."""
 
 CALLED = {"intensity": "carbon_intensity", "microseconds": "within", "measures": "measure", "name": "measure"}

@@ -15,7 +15,7 @@ from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.ensemble import Heros
-from heros.errors import DataNotice, HerosError, ParameterError
+from heros.errors import DataNotice, HerosError, ParameterError, WaitNotice
 from heros.run import Run, records
 from heros.run.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.streams.live import Source
@@ -83,10 +83,11 @@ def checkpointing(
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Print each checkpoint warning and column notice as one line, as soon as it occurs."""
+    """Print each checkpoint warning, wait and column notice as one line, as soon as it occurs."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", CheckpointWarning)
         warnings.simplefilter("always", DataNotice)
+        warnings.simplefilter("always", WaitNotice)
         usual, said = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
@@ -95,7 +96,7 @@ def told() -> Iterator[None]:
                 if text not in said:
                     say(f"heros: {text}")
                 said.add(text)
-            elif issubclass(category, CheckpointWarning):
+            elif issubclass(category, CheckpointWarning | WaitNotice):
                 say(f"heros: {message}", style="yellow")
             else:
                 usual(message, category, *rest, **named)

@@ -15,6 +15,8 @@ __all__ = [
     "AsJson",
     "BudgetName",
     "Burst",
+    "CarbonDelay",
+    "CarbonFile",
     "CheckpointDirectory",
     "ClassWeights",
     "Classes",
@@ -214,7 +216,8 @@ BudgetName = Annotated[
     typer.Option(
         "--budget",
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
-        "'500 J/h'; models are paused if the budget is too small for all.",
+        "'500 J/h'; models are paused if the budget is too small for all. With a power, learning waits for "
+        "the next hour when the energy of an hour is spent.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -288,6 +291,24 @@ Watts = Annotated[
 ]
 Intensity = Annotated[
     float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.", rich_help_panel=MEASURES)
+]
+CarbonFile = Annotated[
+    str | None,
+    typer.Option(
+        "--carbon",
+        metavar="FILE|URL",
+        help="Learn when the grid is clean: CSV rows, or a JSON list, of a time and g CO2e per kWh.",
+        rich_help_panel=MEASURES,
+    ),
+]
+CarbonDelay = Annotated[
+    str,
+    typer.Option(
+        "--carbon-delay",
+        metavar="6h",
+        help="With --carbon: the longest time that an instance waits for a clean grid.",
+        rich_help_panel=MEASURES,
+    ),
 ]
 Country = Annotated[
     str | None,

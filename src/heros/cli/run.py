@@ -16,7 +16,7 @@ from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import ModelOptions, describes_model
 from heros.cli.parsing import few_enough, meter_of, source_of, window_for
 from heros.cli.results import Results
-from heros.errors import HerosError
+from heros.errors import HerosError, ParameterError
 from heros.measures import Measure
 from heros.run import Run, evaluate, records
 from heros.run.summary import bill
@@ -47,6 +47,8 @@ def run_command(
     watts: options.Watts = None,
     carbon_intensity: options.Intensity = None,
     country: options.Country = None,
+    carbon: options.CarbonFile = None,
+    carbon_delay: options.CarbonDelay = "6h",
     out: options.Out = None,
     save: options.Save = None,
     predictions: options.PredictionsFile = None,
@@ -69,6 +71,12 @@ def run_command(
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described.model()
+    if carbon is not None and (carbon_intensity is not None or country is not None):
+        rule = "left out, because --carbon has the intensity"
+        name = "country" if carbon_intensity is None else "carbon_intensity"
+        raise ParameterError.of(
+            name, "heros run", rule, country if carbon_intensity is None else carbon_intensity
+        )
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
@@ -106,6 +114,8 @@ def run_command(
             meter=reader,
             exact=exact,
             predictions=None if predictions is None else True,
+            carbon=carbon,
+            carbon_delay=carbon_delay,
             **kept,
         )
     if isinstance(source, LateSource):

@@ -114,14 +114,17 @@ def serve_command(
         typer.Option(min=1, help="Maximum size of a request's body in MB.", rich_help_panel=options.LIMITS),
     ] = 8,
     queue: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
-            help="Maximum number of labelled instances in the training queue.",
+            help="Maximum number of labelled instances in the training queue; by default 20,000, or as many "
+            "as fit into 256 MB on disk if learning waits for a budget or a clean grid.",
             rich_help_panel=options.LIMITS,
         ),
-    ] = 20_000,
+    ] = None,
     watts: options.Watts = None,
+    carbon: options.CarbonFile = None,
+    carbon_delay: options.CarbonDelay = "6h",
 ) -> None:
     """Serve a model over HTTP: predict, train, and show its performance on a page.
 
@@ -170,6 +173,8 @@ def serve_command(
     service = Service(
         learner,
         limits=Limits(body=body * 1_000_000, queue=queue),
+        carbon=carbon,
+        carbon_delay=carbon_delay,
         most=most,
         longest=longest,
         waiting_bytes=waiting_memory * 1_000_000,
@@ -180,6 +185,10 @@ def serve_command(
         nominal=nominal or (),
         on_change=on_change,
     )
+    if service.schedule is not None and store is None:
+        say("heros: without --checkpoint, labelled instances that wait are lost when the service ends")
+    if service.queued:
+        say(f"heros: {_instances(service.queued)} wait to be learnt")
     if service.history.learnt:
         say(f"heros: continues after {_instances(service.history.learnt)}")
     logging.basicConfig(format="heros: %(message)s")

@@ -36,7 +36,7 @@ TRAIN = PHASES.index("train")
 
 
 class Clock:
-    """The clocks of a budget: CPU time of all steps, time by part of the pool, and the time of day."""
+    """The clocks of a budget: CPU time of the steps and of the thread, and the time of day."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the CPU seconds of all steps so far as two numbers: without training, and training alone."""
@@ -53,6 +53,14 @@ class Clock:
     def now(self) -> float:
         """Return the time of day in seconds."""
         return time.time()
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the calling thread."""
+        return time.thread_time()
+
+    def sleep(self, seconds: float) -> None:
+        """Let this time pass."""
+        time.sleep(seconds)
 
 
 class Effort(NamedTuple):
@@ -221,8 +229,17 @@ class Dial:
         self.awake = self.prices.fitting(factors, limit, LEAST)
 
     def _note_floor(self, cost: float, allowance: float) -> None:
-        """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once."""
-        if self.awake.sum() > 1 or self.effort >= 0.1 or cost <= 1.05 * allowance:
+        """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
+
+        A power has no floor: instances that have waited are learnt at the power of a busy core, and
+        `heros.ensemble.schedule` limits the energy of an hour.
+        """
+        if (
+            self.budget.kind == "power"
+            or self.awake.sum() > 1
+            or self.effort >= 0.1
+            or cost <= 1.05 * allowance
+        ):
             return
         takes = self.budget.seconds * cost / allowance
         if self.floor == 0:

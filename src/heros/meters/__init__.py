@@ -2,6 +2,7 @@
 
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
+from heros.meters.carbon_signal import CarbonSignal
 from heros.meters.codecarbon import CodeCarbon
 from heros.meters.cpu import Cpu
 from heros.meters.energy import Energy, Reading
@@ -10,6 +11,7 @@ from heros.meters.rapl import Rapl
 
 __all__ = [
     "Carbon",
+    "CarbonSignal",
     "CodeCarbon",
     "Cpu",
     "Energy",

@@ -12,9 +12,10 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from heros.streams.live import IDLE, Source
 from heros.streams.live.base import Block, Signal
@@ -22,6 +23,7 @@ from heros.streams.live.base import Block, Signal
 __all__ = ["Interrupts"]
 
 PATIENCE = 0.5  # seconds to wait for the stream after an interrupt
+T = TypeVar("T")
 
 
 class Interrupts:
@@ -65,14 +67,19 @@ class Interrupts:
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
         """Poll the stream; return IDLE if it was interrupted."""
+        polled = self.call(lambda: stream.poll(most, timeout))
+        return IDLE if polled is None else polled
+
+    def call(self, wait: Callable[[], T]) -> T | None:
+        """Call a function that may take long; return None if it was interrupted."""
         try:
             self._asking = True
-            return IDLE if self.pressed else stream.poll(most, timeout)
+            return None if self.pressed else wait()
         except KeyboardInterrupt:
             if not self._wanted:
                 raise
             self.pressed = True
-            return IDLE
+            return None
         finally:
             self._asking = False
 

@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,18 +20,19 @@ from heros._base.progress import progress as progress_bar
 from heros.data.frames import is_frame, table_of
 from heros.data.weights import checked_weights
 from heros.ensemble import Heros
+from heros.ensemble.schedule import Schedule
 from heros.errors import DataError, DataNotice, ParameterError
 from heros.measures import Measure
 from heros.measures.custom import Own, expect_measure
-from heros.meters import Cpu, Meter
+from heros.meters import CarbonSignal, Cpu, Meter
 from heros.run.checkpoints import Checkpointer, CheckpointWarning
 from heros.run.curves import Curves
 from heros.run.interrupt import Interrupts
 from heros.run.result import Callback, Run, checked_callbacks
 from heros.run.state import Evaluation
 from heros.streams.bad_rows import BrokenOff
-from heros.streams.live import END, Source, expect_source
-from heros.streams.live.base import Signal
+from heros.streams.live import END, IDLE, Source, expect_source
+from heros.streams.live.base import Block, Signal
 
 __all__ = ["Run", "evaluate"]
 
@@ -59,6 +61,8 @@ def evaluate(
     on_checkpoint_error: Literal["raise", "warn"] = "raise",
     allow_code: bool = False,
     on_interrupt: Literal["return", "raise"] = "return",
+    carbon: str | os.PathLike[str] | Iterable[Any] | CarbonSignal | None = None,
+    carbon_delay: float | str = "6h",
 ) -> Run:
     """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
@@ -66,6 +70,10 @@ def evaluate(
     the Run so far is returned with `interrupted` set. A second Ctrl-C, or one before any training, raises
     KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
     `heros.errors.DataNotice`; `Run.bad_rows` shows the first bad rows.
+
+    If the model has a budget of power, e.g. ``budget="500 J/h"``, no hour of the clock exceeds it by more
+    than 1 %: when the hour's energy is spent, the stream is not read until the next hour begins. A
+    `heros.errors.WaitNotice` says so, and a checkpoint is written.
 
     Parameters
     ----------
@@ -128,6 +136,11 @@ def evaluate(
     on_interrupt
         At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, e.g. in a program with
         several runs.
+    carbon
+        The carbon intensity of the grid over time: a file or URL with rows of a time and g CO2e per kWh (see
+        `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
+    carbon_delay
+        The longest time for which `carbon` may keep an instance waiting: seconds, or a text like "6h".
 
     Examples
     --------
@@ -151,6 +164,9 @@ def evaluate(
     meter = Cpu() if meter is None else meter
     if not isinstance(meter, Meter):
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
+    if carbon is not None and meter.carbon is not None:
+        rule = "left out, because the meter has a carbon intensity"
+        raise ParameterError.of("carbon", "evaluate", rule, carbon)
     if checkpoint is None and resume:
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
@@ -175,6 +191,9 @@ def evaluate(
                 allow_code=allow_code,
             )
             at_the_end.callback(checkpointer.close)
+        schedule = Schedule.of(model.budget, carbon, carbon_delay, checkpoint)
+        if schedule is not None:
+            at_the_end.callback(schedule.close)
         meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
         evaluation = Evaluation(
@@ -193,16 +212,21 @@ def evaluate(
             settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
-        interrupted = _learn(evaluation, block, checkpointer, progress, on_interrupt)
+        if schedule is not None:
+            schedule.begin()
+        interrupted = _learn(evaluation, block, checkpointer, schedule, progress, on_interrupt)
+        if schedule is not None:
+            schedule.close()
         if interrupted and evaluation.taken == 0:
             raise KeyboardInterrupt
-        return evaluation.result(interrupted)
+        return evaluation.result(interrupted, None if schedule is None else schedule.carbon)
 
 
 def _learn(
     evaluation: Evaluation,
     block: int,
     checkpointer: Checkpointer | None,
+    schedule: Schedule | None,
     progress: bool | str | None,
     on_interrupt: str,
 ) -> bool:
@@ -216,9 +240,7 @@ def _learn(
         task = bar.add_task(label, total=_instances_left(stream), standing="")
         while not (interrupts.pressed or evaluation.stopped):
             try:
-                most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
-                most = min(most, evaluation.room or most)
-                came = interrupts.poll(stream, most, TIMEOUT)
+                came = _polled(evaluation, block, checkpointer, schedule, interrupts)
             except BrokenOff as error:
                 if evaluation.taken == 0:
                     raise
@@ -235,13 +257,48 @@ def _learn(
                 evaluation.wait()
             else:
                 evaluation.learn(*came)
+                if schedule is not None:
+                    schedule.note(len(came[1]))
                 if checkpointer:
                     checkpointer.learnt(came, evaluation)
                 bar.advance(task, len(came[1]))
-            bar.update(task, standing="" if bar.disable else evaluation.standing())
+            bar.update(task, standing="" if bar.disable else _standing(evaluation, schedule))
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
     return interrupts.pressed or evaluation.stopped
+
+
+def _polled(
+    evaluation: Evaluation,
+    block: int,
+    checkpointer: Checkpointer | None,
+    schedule: Schedule | None,
+    interrupts: Interrupts,
+) -> Block | Signal:
+    """Return the next block; IDLE if no instance arrives, or after a pause if learning must wait."""
+    stream = evaluation.stream
+    most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
+    most = min(most, evaluation.room or most)
+    if schedule is None:
+        return interrupts.poll(stream, most, TIMEOUT)
+    most = schedule.room(most)
+    if most == 0:
+        if checkpointer:
+            checkpointer.write(evaluation)
+        interrupts.call(partial(schedule.clock.sleep, schedule.pause))
+        stream.hold()
+        return IDLE
+    began = schedule.clock.now()
+    came = interrupts.poll(stream, most, TIMEOUT)
+    waited = came is IDLE or schedule.clock.now() - began >= TIMEOUT / 2
+    if waited and (isinstance(came, Signal) or len(came[1]) < most) and not interrupts.pressed:
+        schedule.drained(began)  # everything that arrived before this poll has been read
+    return came
+
+
+def _standing(evaluation: Evaluation, schedule: Schedule | None) -> str:
+    wait = None if schedule is None else schedule.wait
+    return evaluation.standing() if wait is None else str(wait)
 
 
 def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:

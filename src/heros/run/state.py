@@ -20,7 +20,7 @@ from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.measures.base import Caption, Predicted, joined, stacked
 from heros.measures.classification import Counted
-from heros.meters import Energy, Meter
+from heros.meters import Carbon, Energy, Meter
 from heros.pools.timing import price_list
 from heros.run.baselines import Baselines
 from heros.run.curves import MOST_POINTS, Curves, Points
@@ -143,8 +143,8 @@ class Evaluation:
         best = shorten(short(self.model.best_model), 40)
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
-    def result(self, interrupted: bool = False) -> Run:
-        """Return the run; its last window may be shorter."""
+    def result(self, interrupted: bool = False, carbon: Carbon | None = None) -> Run:
+        """Return the run; its last window may be shorter. `carbon` is used if the meter has none."""
         if self.pending:
             self._close_window()
         if self.n == 0:
@@ -159,7 +159,7 @@ class Evaluation:
         figures = {measure.name: measure.value for measure in self.measures}
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
-        energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon)
+        energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon or carbon)
         looked, trained = model.looked - self._looked_before, model.trained - self._trained_before
         return Run(
             stream=self.stream.name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heros._base.tables import Table, settings_text, told_apart
+from heros.ensemble.budget import SpendingLimit
 from heros.measures import Confusion, average_precision_per_class
 from heros.measures.base import Caption, macro
 from heros.meters import Energy
@@ -83,7 +84,8 @@ def budget_row(run: Run) -> dict[str, str]:
         return {}
     awake = f"{dial['awake']:.1f} of {len(run.settings['models'])} models awake on average"
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
-    return {"budget": f"{dial['asked']} asked, {dial['used']} used per instance, {awake}{floor}"}
+    per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
+    return {"budget": f"{dial['asked']} asked, {dial['used']} used {per}, {awake}{floor}"}
 
 
 def _price(run: Run) -> dict[str, str]:

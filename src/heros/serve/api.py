@@ -23,7 +23,7 @@ from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import LearnOutcome, Service
-from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard
+from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard, waiting
 
 __all__ = ["Api"]
 
@@ -306,7 +306,8 @@ class Api:
         service = self.service
         errors = service.errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
-        health = {"status": status, "queued": service.queued, "notices": len(service.notices), **errors}
+        counts = {"queued": service.queued, "notices": len(service.notices)}
+        health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
         return 200 if status == "ok" else 503, health
 
     async def _openapi(self, query: bytes) -> Reply:

@@ -35,8 +35,8 @@ class Unknown(Refusal):
 class NotNow(Refusal):
     """The service is overloaded; the client may retry later."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(why, 429, (b"retry-after", b"1"))
+    def __init__(self, why: str, seconds: int = 1) -> None:
+        super().__init__(why, 429, (b"retry-after", b"%d" % seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Limits:
 
     Examples
     --------
-    >>> Limits(body=1_000_000).queue
-    20000
+    >>> Limits(body=1_000_000).batch
+    5000
     """
 
     body: int = 8_000_000  # bytes of a request body
@@ -55,8 +55,8 @@ class Limits:
     connections: int = 2_000
     requests: int = 512  # concurrent requests
     batch: int = 5_000  # instances in one request
-    queue: int = 20_000  # labelled instances in the training queue
-    queue_bytes: int = 256_000_000  # bytes of the training queue
+    queue: int | None = None  # labelled instances in the training queue; by default 20,000 unless on disk
+    queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if learning may have to wait
     bodies: int = 256_000_000  # bytes of all request bodies being received or processed
     features: int = 1_000
     values: int = 1_000  # distinct values of a nominal feature

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
@@ -63,6 +64,7 @@ class _Collector:
         yield from self._requests.families()
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
+        waits, hour = state["learning_waits"], state["hour"] or {}
         counters = {
             "answered": ("Instances predicted.", pending["answered"]),
             "learnt": ("Training instances.", pending["learnt"]),
@@ -77,6 +79,12 @@ class _Collector:
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
+            "learning_waits_until": (
+                "Time until which learning waits, in seconds since 1970; 0 if it does not wait.",
+                datetime.fromisoformat(waits["until"]).timestamp() if waits else 0,
+            ),
+            "hour_joules": ("Energy of learning in the present hour.", hour.get("joules")),
+            "hour_budget_joules": ("Budget for the energy of learning in an hour.", hour.get("budget")),
             "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
             "fault": ("1 if the service can no longer train.", state["fault"] is not None),

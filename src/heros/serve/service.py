@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
+import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,6 +22,7 @@ from heros._base.parameters import whole
 from heros.data.encoder import Encoder
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
+from heros.ensemble.schedule import Schedule, Wait
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.serve.changes import ChangeLog
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
@@ -26,6 +30,8 @@ from heros.serve.energy import Bill
 from heros.serve.history import History
 from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
+from heros.serve.waitlist import FILE as WAITING
+from heros.serve.waitlist import WaitingLabel, Waitlist
 from heros.serve.webhook import Webhook
 
 __all__ = ["LearnOutcome", "Service"]
@@ -37,6 +43,7 @@ SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
 RETRY = 5.0  # seconds until a failed write is retried
+QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
 PREDICT = frozenset({"x", "id", "key", "abstain"})
@@ -66,10 +73,13 @@ class _Encoder(Encoder):
 
     def __init__(self, *known: Any, **settings: Any) -> None:
         self.notices: list[str] = []
+        self.quiet = False
         super().__init__(*known, **settings)
 
     def tell(self, text: str) -> None:
         """Store a notice and issue it as a warning, which never raises, whatever the warning filters are."""
+        if self.quiet:
+            return
         self.notices.append(text)
         with suppress(DataNotice):
             super().tell(text)
@@ -106,6 +116,10 @@ class Service:
         The initial number of instances per point of the curves.
     on_change
         A URL to which detected changes are sent (see `heros.serve.webhook.Webhook`).
+    carbon, carbon_delay
+        The carbon intensity of the grid over time, and the longest time for which an instance may wait for a
+        clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a budget of power, labelled
+        instances wait in the store until they may be learnt.
 
     Examples
     --------
@@ -136,6 +150,8 @@ class Service:
         nominal: Iterable[str] = (),
         window: int = 100,
         on_change: str | None = None,
+        carbon: str | os.PathLike[str] | None = None,
+        carbon_delay: float | str = "6h",
     ) -> None:
         self.learner = learner
         self.changes = ChangeLog(self, None if on_change is None else Webhook(on_change))
@@ -144,7 +160,6 @@ class Service:
             most, longest, self._gone, time.monotonic, "Service", waiting_bytes, Waiting.bytes
         )
         self.counts = Counts()
-        self.failed = 0  # instances on which a model raised an error
         self.last_error: str | None = None
         self.fault: str | None = None  # why the service can no longer train
         self.publish_error: str | None = None  # why predictions are out of date
@@ -152,33 +167,33 @@ class Service:
         self.checkpoint_error: str | None = None  # why the last checkpoint could not be written
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
-        self.checkpoints = 0
-        self.published = 0  # number of updates of the model that predicts
+        self.checkpoints = self.published = 0  # published: updates of the model that predicts
+        self.failed = 0  # instances on which a model raised an error
         self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
-        self._queued = 0
+        self.schedule: Schedule | None = None
+        self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
+        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # with a waitlist; see `after`
+        self._queued = self._queued_bytes = 0
         self._expected = 0  # instances of batches that are being received
-        self._queued_bytes, self._checkpoint_queued = 0, False
         self._since_checkpoint = 0  # instances queued since the last checkpoint
-        self._unsaved = False  # whether anything was accepted since the last checkpoint
+        self._unsaved = self._checkpoint_queued = False  # unsaved: something was accepted since the last one
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
-        self._stopping = False
-        self._changed = False
+        self._stopping = self._changed = False
         self._next_publishing = 0.0
         self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = 0.0  # seconds of a recent growth
-        self._growth_debt = 0.0  # seconds that growths took, minus half of the time since then
+        self._growth_cost = self._growth_debt = 0.0  # seconds of the last one; of all, less half of the time
         self._growth_time = time.monotonic()
-        self._retry = 0.0  # when training is retried after a storage error
-        self._patience = 0.0  # time until which a stopping service retries
+        self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
         try:
-            self._resume(window)
+            resumed = self._resume(window)
+            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
         except BaseException:
             self._close()
             raise
-        task = learner.task
+        task, self._numeric = learner.task, learner.task.numeric
         self._encoder = _Encoder(
             learner.schema,
             numeric=task.numeric,
@@ -187,12 +202,13 @@ class Service:
             limits=self.limits.of_schema,
             seen=learner.seen,
         )
-        self._bound = known = self._encoder.schema
+        self._bound = self._opened = known = self._encoder.schema  # of accepted and of taken instances
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
-        self._numeric = task.numeric
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
         learner.publish()
+        if self.waitlist is not None:
+            self._read_waitlist(self.waitlist, resumed)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
@@ -334,7 +350,7 @@ class Service:
                     taken.accepted += 1
                 except Unknown:
                     taken.unknown += 1
-                except (Wrong, NotNow) as why:
+                except Refusal as why:
                     taken.refused.append((taken.seen, str(why)))
         self.poke()
 
@@ -345,9 +361,14 @@ class Service:
         if self.storage_error is not None:
             why = f"Training waits until models can be written: {self.storage_error}"
             raise Refusal(why, 507, (b"retry-after", b"5"))
-        full = self._queued_bytes > self.limits.queue_bytes
-        if full or self._queued + self._expected + n > self.limits.queue:
-            raise NotNow(f"The training queue is full: {self._queued:,} instances.")
+        size, most = self._queued_bytes, QUEUE if self.limits.queue is None else self.limits.queue
+        if self.waitlist is not None:
+            size, most = self.waitlist.bytes, self.limits.queue or 1 << 60
+        if size > self.limits.queue_bytes or self._queued + self._expected + n > most:
+            wait, why = self.learning_waits, f"The training queue is full: {self._queued:,} instances."
+            if wait is None or self.schedule is None:
+                raise NotNow(why)
+            raise NotNow(f"{why} {wait}", max(1, math.ceil(wait.until - self.schedule.clock.now())))
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
@@ -360,7 +381,9 @@ class Service:
             key = self._key(request)
             self._expect_intact(key)
             expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
-            self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
+            coded = self._encoded(request["x"], request["y"])
+            self._keep(request["x"], request["y"], None, key)
+            self._enqueue(Labelled(key, *coded, None))
             return
         id = self._name(request, "id")
         waiting = self._waiting(id)
@@ -368,7 +391,9 @@ class Service:
             self.counts.unknown += 1
             raise Unknown(f"The instance with the id {id!r} waits for a label of another key.")
         self._expect_intact(waiting.key)
-        coded = self._encoded(orjson.loads(waiting.row), request["y"])
+        x = orjson.loads(waiting.row)
+        coded = self._encoded(x, request["y"])
+        self._keep(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)
         self.pending.take(id)  # type: ignore[arg-type]
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
@@ -376,6 +401,16 @@ class Service:
         """Refuse labels of a key whose model cannot be read: they would be lost."""
         if key is not None and key in self.learner.damaged:
             raise Wrong(f"The model of the key {key!r} cannot be read: {self.learner.damaged[key]}")
+
+    def _keep(self, x: Any, y: Any, *rest: Any) -> None:
+        """Write an accepted instance to disk if there is a waitlist."""
+        if self.waitlist is None:
+            return
+        now = time.time() if self.schedule is None else self.schedule.clock.now()
+        try:
+            self.waitlist.add(WaitingLabel(now, x, y, *rest))
+        except HerosError as error:
+            raise Refusal(f"The instance cannot be stored: {error}", 507, (b"retry-after", b"5")) from None
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """Encode an instance and its label; new features, values and classes extend the schema."""
@@ -414,15 +449,22 @@ class Service:
         if schema is not self._bound:
             self._bound = schema
             self._growths += 1
-            self._jobs.append(lambda: self._grow(schema))
-        self._jobs.append(labelled)
+            if self.waitlist is None:
+                self._jobs.append(lambda: self._grow(schema))
         self._queued += 1
-        self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
+        if self.waitlist is None:
+            self._jobs.append(labelled)
+            self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
         self._since_checkpoint += 1
         self._unsaved = True
         due = self.every is not None and self._since_checkpoint >= self.every
         if self.store is not None and due and not self._checkpoint_queued:
             self.checkpoint()
+
+    @property
+    def learning_waits(self) -> Wait | None:
+        """The reason why learning waits, and until when; None if it does not wait."""
+        return None if self.schedule is None or not self._queued else self.schedule.wait
 
     @property
     def notices(self) -> list[str]:
@@ -440,8 +482,12 @@ class Service:
         """Wait until the model is trained on all queued instances and published."""
         self.after(self.publish).result(timeout)
 
-    def after(self, action: Callable[[], Any]) -> Future[Any]:
-        """Run an action in the training thread, after training on all queued instances."""
+    def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
+        """Run an action in the training thread, after training on all queued instances.
+
+        With a waitlist the action runs when learning must wait, too, and with `at_once` after the current
+        block.
+        """
         done: Future[Any] = Future()
 
         def act() -> None:
@@ -458,7 +504,10 @@ class Service:
         with self._door:
             if self._stopping and not self._thread.is_alive():
                 raise HerosError("The service has stopped.")
-            self._jobs.append(act)
+            if self.waitlist is None:
+                self._jobs.append(act)
+            else:
+                self._actions.append((0 if at_once else self.waitlist.last, act))
         self._news.set()
         return done
 
@@ -472,8 +521,17 @@ class Service:
         with self._door:
             self._since_checkpoint, self._unsaved, self._checkpoint_queued = 0, False, True
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
+            if self.waitlist is not None:  # the instances that wait are on disk already
+                return self.after(self._write_now, at_once=True)
             held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
+
+    def _write_now(self) -> None:
+        """Write a checkpoint of what is learnt; only for the training thread, between two blocks."""
+        assert self.waitlist is not None
+        with self._door:
+            held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
+        self._write(held, counts, {"learnt": self.waitlist.taken, "accepted": accepted})
 
     def stop(self) -> None:
         """Train on the queued instances, write a checkpoint if there is a directory, and stop.
@@ -490,6 +548,8 @@ class Service:
         self._thread.join()
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
             self.changes.look_now()
+        if self.waitlist is not None and self.store is None and len(self.waitlist):
+            LOG.error("%d accepted instances are lost: there is no checkpoint directory", len(self.waitlist))
         self._close()
         done.result(0)
 
@@ -498,6 +558,8 @@ class Service:
             if self.changes.hook is not None:
                 self.changes.hook.close()
             self.learner.close()
+            if self.waitlist is not None:
+                self.waitlist.close()
         finally:
             if self.store is not None:
                 self.store.close()
@@ -511,7 +573,7 @@ class Service:
     # -- the training thread ------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while not (self._stopping and not self._jobs):
+        while not (self._stopping and not self._jobs and not self._actions):
             try:
                 self._round()
             except Exception as error:  # a bug: training stops, and /health reports it
@@ -526,12 +588,21 @@ class Service:
         self._news.clear()
         if self._queued < FEW and not self._stopping:
             time.sleep(GATHER)
-        while self._jobs and (time.monotonic() >= self._retry or self._stopping):
-            self._turn()
+        while (time.monotonic() >= self._retry or self._stopping) and self._turn():
+            pass
         self._look_around()
 
-    def _turn(self) -> None:
-        """Process the next items of the queue: a block of instances, or one action."""
+    def _turn(self) -> bool:
+        """Process the next block of instances or the next action; return False if there is none."""
+        if self.waitlist is not None and not self._jobs:
+            reached = bool(self._actions) and self._actions[0][0] <= self.waitlist.taken
+            if not reached and not self._take_from(self.waitlist) and not self._actions:
+                return False
+            if not self._jobs:
+                self._actions.popleft()[1]()
+                return True
+        if not self._jobs:
+            return False
         block: list[Labelled] = []
         while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
             block.append(self._jobs.popleft())  # type: ignore[arg-type]
@@ -540,7 +611,9 @@ class Service:
             try:
                 left = self._learn_block(block)
             finally:
-                freed = _bytes_of(block) - _bytes_of(left)
+                freed = 0 if self.waitlist is not None else _bytes_of(block) - _bytes_of(left)
+                if self.schedule is not None:
+                    self.schedule.note(len(block))
                 with self._door:
                     self._jobs.extendleft(reversed(left))
                     self._queued -= len(block) - len(left)
@@ -551,6 +624,34 @@ class Service:
             self._jobs.popleft()()  # type: ignore[operator]
         if time.monotonic() >= self._next_publishing:
             self._look_around()
+        return True
+
+    def _take_from(self, waitlist: Waitlist) -> bool:
+        """Queue the next instances of the waitlist that may be learnt now; return whether there are some."""
+        room, since = self.learner.chunk, waitlist.oldest
+        if since is None or (self._stopping and self.store is not None):
+            return False
+        if self.schedule is not None:
+            self.schedule.start()
+            room = self.schedule.room(room, since)
+        labels = waitlist.take(room)
+        for one in labels:
+            try:
+                coded = self._trailing.encode(one.x, one.y)
+            except Refused as why:  # not possible unless an earlier instance could not be stored
+                self.last_error, self.failed, self._queued = (
+                    str(why.error()),
+                    self.failed + 1,
+                    self._queued - 1,
+                )
+                continue
+            assert coded is not None
+            schema = self._trailing.schema
+            if schema is not self._opened:
+                self._opened = schema
+                self._jobs.append(partial(self._grow, schema))
+            self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
+        return bool(labels)
 
     def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
         """Train on a block; return the instances that must wait until models can be written."""
@@ -609,6 +710,8 @@ class Service:
     def publish(self) -> None:
         """Update the model that predicts; only for the training thread."""
         start = time.monotonic()
+        if self.schedule is not None:
+            self.schedule.start()
         try:
             self.learner.publish()
         except Exception as error:
@@ -616,6 +719,8 @@ class Service:
                 LOG.exception("Cannot update the model that predicts; retrying every second")
             self.publish_error, self._next_publishing = _told(error), start + IDLE
             raise
+        if self.schedule is not None:
+            self.schedule.note()
         self._changed, self.publish_error = False, None
         self.published += 1
         self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
@@ -632,7 +737,9 @@ class Service:
 
     # -- on disk ------------------------------------------------------------------------------------------
 
-    def _write(self, held: list[tuple[Id, Waiting, float]], counts: Counts) -> None:
+    def _write(
+        self, held: list[tuple[Id, Waiting, float]], counts: Counts, waitlist: dict[str, int] | None = None
+    ) -> None:
         if self.store is None:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
         self._checkpoint_queued = False
@@ -644,10 +751,13 @@ class Service:
             "failed": self.failed,
             "bill": self.bill.document(),
             "changes": self.changes.document(),
+            "waitlist": waitlist,
         }
         while True:
             try:
                 self.store.write(self.learner, document, held, self.history.state(time.time()))
+                if self.waitlist is not None and waitlist is not None:
+                    self.waitlist.settle(waitlist["learnt"])
                 break
             except Exception as error:
                 again = RETRY if self.seconds is None else min(RETRY, self.seconds)
@@ -663,8 +773,35 @@ class Service:
         self.checkpoint_error = None
         self.checkpoints += 1
 
-    def _resume(self, window: int) -> None:
-        """Restore the service from its checkpoint, if there is one."""
+    def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
+        """Return when to learn, and the instances that wait; None if learning never waits."""
+        directory = None if self.store is None else self.store.directory
+        schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
+        path = None if directory is None else directory / WAITING
+        needed = schedule is not None or (path is not None and path.exists())
+        return schedule, Waitlist(path) if needed else None
+
+    def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
+        """Count the instances that wait, and read them as they were read when they were accepted."""
+        self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
+        self._trailing.quiet = True
+        for number, label in waitlist.resume(resumed["learnt"]):
+            if (
+                number > resumed["accepted"]
+                and label.id is not None
+                and self.pending.get(label.id) is not None
+            ):
+                self.pending.take(label.id)
+            with suppress(Refused):  # told when it is learnt
+                self._encoder.encode(label.x, label.y)
+            if self._encoder.schema is not self._bound:
+                self._bound = self._encoder.schema
+                self._growths += 1
+            self._queued += 1
+
+    def _resume(self, window: int) -> dict[str, int]:
+        """Restore the service from its checkpoint, if there is one; return its place in the waitlist."""
+        place = {"learnt": 0, "accepted": 0}
         learner = self.learner
         try:
             kept = None if self.store is None else self.store.read(learner)
@@ -673,7 +810,7 @@ class Service:
             kind = {"numeric": task.numeric, "watched": learner.keyed}
             self.history = History(measures, models, window, **kind)
             if kept is None:
-                return
+                return place
             document, held, history = kept
             counts = {"failed": document["failed"], **document["counts"]}
             counts = {name: whole(count, name, "Service", 0, 1 << 60) for name, count in counts.items()}
@@ -684,6 +821,8 @@ class Service:
             self.history.restore(history)
             for id, waiting, since in held:
                 self.pending.hold(id, waiting, since)
+            if document["waitlist"] is not None:
+                place = {name: whole(document["waitlist"][name], name, "Service", 0) for name in place}
         except Exception as error:  # an edited file may have a valid checksum
             if isinstance(error, HerosError) and not isinstance(error, DataError | ParameterError):
                 raise
@@ -691,6 +830,7 @@ class Service:
             told = str(error) if isinstance(error, HerosError) else _told(error)
             rule = f"The directory {self.store.directory} must hold a complete checkpoint"
             raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
+        return place
 
 
 def _told(error: Exception) -> str:

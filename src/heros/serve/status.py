@@ -6,6 +6,7 @@ import math
 import mmap
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from heros.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 
-__all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard"]
+__all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard", "waiting"]
 
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
@@ -105,6 +106,8 @@ class StatusSnapshot:
             "bill": self._bill(model),
             "pending": _pending(service),
             "queued": service.queued,
+            "learning_waits": waiting(service),
+            "hour": _hour(service),
             "failed": service.failed,
             **service.errors,
             "published": service.published,
@@ -195,6 +198,23 @@ def _pending(service: Service) -> dict[str, Any]:
     pending = service.pending
     limits = {"most": pending.most, "longest": pending.longest, "bytes": pending.bytes}
     return {"waiting": len(pending), **limits, **asdict(service.counts)}
+
+
+def waiting(service: Service) -> dict[str, Any] | None:
+    """Return until when learning waits, why, and for how many instances; None if it does not wait."""
+    wait = service.learning_waits
+    if wait is None:
+        return None
+    until = datetime.fromtimestamp(wait.until, UTC).isoformat(timespec="seconds")
+    return {"until": until, "why": wait.why, "instances": service.queued}
+
+
+def _hour(service: Service) -> dict[str, float] | None:
+    """Return the joules spent on learning in the present hour, and its budget; None without such a budget."""
+    schedule = service.schedule
+    if schedule is None or schedule.limit is None:
+        return None
+    return {"joules": schedule.spent * schedule.watts, "budget": schedule.seconds * schedule.watts}
 
 
 def leaderboard(model: Heros) -> list[dict[str, Any]]:

@@ -129,6 +129,9 @@ class Source(ABC):
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - optional
         """Note that a checkpoint covers everything up to `where`; earlier rows are not needed again."""
 
+    def hold(self) -> None:  # noqa: B027 - optional
+        """Receive messages that a broker would drop; called while learning waits."""
+
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that has learnt from `seen` instances.
 

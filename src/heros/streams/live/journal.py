@@ -31,7 +31,8 @@ class Journal:
 
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
     messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
-    them again.
+    them again. Without `durable`, `append` does not wait for the disk: messages survive a kill of the
+    process, but a loss of power may lose the newest ones.
 
     Examples
     --------
@@ -45,7 +46,7 @@ class Journal:
     (2, 3)
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0, *, durable: bool = True) -> None:
         self.path = None if path is None else Path(path)
         self.recent = recent
         with self._expected("a separate, writable file"):
@@ -57,7 +58,7 @@ class Journal:
             self._file = sqlite3.connect(self.path or ":memory:", check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
             with self._file:
-                self._file.execute("PRAGMA synchronous = FULL")
+                self._file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._file.execute(
                     "CREATE TABLE IF NOT EXISTS messages (sequence INTEGER PRIMARY KEY AUTOINCREMENT, "
                     "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL)"

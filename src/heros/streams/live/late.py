@@ -350,6 +350,11 @@ class LateSource(RowSource):
         self.labels.acknowledge({"position": _labels_at(where["position"])})
         self.features.acknowledge({"position": where["features"]})
 
+    def hold(self) -> None:
+        """Let both sources receive messages that a broker would drop."""
+        self.features.hold()
+        self.labels.hold()
+
     def close(self) -> None:
         """Close both sources."""
         self.features.close()

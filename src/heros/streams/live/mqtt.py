@@ -90,6 +90,11 @@ class MqttTopic(MessageSource):
         given = [self._written.popleft() for _ in range(min(most, len(self._written)))]
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
+    def hold(self) -> None:
+        """Write the messages that have arrived to the journal: a broker keeps only so many."""
+        if self._refusal is None:
+            self._take(self._wait(0.0))
+
     def _at_end(self) -> bool:
         return time.monotonic() - self._heard >= QUIET
 

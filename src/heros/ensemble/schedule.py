@@ -1,0 +1,310 @@
+"""When a model may learn: within the energy of an hour, and when the grid is clean."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heros._base.notices import notice
+from heros._base.parameters import number
+from heros.ensemble.budget import SpendingLimit
+from heros.ensemble.dial import Clock
+from heros.errors import DataError, HerosError, ParameterError, WaitNotice
+from heros.meters.carbon import Carbon
+from heros.meters.carbon_signal import CarbonSignal
+from heros.meters.cpu import cpu_model, watts_per_core
+from heros.meters.energy import JOULES_PER_KWH
+from heros.storage.disk import write_whole
+
+__all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
+
+FILE = "schedule.json"
+HOUR = 3600.0
+SHARE, PART = 0.01, 0.1  # largest shares of an hour's budget, and of what is left of it, for a block
+RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
+MOST_ASIDE = 0.1  # largest share of an hour's budget that is kept for work other than learning
+FALL = 0.1  # share of a fall of the price that is believed at once; a rise is believed in full
+LONGEST = 10.0  # longest sleep in seconds: a source may have to receive messages while learning waits
+NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
+
+
+class Wait(NamedTuple):
+    """The time, in seconds since 1970, until which learning waits, and the reason."""
+
+    until: float
+    why: str
+
+    def __str__(self) -> str:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.until))
+        return f"Learning waits until {when}: {self.why}."
+
+
+class Schedule:
+    """Decide how many instances may be learnt now, so that no hour of the clock exceeds a budget.
+
+    `room` returns how many instances still fit into the present hour, from the CPU time of the instances
+    before; 0 means to wait. A block takes at most 1 % of the hour's budget, and at most a tenth of what is
+    left, so that the hour is not exceeded if instances become more expensive. Energy is CPU time × the watts
+    of a busy core. At least one instance is learnt in an hour, whatever it costs.
+
+    With a carbon signal, learning waits for the cleanest known moments of the time that the oldest instance
+    may still wait: the single cleanest one or, with a limit, as large a share of that time as the share of
+    the limit that was used in the last 24 hours.
+
+    Parameters
+    ----------
+    limit
+        A budget of power; None means no limit per hour.
+    signal
+        The carbon intensity of the grid; None means that learning does not wait for a clean grid.
+    delay
+        The longest time in seconds for which the signal may keep an instance waiting.
+    path
+        A file that keeps the energy of the hour. A part of the budget is recorded as spent before it is
+        spent, so that a process that is killed and started again does not exceed the hour.
+    clock
+        The clocks; CPU time is that of the calling thread.
+    tell
+        The function that is called with each notice; by default it issues a `heros.errors.WaitNotice`.
+
+    Examples
+    --------
+    >>> class Simulated(Clock):
+    ...     time, seconds = 7200.0, 0.0
+    ...     def now(self): return self.time
+    ...     def cpu(self): return self.seconds
+    >>> clock = Simulated()
+    >>> limit = SpendingLimit.of("10 J/h", watts=10.0)  # 1 CPU second an hour
+    >>> schedule = Schedule(limit, clock=clock, tell=lambda text: None)
+    >>> learnt = 0
+    >>> while n := schedule.room(1000):
+    ...     clock.seconds += n / 1024  # about 1 ms per instance
+    ...     _ = schedule.note(n)
+    ...     learnt += n
+    >>> learnt, schedule.wait.until
+    (1023, 10800.0)
+    >>> clock.time = 10800.0
+    >>> schedule.room(1000)
+    10
+    """
+
+    def __init__(
+        self,
+        limit: SpendingLimit | None = None,
+        signal: CarbonSignal | None = None,
+        delay: float = 0.0,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        clock: Clock | None = None,
+        tell: Callable[[str], object] | None = None,
+    ) -> None:
+        self.limit, self.signal, self.delay = limit, signal, delay
+        self.path, self.clock = None if path is None else Path(path), Clock() if clock is None else clock
+        self.seconds = math.inf if limit is None else limit.seconds * HOUR
+        self.watts = watts_per_core(cpu_model())[0] if limit is None else limit.watts
+        self.hour, self.spent = 0, 0.0  # the present hour since 1970, and its CPU seconds
+        self.price = math.nan  # CPU seconds per instance
+        self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
+        self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
+        self.since = self.clock.now()  # no instance that waits has arrived before
+        self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
+        self.wait: Wait | None = None
+        self._reserved = 0.0  # CPU seconds of this hour that are on disk
+        self._tell = _warn if tell is None else tell
+        self._fault = False  # whether the file could not be written
+        self._restore()
+        self.start()
+
+    @classmethod
+    def of(
+        cls,
+        budget: str | None,
+        carbon: str | os.PathLike[str] | Iterable[Any] | CarbonSignal | None = None,
+        delay: float | str = "6h",
+        directory: str | os.PathLike[str] | None = None,
+        tell: Callable[[str], object] | None = None,
+    ) -> Schedule | None:
+        """Return the schedule of a model with this budget; None if learning never waits."""
+        limit = None if budget is None else SpendingLimit.of(budget)
+        if limit is not None and limit.kind != "power":
+            limit = None
+        seconds = expect_delay(delay)
+        if limit is None and carbon is None:
+            return None
+        known = carbon is None or isinstance(carbon, CarbonSignal)
+        signal = carbon if known else CarbonSignal(carbon, tell)  # type: ignore[arg-type]
+        path = None if directory is None else Path(directory, FILE)
+        return cls(limit, signal, seconds, path=path, tell=tell)  # type: ignore[arg-type]
+
+    # -- measuring ------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Count the CPU time of resuming, which is no regular work."""
+        self.note()
+        self.aside = 0.0
+
+    def start(self) -> None:
+        """Count CPU time from here on; what this thread did since the last `note` is not counted."""
+        self._cpu = self.clock.cpu()
+
+    def note(self, n: int = 0) -> float:
+        """Count the CPU time since the last call, with n instances learnt; return the time of day."""
+        cpu, now = self.clock.cpu(), self.clock.now()
+        cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
+        hour = int(now // HOUR)
+        if hour > self.hour or hour < self.hour - 1:  # a clock that is set back by less repeats no hour
+            passed = max(hour - self.hour, 1) if self.hour else 0
+            self.hours += passed
+            share = 0.0 if passed == 0 else passed / max(min(self.hours, 24), passed)
+            self.used += share * (self.spent / (self.seconds * max(passed, 1)) - self.used)
+            self.hour, self.spent, self._reserved = hour, 0.0, 0.0
+            self.aside /= 2
+            self.price = min(self.price, self.seconds / 2)  # so that one instance fits, and is measured again
+        self.spent += cost
+        if n == 0:
+            self.aside = max(self.aside, cost)
+        elif math.isnan(self.price):
+            self.price = cost / n
+        else:
+            self.price = max(cost / n, self.price + FALL * (cost / n - self.price))
+        grams = None if self.signal is None else self.signal.at(now)
+        if grams is not None:
+            self.joules += cost * self.watts
+            self.grams += cost * self.watts * grams / JOULES_PER_KWH
+        return now
+
+    def drained(self, since: float) -> None:
+        """Note that all instances that arrived before `since` are learnt."""
+        self.since = max(self.since, since)
+
+    @property
+    def carbon(self) -> Carbon | None:
+        """The mean intensity, weighted by the energy of each moment; None if it was never known."""
+        if self.signal is None or self.joules == 0:
+            return None
+        return Carbon(self.grams / self.joules * JOULES_PER_KWH, f"{self.signal.name}, by time")
+
+    # -- deciding -------------------------------------------------------------------------------------------
+
+    def room(self, most: int, since: float | None = None) -> int:
+        """Return how many of `most` instances may be learnt now; 0 means to wait, see `wait`.
+
+        `since` is the arrival of the oldest instance that waits; by default the time of `drained`.
+        """
+        now = self.note()
+        if since is not None:
+            self.since = since
+        n = most if self.limit is None else min(most, self._fitting())
+        before, self.wait = self.wait, self._for_grid(now)
+        if n == 0 and self.wait is None:
+            self.wait = Wait((self.hour + 1) * HOUR, f"the budget of this hour, {self._shown()}, is spent")
+        if self.wait is not None:
+            if before is None:
+                self._keep(self.spent)
+                self._tell(str(self.wait))
+            return 0
+        planned = RESERVE * self.seconds if math.isnan(self.price) else 2 * n * self.price
+        if self.limit is not None and self.spent + planned > self._reserved:
+            self._keep(self.spent + max(planned, RESERVE * self.seconds))
+        return n
+
+    def _shown(self) -> str:
+        return f"{self.seconds * self.watts:.3g} J"
+
+    def _fitting(self) -> int:
+        """Return the number of instances that fit into the rest of the hour."""
+        left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
+        if math.isnan(self.price):
+            return int(left > 0)  # the first instance tells the price
+        price = max(self.price, 1e-9)
+        fitting = int(min(PART * left, SHARE * self.seconds) / price)
+        return (
+            fitting
+            if fitting > 0
+            else int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
+        )
+
+    def _for_grid(self, now: float) -> Wait | None:
+        """Return the wait for a cleaner moment within the delay of the oldest instance, if there is one."""
+        if self.signal is None:
+            return None
+        self.signal.refresh(now)
+        present, end = self.signal.at(now), self.since + self.delay
+        best = None if present is None or now >= end else self.signal.cleanest(now, end, self.used)
+        if best is None or present is None or best.time <= now:
+            return None
+        return Wait(best.time, f"the grid then has {best.grams:g} g CO2e per kWh, now {present:g}")
+
+    @property
+    def pause(self) -> float:
+        """The number of seconds to sleep before the next call of `room`."""
+        return 0.0 if self.wait is None else min(max(self.wait.until - self.clock.now(), 0.001), LONGEST)
+
+    # -- on disk --------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Write the energy of the hour to the file; further calls have no effect."""
+        if self.path is not None:
+            self.note()
+            self._keep(self.spent)
+            self.path = None
+
+    def _keep(self, spent: float) -> None:
+        """Write the state with this many CPU seconds of the hour; a failure is told once."""
+        self._reserved = spent
+        if self.path is None:
+            return
+        state = {name: getattr(self, name) for name in NUMBERS} | {"spent": spent}
+        if math.isnan(self.price):
+            state["price"] = None
+        try:
+            write_whole(self.path, [json.dumps(state).encode()], private=True)
+        except HerosError as error:
+            if not self._fault:
+                self._tell(f"{error} After a kill, this hour may exceed its budget.")
+            self._fault = True
+        else:
+            self._fault = False
+
+    def _restore(self) -> None:
+        if self.path is None or not self.path.exists():
+            return
+        try:
+            state = json.loads(self.path.read_bytes())
+            values = {name: state[name] for name in NUMBERS}
+            for name, value in values.items():
+                if value is not None or name != "price":
+                    setattr(self, name, number(value, name, "Schedule", 0))
+        except (OSError, ValueError, KeyError, TypeError, HerosError) as error:
+            raise DataError(f"The file {self.path} must be intact. Got: {error}") from None
+        self.hour, self.hours, self._reserved = int(self.hour), int(self.hours), self.spent
+        self.since = min(self.since, self.clock.now())
+
+
+def expect_delay(delay: float | str) -> float:
+    """Return a delay in seconds, or raise an error.
+
+    Examples
+    --------
+    >>> expect_delay("6h"), expect_delay("30min"), expect_delay(90)
+    (21600.0, 1800.0, 90.0)
+    """
+    text = delay.strip() if isinstance(delay, str) else delay
+    match = re.fullmatch(r"([0-9.]+)\s*(s|m|min|h|d|)", text) if isinstance(text, str) else None
+    try:
+        seconds = float(match[1]) * UNITS[match[2]] if match else text
+        return number(seconds, "carbon_delay", "evaluate", 0)
+    except (ValueError, HerosError):
+        rule = "a time, e.g. '6h' or '30min', or a number of seconds"
+        raise ParameterError.of("carbon_delay", "evaluate", rule, delay) from None
+
+
+def _warn(text: str) -> None:
+    notice(text, WaitNotice)

@@ -1,0 +1,242 @@
+"""The carbon intensity of the grid over time, read from a file or a URL."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heros._base.notices import notice
+from heros.errors import DataError, HerosError, ParameterError, WaitNotice
+
+__all__ = ["CarbonSignal", "CleanMoment"]
+
+MOST_BYTES = 10_000_000
+AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
+TIMEOUT = 10.0  # seconds to wait for a URL at the start
+RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
+
+
+class CleanMoment(NamedTuple):
+    """A time, in seconds since 1970, and its carbon intensity in grams of CO2e per kWh."""
+
+    time: float
+    grams: float
+
+
+class CarbonSignal:
+    """The carbon intensity of the grid, measured or forecast.
+
+    A value is valid from its time to the time of the next value; the last value is valid for as long as the
+    one before it. Times are ISO 8601 (UTC unless they name a zone) or seconds since 1970. Outside of the
+    known times the intensity is None, which is told once. A URL that does not reply and a file that is
+    damaged later are told, and the known values are kept.
+
+    Parameters
+    ----------
+    source
+        A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
+        the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
+        minutes in a thread of its own. Also accepted: an iterable of pairs.
+    tell
+        The function that is called with each notice; by default it issues a warning.
+
+    Examples
+    --------
+    >>> now = datetime(2026, 11, 18, 10, 30, tzinfo=UTC).timestamp()
+    >>> signal = CarbonSignal([("2026-11-18T10:00Z", 310), ("2026-11-18T11:00Z", 120)])
+    >>> signal.at(now), signal.cleanest(now, now + 7200).grams
+    (310.0, 120.0)
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | Iterable[Any], tell: Callable[[str], object] | None = None
+    ) -> None:
+        self._tell = _warn if tell is None else tell
+        self._told: str | None = None
+        self._times: list[float] = []
+        self._values: list[float] = []
+        self._read_at = -math.inf
+        self._changed: tuple[int, int] | None = None
+        self._thread: threading.Thread | None = None
+        if isinstance(source, str | os.PathLike):
+            self.name = os.fspath(source)
+            self.kind = "URL" if self.name.startswith(("http://", "https://")) else "file"
+        else:
+            self.name, self.kind = "carbon intensity", ""
+            self._take(source)
+        if self.kind == "file":
+            self._read_file()
+        elif self.kind == "URL":
+            self._start_reading()
+            assert self._thread is not None
+            self._thread.join(TIMEOUT)
+
+    def at(self, now: float) -> float | None:
+        """Return the intensity at a time in g CO2e per kWh, or None if it is not known."""
+        times, values = self._times, self._values
+        index = bisect_right(times, now) - 1
+        return values[index] if index >= 0 and now < self._end() else None
+
+    def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
+        """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
+
+        With a share of 0 this is the first moment of the lowest intensity. None if no intensity is known.
+        """
+        times, values = (*self._times, self._end()), self._values
+        first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
+        known = [(max(times[i], start), min(times[i + 1], end), values[i]) for i in range(first, last)]
+        known = [one for one in known if start <= one[0] < times[-1]]
+        needed, limit = share * sum(stop - begin for begin, stop, _ in known), -math.inf
+        for begin, stop, grams in sorted(known, key=itemgetter(2)):
+            if needed > 0 or limit == -math.inf:
+                limit, needed = grams, needed - (stop - begin)
+        return next((CleanMoment(begin, grams) for begin, _, grams in known if grams <= limit), None)
+
+    def refresh(self, now: float) -> None:
+        """Read a file or a URL again if this is due; tell once if the present intensity is not known."""
+        if self.kind and not 0 <= now - self._read_at < AGAIN[self.kind]:
+            self._read_at = now
+            if self.kind == "URL":
+                self._start_reading()
+            else:
+                try:
+                    self._read_file()
+                except HerosError as error:
+                    self._say(f"{error} The values that are known are used.")
+        if self.at(now) is not None:
+            self._told = None
+        elif self._told is None:
+            known = (
+                f"is known from {_text(self._times[0])} to {_text(self._end())}"
+                if self._times
+                else "is not known"
+            )
+            self._say(f"The carbon intensity of {self.name} {known}: learning goes on without it.")
+
+    def _end(self) -> float:
+        """Return the time up to which the last value is valid."""
+        times = self._times
+        if not times:
+            return -math.inf
+        return times[-1] + (times[-1] - times[-2] if len(times) > 1 else 3600.0)
+
+    def _say(self, text: str) -> None:
+        if text != self._told:
+            self._told = text
+            self._tell(text)
+
+    def _read_file(self) -> None:
+        try:
+            found = os.stat(self.name)
+            changed = (found.st_mtime_ns, found.st_size)
+            if changed == self._changed:
+                return
+            with Path(self.name).open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise ParameterError.of(
+                "carbon", "CarbonSignal", RULE, f"{self.name}: {error.strerror}"
+            ) from None
+        self._take(_rows(data, self.name))
+        self._changed = changed
+
+    def _start_reading(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._read_url, name="heros reads the grid", daemon=True)
+            self._thread.start()
+
+    def _read_url(self) -> None:
+        """Run in a thread: read the URL; an error is told, and the known values are kept."""
+        from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
+
+        try:
+            asked = Request(
+                self.name, headers={"user-agent": "heros", "accept": "application/json, text/csv"}
+            )
+            with urlopen(asked, timeout=TIMEOUT) as reply:
+                data = reply.read(MOST_BYTES + 1)
+            self._take(_rows(data, self.name))
+        except (OSError, ValueError, HerosError) as error:
+            self._say(f"{self.name} gives no carbon intensity: {error} Learning goes on.")
+
+    def _take(self, rows: Iterable[Any]) -> None:
+        """Replace the known values; raise a DataError if a row is not a time and a number."""
+        values = {}
+        for number, row in enumerate(rows, 1):
+            pair = _pair(row)
+            if pair is None:
+                rule = f"Row {number} of {self.name} must be a time and a number of g CO2e per kWh"
+                raise DataError(f"{rule}. Got {row!r} instead.")
+            values[pair[0]] = pair[1]
+        if not values:
+            raise DataError(f"{self.name} must have at least one time and intensity. Got no rows.")
+        times = sorted(values)
+        self._values = [values[time] for time in times]
+        self._times = times
+
+
+def _rows(data: bytes, name: str) -> list[Any]:
+    """Return the pairs of a JSON list or of CSV, without the header and without rows that have no value."""
+    if len(data) > MOST_BYTES:
+        raise DataError(f"{name} must have at most {MOST_BYTES:,} bytes.")
+    try:
+        text = data.decode("utf-8-sig").strip()
+        if text.startswith(("[", "{")):
+            rows = json.loads(text)
+            if not isinstance(rows, list):
+                raise DataError(f"{name} must be a list of pairs [time, g CO2e per kWh].")
+            return rows
+    except ValueError as error:
+        if isinstance(error, HerosError):
+            raise
+        raise DataError(f"{name} must be CSV or JSON. Got: {error}") from None
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","
+    rows = [row[:2] for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    if rows and (len(rows[0]) < 2 or not _is_number(rows[0][1])):
+        rows = rows[1:]
+    return [row for row in rows if len(row) < 2 or row[1].strip()]
+
+
+def _pair(row: Any) -> tuple[float, float] | None:
+    """Return a time in seconds since 1970 and an intensity, or None if the row has something else."""
+    try:
+        time, grams = row
+        pair = _seconds(time), float(grams)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return pair if math.isfinite(pair[0]) and 0 <= pair[1] < math.inf else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _seconds(time: Any) -> float:
+    """Return a time in seconds since 1970."""
+    if isinstance(time, str) and not _is_number(time):
+        time = datetime.fromisoformat(time.strip())
+    if isinstance(time, datetime):
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return float(time)
+
+
+def _text(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _warn(text: str) -> None:
+    notice(text, WaitNotice)

@@ -1,0 +1,128 @@
+"""Labelled instances on disk that wait to be learnt."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from heros.errors import DataError
+from heros.streams.live.journal import Journal, Received
+
+__all__ = ["FILE", "WaitingLabel", "Waitlist"]
+
+FILE = "waiting.sqlite"
+PAGE = 1000  # instances read at a time when a service starts
+OVERHEAD = 50  # bytes of an instance on disk, besides its content
+
+
+class WaitingLabel(NamedTuple):
+    """A labelled instance as it was sent, with the prediction that was made for it earlier."""
+
+    since: float  # time of the label, in seconds since 1970
+    x: Any
+    y: Any
+    id: str | int | None = None
+    key: str | int | None = None
+    predicted: NDArray[np.float64] | None = None
+    known: int | None = None  # number of labels the model was trained on when it predicted
+
+
+class Waitlist:
+    """Labelled instances in order of arrival; on disk when `add` returns, until a checkpoint covers them.
+
+    A kill of the process loses none of them. A service that starts again continues after the last instance
+    that its checkpoint has learnt, so that none is learnt twice. Thread-safe.
+
+    Parameters
+    ----------
+    path
+        The file; None keeps the instances in memory.
+
+    Examples
+    --------
+    >>> waitlist = Waitlist(None)
+    >>> waitlist.add(WaitingLabel(0.0, {"size": 3}, "odd"))
+    >>> waitlist.add(WaitingLabel(1.0, {"size": 4}, "even", id="order 7"))
+    >>> len(waitlist), waitlist.oldest
+    (2, 0.0)
+    >>> [one.y for one in waitlist.take(1)], len(waitlist), waitlist.taken
+    (['odd'], 1, 1)
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._journal = Journal(path, durable=False)
+        self._lock = threading.Lock()
+        self._oldest: float | None = None  # time of the next instance, once it is read
+        self._blocks: deque[tuple[int, int]] = deque()  # number and bytes of the instances taken, by block
+        self.taken = 0  # number of the last instance that was taken
+        self.last = self._journal.last
+        self.bytes = 0
+
+    def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
+        """Continue after this number; yield the instances that wait, with their numbers."""
+        if not 0 <= taken <= self.last:
+            raise DataError(f"the checkpoint must belong to {FILE}")
+        self.taken = taken
+        self._journal.settle(taken, taken)
+        at = taken
+        while at < self.last:
+            for at, message in self._journal.after(at, PAGE):  # noqa: B020 - continues after the page
+                self.bytes += OVERHEAD + len(message.payload)
+                yield at, _read(message.payload)
+
+    def __len__(self) -> int:
+        return self.last - self.taken
+
+    @property
+    def oldest(self) -> float | None:
+        """The time of the label that waits for longest; None if no instance waits."""
+        with self._lock:
+            if self._oldest is None and self.last > self.taken:
+                ((_, message),) = self._journal.after(self.taken, 1)
+                self._oldest = _read(message.payload).since
+            return self._oldest
+
+    def add(self, label: WaitingLabel) -> None:
+        """Write an instance to disk; raise a HerosError, without any effect, if that fails."""
+        predicted = None if label.predicted is None else label.predicted.tolist()
+        payload = orjson.dumps(tuple(label._replace(predicted=predicted)))
+        with self._lock:
+            (self.last,) = self._journal.append([Received(0, "", payload)])
+            self.bytes += OVERHEAD + len(payload)
+
+    def take(self, most: int) -> list[WaitingLabel]:
+        """Return the next instances, which are then no longer counted as waiting."""
+        with self._lock:
+            if most <= 0 or self.last == self.taken:
+                return []
+            found = self._journal.after(self.taken, most)
+            self._oldest = None
+            self.taken = found[-1][0]
+            size = sum(OVERHEAD + len(message.payload) for _, message in found)
+            self._blocks.append((self.taken, size))
+            return [_read(message.payload) for _, message in found]
+
+    def settle(self, number: int) -> None:
+        """Delete the instances up to this number, which a checkpoint has learnt."""
+        with self._lock:
+            self._journal.settle(number, number)
+            while self._blocks and self._blocks[0][0] <= number:
+                self.bytes -= self._blocks.popleft()[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()
+
+
+def _read(payload: bytes) -> WaitingLabel:
+    label = WaitingLabel(*orjson.loads(payload))
+    return (
+        label if label.predicted is None else label._replace(predicted=np.array(label.predicted, np.float64))
+    )

@@ -1,0 +1,352 @@
+"""Learning within the energy of each hour, and when the grid is clean; the test turns the clock."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import signal
+import threading
+import time
+import warnings
+from functools import partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import pytest
+
+from heros import Heros, evaluate, pools, streams
+from heros.ensemble import schedule as schedules
+from heros.ensemble.budget import SpendingLimit
+from heros.ensemble.schedule import Schedule, expect_delay
+from heros.errors import DataError, HerosError, ParameterError, WaitNotice
+from heros.meters import CarbonSignal, Cpu
+from heros.streams.live import END, IDLE
+from test_ensemble import equal_state
+from turned_clock import HOUR, START, Simulated, grid
+
+STREAM = streams.Agrawal(function=2)
+LIMIT = SpendingLimit.of("50 J/h", watts=10.0)  # 5 CPU seconds an hour
+WATTS = SpendingLimit.of("1 J/h").watts
+
+
+class Killed(BaseException):
+    """Like kill -9: no handler deals with it, and the files are what they were at that moment."""
+
+
+class Queue:
+    """A queue of instances with times of arrival. Reading and learning an instance costs CPU time."""
+
+    def __init__(self, clock, X, y, arrivals, price, end):
+        self.schema, self.name = STREAM.schema, "queue"
+        self.clock, self.X, self.y, self.arrivals, self.price, self.end = clock, X, y, arrivals, price, end
+        self.at, self.learnt_at = 0, np.zeros(len(y))
+        self.kills, self.on_kill, self.next_kill = iter(()), None, math.inf
+
+    def poll(self, most, timeout=None):
+        if self.clock.time >= self.next_kill:
+            self.clock.work(sum(self.price() for _ in range(most)))  # spent on a block that is lost
+            self.next_kill = next(self.kills, math.inf)
+            self.on_kill()
+            raise Killed
+        there = int(np.searchsorted(self.arrivals, self.clock.time, side="right"))
+        n = min(most, there - self.at)
+        if n <= 0:
+            if self.clock.time >= self.end and self.at == len(self.y):
+                return END
+            self.clock.work(1e-4)
+            self.clock.time += 20.0
+            return IDLE
+        start, self.at = self.at, self.at + n
+        self.learnt_at[start : self.at] = self.clock.time
+        self.clock.work(sum(self.price() for _ in range(n)))
+        return self.X[start : self.at], self.y[start : self.at]
+
+    def where(self):
+        return {"at": self.at}
+
+    def seek(self, where):
+        self.at = where["at"]
+        self.clock.work(0.005)  # a process that resumes has to load its model
+
+
+def day(seed=1, n=6000):
+    """Return the arrivals of a day: ten times as many in the busiest hour as in the quietest one."""
+    rng = np.random.default_rng(seed)
+    hours = np.arange(24)
+    load = 5.5 - 4.5 * np.cos(2 * np.pi * (hours - 3) / 24)
+    assert load.max() / load.min() == pytest.approx(10)
+    return START + np.sort(rng.choice(hours, n, p=load / load.sum()) * HOUR + rng.uniform(0, HOUR, n))
+
+
+def model(budget):
+    return Heros(pools.NaiveBayesGrid(), budget=budget, seed=1, schema=STREAM.schema)
+
+
+@pytest.fixture
+def turned(monkeypatch):
+    """Let `evaluate` use a clock that the test turns."""
+    clock = Simulated()
+    monkeypatch.setattr(schedules, "Clock", lambda: clock)
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: None
+    )  # a kill leaves the cache of the system as it is
+    monkeypatch.setattr(SpendingLimit, "of", partial(SpendingLimit.of, watts=10.0))
+    return clock
+
+
+def queue_of(clock, seed=1, n=6000):
+    """Return a queue whose instances cost 8 to 22 ms of CPU time, some of them 40 ms."""
+    rng = np.random.default_rng(seed)
+    X, y = STREAM.draw(n)
+    STREAM.restart()
+
+    def price():
+        return rng.choice([0.008, 0.015, 0.022, 0.04], p=[0.4, 0.4, 0.19, 0.01])
+
+    return Queue(clock, X, y, day(seed, n), price, START + 24 * HOUR)
+
+
+def run_of(learner, queue, place, carbon, delay="6h"):
+    return evaluate(
+        learner, queue, checkpoint=place, resume=True, every=500, keep=2, carbon=carbon, carbon_delay=delay,
+        window=500, predictions=True, meter=Cpu(10.0), progress=False,
+    )  # fmt: skip
+
+
+def simulated(clock, directory, kills, carbon, budget, seed):
+    """Run a day of the queue with kills, each of which leaves only what is on disk."""
+    queue, rng = queue_of(clock, seed), np.random.default_rng(seed + 100)
+    queue.kills = iter(np.sort(START + rng.uniform(0, 24 * HOUR, kills)).tolist())
+    queue.next_kill, place, killed = next(queue.kills), directory / "0", 0
+    while True:
+        after = directory / str(killed + 1)
+        queue.on_kill, queue.at = partial(shutil.copytree, place, after), 0
+        learner = model(budget)
+        try:
+            run = run_of(learner, queue, place, carbon)
+        except Killed:
+            killed, place = killed + 1, after
+        else:
+            assert killed == kills
+            return run, queue, learner
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.WaitNotice")
+@pytest.mark.matrix(most=2)
+@pytest.mark.parametrize("carbon", [True, False])
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_a_day_with_fifty_kills_exceeds_no_hour_and_loses_no_instance(turned, tmp_path, carbon, seed):
+    run, queue, learner = simulated(turned, tmp_path, 50, grid() if carbon else None, "50 J/h", seed)
+    assert run.n_instances == learner.instances == len(queue.y)
+    assert np.array_equal(run.predictions.targets, queue.y)  # each instance once, in order
+    assert max(turned.by_hour.values()) <= 1.01 * 5.0
+    assert sorted(turned.by_hour.values())[-6] > 0.95 * 5.0  # busy hours use their budget
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.WaitNotice")
+def test_no_instance_waits_for_longer_than_the_delay_and_less_carbon_is_emitted(turned, tmp_path):
+    at_once = queue_of(turned, n=5000)
+    alone = model(None)
+    evaluate(alone, at_once, progress=False)
+    turned.time = START
+    queue, learner = queue_of(turned, n=5000), model(None)
+    run = run_of(learner, queue, tmp_path, grid(), "4h")
+    signal_of_day = CarbonSignal(grid())
+    emitted = [np.mean([signal_of_day.at(t) for t in one.learnt_at]) for one in (at_once, queue)]
+    assert emitted[1] < 0.9 * emitted[0]
+    waited = queue.learnt_at - queue.arrivals
+    assert 0.9 * 4 * HOUR < waited.max() <= 4 * HOUR + 60  # at most the delay, and the time to catch up
+    assert equal_state(learner, alone)  # waiting changes nothing in what is learnt
+    assert run.energy.carbon.grams_per_kwh == pytest.approx(emitted[1], rel=0.05)
+
+
+def test_a_wait_is_told_once_and_ends_with_the_hour(turned, tmp_path):
+    queue = queue_of(turned, n=2000)
+    queue.arrivals[:] = queue.end = START
+    with pytest.warns(
+        WaitNotice, match="Learning waits until .*: the budget of this hour, 50 J, is spent"
+    ) as told:
+        run = run_of(model("50 J/h"), queue, tmp_path, None)
+    waits = [one for one in told if issubclass(one.category, WaitNotice)]
+    hours = sorted(turned.by_hour)
+    assert len(waits) == len(hours) - 1 > 0
+    assert run.n_instances == 2000
+    assert all(turned.by_hour[hour] <= 1.01 * 5.0 for hour in hours)
+
+
+def test_ctrl_c_while_learning_waits_ends_the_run_with_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(schedules, "SHARE", 1.0)
+    learner = Heros(pools.NaiveBayesGrid(), budget="0.1 J/h", seed=1)
+    pressed = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    pressed.start()
+    began = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = evaluate(learner, streams.Agrawal(), checkpoint=tmp_path, every=10**6, progress=False)
+    assert time.monotonic() - began < 30  # the hour is not waited for
+    assert run.interrupted
+    assert run.n_instances == learner.instances > 0
+    assert len(list(tmp_path.glob("checkpoint-*.heros"))) == 1
+
+
+def test_a_restarted_process_knows_what_the_hour_has_cost(tmp_path):
+    clock, path = Simulated(), tmp_path / "schedule.json"
+    first = Schedule(LIMIT, path=path, clock=clock, tell=print)
+    while n := first.room(100):
+        clock.work(0.01 * n)
+        first.note(n)
+    again = Schedule(LIMIT, path=path, clock=clock, tell=print)
+    assert again.room(100) == 0
+    assert again.wait.until == START + HOUR
+    clock.time += HOUR
+    assert again.room(100) > 0
+
+
+def test_a_clock_that_is_set_back_repeats_no_hour_and_one_that_was_wrong_stops_nothing():
+    clock = Simulated()
+    schedule = Schedule(LIMIT, clock=clock, tell=print)
+    while n := schedule.room(100):
+        clock.work(0.01 * n)
+        schedule.note(n)
+    clock.time -= 0.5 * HOUR
+    assert schedule.room(100) == 0
+    assert schedule.wait.until == START + HOUR
+    clock.time -= 100 * HOUR
+    assert schedule.room(100) > 0
+
+
+def test_an_instance_that_is_dearer_than_an_hour_is_learnt_once_an_hour():
+    clock, learnt = Simulated(), []
+    schedule = Schedule(LIMIT, clock=clock, tell=lambda text: None)
+    schedule.price = 0.1
+    for _ in range(5):
+        while n := schedule.room(100):
+            clock.work(7.0 * n)
+            schedule.note(n)
+            learnt.append(n)
+        clock.time = schedule.wait.until
+    assert learnt == [1] * 5
+
+
+def test_a_state_that_is_damaged_is_a_clear_error(tmp_path):
+    path = tmp_path / "schedule.json"
+    for text in ("", "{", "[]", '{"hour": 1}', json.dumps(dict.fromkeys(schedules.NUMBERS, -1))):
+        path.write_text(text)
+        with pytest.raises(DataError, match=r"schedule.json must be intact"):
+            Schedule(LIMIT, path=path)
+
+
+def test_a_disk_that_is_full_is_told_once_and_learning_goes_on(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise HerosError("No space is left.")
+
+    clock, told = Simulated(), []
+    schedule = Schedule(LIMIT, path=tmp_path / "schedule.json", clock=clock, tell=told.append)
+    monkeypatch.setattr(schedules, "write_whole", full)
+    for _ in range(20):
+        n = schedule.room(100)
+        clock.work(0.01 * n)
+        schedule.note(n)
+    assert told == ["No space is left. After a kill, this hour may exceed its budget."]
+
+
+# -- the carbon intensity of the grid -----------------------------------------------------------------------
+
+
+def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
+    path, told = tmp_path / "grid.csv", []
+    path.write_text("time,g/kWh\n1970-01-01T00:00Z,400\n1970-01-01T01:00Z,100\n")
+    clock = Simulated(0.0)
+    schedule = Schedule(None, CarbonSignal(path, told.append), 6 * HOUR, clock=clock, tell=told.append)
+    assert schedule.room(10) == 0
+    assert schedule.wait.until == HOUR
+    clock.time = HOUR
+    assert schedule.room(10) == 10
+    clock.time = 2 * HOUR
+    assert [schedule.room(10) for _ in range(3)] == [10] * 3
+    assert len(told) == 2
+    assert (
+        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC: learning goes on without it." in told[1]
+    )
+    path.write_text("time,g/kWh\n7200,300\n10800,200\n")  # the next values
+    clock.time += 100
+    assert schedule.room(10) == 0
+    path.write_text("not a table")
+    clock.time += 100
+    assert schedule.room(10) == 0  # the known values are kept
+    assert "Row 1 of" in told[-1] or "at least one" in told[-1]
+
+
+def test_a_url_that_cannot_be_reached_stops_nothing():
+    told = []
+    signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json", told.append)
+    schedule = Schedule(None, signal_of_url, HOUR, clock=Simulated(), tell=told.append)
+    assert schedule.room(10) == 10
+    assert "gives no carbon intensity" in told[0]
+
+
+def test_a_url_gives_pairs():
+    class Grid(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps([["2026-11-18T10:00:00+01:00", 300], [1792315200, 100.5]]).encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Grid)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        found = CarbonSignal(f"http://127.0.0.1:{server.server_port}/grid")
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert found.at(1792315200) == 100.5
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("time,grams\nyesterday,3\n", "Row 1 .* must be a time and a number of g CO2e per kWh"),
+        ("0,3\n3600,-1\n", "Row 2"), ("0,nan\n", "Row 1"), ("", "at least one time"), ('{"a": 1}', "a list of pairs"),
+        ("[[0, 1], [2]]", "Row 2"), ("[", "CSV or JSON"),
+    ],
+)  # fmt: skip
+def test_a_file_without_times_and_intensities_is_a_clear_error(tmp_path, text, fault):
+    path = tmp_path / "grid.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=fault):
+        CarbonSignal(path)
+
+
+def test_wrong_settings_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="'carbon' parameter of CarbonSignal must be a file or URL"):
+        evaluate(model(None), STREAM.take(10), carbon=tmp_path / "none.csv")
+    with pytest.raises(
+        ParameterError, match=r"'carbon_delay' parameter of evaluate must be a time, e\.g\. '6h'"
+    ):
+        evaluate(model(None), STREAM.take(10), carbon=grid(), carbon_delay="soon")
+    assert [expect_delay(text) for text in ("6h", "90", "15 min", "2d", 5)] == [21600, 90, 900, 172800, 5]
+
+
+def test_real_cpu_time_is_held_within_the_hour(tmp_path):
+    learner = Heros(pools.NaiveBayesGrid(), budget=f"{3 * WATTS} J/h", seed=1)
+    began, hour = time.thread_time(), int(time.time() // HOUR)
+
+    class Rested(BaseException):
+        pass
+
+    def rest(self, seconds):
+        raise Rested
+
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(schedules.Clock, "sleep", rest)
+        with pytest.raises(Rested):
+            evaluate(learner, streams.Agrawal(), checkpoint=tmp_path, every=5000, exact=False, progress=False)
+    if int(time.time() // HOUR) == hour:  # otherwise a part of it belongs to the hour before
+        assert 0.9 * 3 < time.thread_time() - began < 1.1 * 3
+        assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(3, rel=0.01)

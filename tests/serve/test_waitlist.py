@@ -1,0 +1,242 @@
+"""A service whose learning waits for its budget or a clean grid; the test turns the clock."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from functools import partial
+
+import httpx
+import numpy as np
+import pytest
+
+pytest.importorskip("httptools", reason="heros serve is not installed")
+
+from heros.ensemble import schedule as schedules
+from heros.ensemble.budget import SpendingLimit
+from heros.ensemble.keyed import Keyed
+from heros.errors import HerosError
+from heros.serve.checkpoint import CheckpointDirectory
+from heros.serve.learners import ModelPerKey, OneModel
+from heros.serve.limits import Limits, NotNow, Refusal
+from heros.serve.service import Service
+from serve.serving import await_picture, model, rows, served
+from serve.test_wire import command
+from test_ensemble import equal_state
+from turned_clock import HOUR, START, Simulated, grid
+
+DIRTY = [(START, 500), (START + HOUR, 100), (START + 2 * HOUR, 100)]  # clean after an hour
+
+
+@pytest.fixture
+def turned(monkeypatch):
+    """Let services use a clock that the test turns; learning an instance takes 10 ms of CPU time."""
+    clock = Simulated()
+    learn = OneModel.learn
+
+    def working(self, block):
+        clock.work(0.01 * len(block))
+        yield from learn(self, block)
+
+    monkeypatch.setattr(schedules, "Clock", lambda: clock)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    monkeypatch.setattr(SpendingLimit, "of", partial(SpendingLimit.of, watts=10.0))
+    monkeypatch.setattr(OneModel, "learn", working)
+    return clock
+
+
+def service_of(directory=None, budget=None, **settings):
+    store = None if directory is None else CheckpointDirectory(directory)
+    return Service(OneModel(model(budget=budget)), store=store, seconds=None, **settings)
+
+
+def teach(service, n, start=0):
+    for x, y in rows(n, start):
+        service.learn({"x": x, "y": y})
+
+
+def test_predictions_never_stop_and_the_wait_is_told(turned):
+    with served(service_of(budget="30 J/h")) as client:  # 3 CPU seconds an hour
+        service = client.running.service
+        teach(service, 1000)
+        service.wait()
+        assert 290 <= service.history.learnt <= 300
+        assert client.post("/predict", json={"x": {"size": 3.0}}).json()["prediction"] in ("even", "odd")
+        assert client.post("/learn?wait=true", json={"x": {"size": 3.0}, "y": "odd"}).status_code == 202
+        health = client.get("/health").json()
+        assert health["status"] == "ok"
+        assert health["learning_waits"]["instances"] == health["queued"] == 1001 - service.history.learnt
+        assert health["learning_waits"]["until"] == "2027-01-15T09:00:00+00:00"
+        assert health["learning_waits"]["why"] == "the budget of this hour, 30 J, is spent"
+        await_picture(client, service.history.learnt)
+        state, metrics = client.get("/state").json(), client.get("/metrics").text
+        assert 29 < state["hour"]["joules"] <= state["hour"]["budget"] == pytest.approx(30)
+        until = next(line for line in metrics.splitlines() if line.startswith("heros_learning_waits_until"))
+        assert float(until.split()[1]) == START + HOUR
+        while service.learning_waits is not None:
+            turned.time = service.learning_waits.until
+            service.wait()
+        assert service.history.learnt == 1001
+        assert client.get("/health").json()["learning_waits"] is None
+    assert max(turned.by_hour.values()) <= 3.03
+
+
+def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
+    alone = model()
+    with Service(OneModel(alone)) as service:
+        teach(service, 300)
+    service = service_of(tmp_path / "0", carbon=DIRTY, carbon_delay="3h")
+    teach(service, 100)
+    said = service.predict({"id": "a", "x": {"size": 1.0}})
+    service.checkpoint().result(20)
+    teach(service, 100, 100)
+    service.learn({"id": "a", "y": "odd"})  # after the checkpoint, in which it waits for its label
+    assert service.history.learnt == 0
+    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    service.stop()
+    service = service_of(tmp_path / "1", carbon=DIRTY, carbon_delay="3h")
+    assert service.queued == 201
+    with pytest.raises(Refusal, match="No instance waits"):
+        service.learn({"id": "a", "y": "odd"})
+    turned.time = START + HOUR
+    service.wait()
+    assert service.history.learnt == 201
+    shutil.copytree(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
+    service.stop()
+    service = service_of(tmp_path / "2", carbon=DIRTY, carbon_delay="3h")
+    teach(service, 100, 200)
+    service.wait()
+    assert (service.queued, service.history.learnt) == (0, 301)
+    service.checkpoint().result(20)
+    assert len(service.waitlist) == 0
+    assert service.waitlist.bytes == 0
+    service.stop()
+    assert said["id"] == "a"
+
+
+def test_the_model_is_the_one_that_learns_the_same_rows_alone(turned, tmp_path):
+    alone = model()
+    with Service(OneModel(alone)) as service:
+        teach(service, 300)
+    learner = OneModel(model())
+    with Service(learner, store=CheckpointDirectory(tmp_path), carbon=DIRTY, carbon_delay="3h") as service:
+        teach(service, 150)
+        assert service.queued == 150
+        turned.time = START + HOUR
+        teach(service, 150, 150)
+        service.wait()
+    assert equal_state(learner.model, alone)
+
+
+def test_models_per_key_wait_too(turned, tmp_path):
+    def keyed(at):
+        store = CheckpointDirectory(tmp_path / at)
+        learner = ModelPerKey(Keyed(model(), directory=tmp_path / at / "keys"))
+        return Service(learner, store=store, seconds=None, carbon=DIRTY, carbon_delay="3h")
+
+    service = keyed("0")
+    for i, (x, y) in enumerate(rows(200)):
+        service.learn({"x": x, "y": y, "key": f"pump {i % 3}"})
+        if i == 99:
+            service.checkpoint().result(20)
+    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    service.stop()
+    with keyed("1") as service:
+        assert (service.queued, service.history.learnt) == (200, 0)
+        turned.time = START + HOUR
+        service.wait()
+        assert (service.queued, service.history.learnt, service.learner.seen) == (0, 200, 200)
+
+
+def test_a_service_without_a_grid_learns_what_waited_for_it(turned, tmp_path):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        teach(service, 50)
+    with service_of(tmp_path) as service:
+        service.wait()
+        assert service.history.learnt == 50
+
+
+def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
+    with service_of(tmp_path, carbon=DIRTY, limits=Limits(queue_bytes=5000)) as service:
+        teach(service, 1)
+        service.wait()
+        with pytest.raises(NotNow, match=r"The training queue is full: .* Learning waits until") as full:
+            teach(service, 1000)
+        assert full.value.headers == ((b"retry-after", b"3600"),)
+        accepted = service.queued
+        turned.time = START + HOUR
+        service.wait()
+        assert service.history.learnt == accepted > 10
+        service.checkpoint().result(20)
+        teach(service, 1)
+
+
+def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned, tmp_path, monkeypatch):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        teach(service, 5)
+        service.predict({"id": 7, "x": {"size": 1.0}})
+
+        def full(label):
+            raise HerosError("The journal must be writable. Got: disk full.")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(service.waitlist, "add", full)
+            for request in ({"id": 7, "y": "odd"}, {"x": {"size": 2.0}, "y": "odd"}):
+                with pytest.raises(Refusal, match="cannot be stored") as refused:
+                    service.learn(request)
+                assert refused.value.status == 507
+        service.learn({"id": 7, "y": "odd"})
+        assert service.queued == 6
+
+
+@pytest.mark.matrix(most=1)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned, tmp_path, seed):
+    rng, accepted, kills, at = np.random.default_rng(seed), 0, 0, tmp_path / "0"
+    service = service_of(at, budget="10 J/h", carbon=grid(60), carbon_delay="4h")
+    for step in range(24 * 3):
+        turned.time = max(turned.time, START + step * HOUR / 3)
+        load = 5.5 - 4.5 * np.cos(2 * np.pi * (step / 3 - 3) / 24)
+        n = rng.poisson(4 * load)
+        teach(service, n, accepted)
+        accepted += n
+        service.wait()
+        if rng.random() < 0.1:
+            service.checkpoint().result(20)
+        if rng.random() < 0.7:  # a kill: the next process has what is on disk
+            kills += 1
+            shutil.copytree(at, tmp_path / str(kills))
+            service.stop()
+            at = tmp_path / str(kills)
+            service = service_of(at, budget="10 J/h", carbon=grid(60), carbon_delay="4h")
+        assert service.history.learnt + service.queued == accepted
+    assert kills > 40
+    while service.queued:
+        turned.time += HOUR / 6
+        service.wait()
+    service.stop()
+    assert service.history.learnt == service.learner.model.instances == accepted
+    assert max(turned.by_hour.values()) <= 1.01 * 1.0
+
+
+def test_kill_9_of_a_real_service(tmp_path):
+    x, place = {"size": 1.0}, tmp_path / "kept"
+    options = ("serve", "--port", "0", "--checkpoint", str(place), "--budget", "0.5 J/h", "--pool", "bayes")
+    for first in (True, False):
+        process, address = command(*options, cwd=tmp_path)
+        try:
+            with httpx.Client(base_url=address, timeout=20) as client:
+                if first:
+                    for i in range(300):
+                        assert client.post("/learn", json={"x": x, "y": f"{i % 2}"}).status_code == 202
+                    deadline = time.monotonic() + 20
+                    while client.get("/health").json()["learning_waits"] is None:
+                        assert time.monotonic() < deadline
+                        time.sleep(0.05)
+                else:  # no checkpoint was written: all instances wait again, and the hour is still spent
+                    assert client.get("/health").json()["queued"] == 300
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
