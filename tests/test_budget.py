@@ -320,7 +320,7 @@ def test_a_broken_state_is_refused():
         good | {"numbers": np.full_like(good["numbers"], np.nan)}, good | {"look": np.full(4, -1.0)},
         good | {"base": np.full(3, np.inf)},
     ):  # fmt: skip
-        with pytest.raises(DataError, match="The state of a budget must have"):
+        with pytest.raises(DataError, match="The state of a budget must"):
             budgeted("9 us").dial.restore(broken)
     budgeted("9 us").dial.restore(good)
 
