@@ -502,10 +502,37 @@ def test_points_hold_what_was_trained_and_where_it_got_worse():
     assert len(history.drifts) == 1  # noticed several times, and still the same
     assert 400 < history.drifts[0] <= 600
     again = History(model().task.measures(), 2, window=50, watched=True)
-    again.restore(history.state(1.0))
+    again.restore(history.state())
     assert again.figures == pytest.approx(history.figures, nan_ok=True)
     assert again.points.curves["end"] == history.points.curves["end"]
     assert (again.drifts, again.drift_count) == (history.drifts, history.drift_count)
+
+
+def test_a_checkpoint_changes_no_curve():
+    rng = np.random.default_rng(2)
+    y, answers = rng.integers(0, 2, 1050), rng.dirichlet([1, 1], 1050)
+    chosen, spent = rng.random((1050, 2)) < 0.5, rng.random(1050)
+
+    def history():
+        return History(model().task.measures(), 2, window=100)
+
+    plain, saved = history(), history()
+    for at in range(0, 1050, 7):
+        for one_ in (plain, saved):
+            part = slice(at, at + 7)
+            one_.add(y[part], answers[part], chosen[part], spent[part], float(at))
+        kept = saved.state()
+        if at % 2:  # and the service is started again
+            saved = history()
+            saved.restore(kept)
+        assert saved.lately == pytest.approx(plain.lately)  # of whole windows
+        assert saved.figures == pytest.approx(plain.figures, nan_ok=True)
+    assert saved.points.curves["end"] == list(range(100, 1100, 100))
+    assert saved.figures["accuracy"] == pytest.approx((answers.argmax(axis=1) == y).mean())
+    for name, curve in plain.points.columns().items():
+        assert saved.points.columns()[name] == pytest.approx(curve), name
+    plain.state()  # counts what is buffered
+    assert saved.baselines == plain.baselines
 
 
 def test_memory_is_bounded_whatever_comes():

@@ -628,7 +628,7 @@ class Service:
             "changes": self.changes.document(),
         }
         try:
-            self.store.write(self.learner, document, held, self.history.state(time.time()))
+            self.store.write(self.learner, document, held, self.history.state())
         except Exception as error:
             LOG.error("Cannot write the checkpoint; retrying in %g s: %s", RETRY, error)  # noqa: TRY400
             self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
