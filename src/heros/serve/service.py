@@ -16,8 +16,9 @@ from typing import Any
 import orjson
 
 from heros._base.parameters import whole
-from heros.data.encoder import Encoder
-from heros.data.values import Refused
+from heros.data.encoder import YOUNG, Encoder
+from heros.data.row_encoder import Step
+from heros.data.values import Refused, listed
 from heros.ensemble.late import Counts, Pending
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.serve.changes import ChangeLog
@@ -52,6 +53,7 @@ class LearnOutcome:
     """The outcome of a batch of training instances."""
 
     accepted: int = 0
+    notices: list[str] = field(default_factory=list)  # what the instances showed for the first time
     unknown: int = 0  # labels with an id for which no instance waits
     refused: list[tuple[int, str]] = field(default_factory=list)  # index and reason
 
@@ -73,6 +75,13 @@ class _Encoder(Encoder):
         self.notices.append(text)
         with suppress(DataNotice):
             super().tell(text)
+
+    def _grow(self, plan: list[Step], label: str | None) -> None:
+        """Extend the schema; a class that is new after the first instances is told, as it may be an error."""
+        if label is not None and self.seen >= YOUNG:
+            known = listed(list(self.classes))
+            self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {known}.")
+        super()._grow(plan, label)
 
 
 class Service:
@@ -299,12 +308,18 @@ class Service:
 
     # -- learning -------------------------------------------------------------------------------------------
 
-    def learn(self, request: Any) -> None:
-        """Queue an instance ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``."""
+    def learn(self, request: Any) -> list[str]:
+        """Queue an instance ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``.
+
+        Return the notices that this instance caused.
+        """
         with self._door:
             self.expect_room(1)
+            before = len(self.notices)
             self._learn(request)
+            notices = self.notices[before:]
         self.poke()
+        return notices
 
     def learn_all(self, requests: list[Any]) -> LearnOutcome:
         """Queue all valid instances of a batch, or raise an error if the queue has no space for the batch."""
@@ -328,6 +343,7 @@ class Service:
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
+            before = len(self.notices)
             for request in requests:
                 try:
                     self._learn(request)
@@ -336,6 +352,7 @@ class Service:
                     taken.unknown += 1
                 except (Wrong, NotNow) as why:
                     taken.refused.append((taken.seen, str(why)))
+            taken.notices += self.notices[before:]
         self.poke()
 
     def expect_room(self, n: int) -> None:
@@ -415,7 +432,7 @@ class Service:
 
     @property
     def notices(self) -> list[str]:
-        """The notices about columns that are ignored or not read as one might expect."""
+        """The notices about new classes, and columns that are ignored or read in an unexpected way."""
         return self._encoder.notices
 
     @property
