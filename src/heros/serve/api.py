@@ -219,8 +219,9 @@ class Api:
         return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
 
     def _learn(self, request: Any) -> Reply:
-        notices = self.service.learn(request)
-        return 202, {"accepted": 1} | _with(notices)
+        before = len(self.service.notices)
+        self.service.learn(request)
+        return 202, {"accepted": 1} | _with(self.service.notices[before:])
 
     async def _learn_batch(self, request: Any) -> Reply:
         instances, taken = self._instances(request), LearnOutcome()

@@ -308,18 +308,12 @@ class Service:
 
     # -- learning -------------------------------------------------------------------------------------------
 
-    def learn(self, request: Any) -> list[str]:
-        """Queue an instance ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``.
-
-        Return the notices that this instance caused.
-        """
+    def learn(self, request: Any) -> None:
+        """Queue an instance ``{"x": {...}, "y": label}``, or a late label ``{"id": id, "y": label}``."""
         with self._door:
             self.expect_room(1)
-            before = len(self.notices)
             self._learn(request)
-            notices = self.notices[before:]
         self.poke()
-        return notices
 
     def learn_all(self, requests: list[Any]) -> LearnOutcome:
         """Queue all valid instances of a batch, or raise an error if the queue has no space for the batch."""
