@@ -207,6 +207,11 @@ def test_a_trained_model_that_has_just_been_served(browser, tmp_path):
         assert f"trained on {trained_on / 5:.0f} % of the instances" in page.inner_text("#champion")
         client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": "even"})
         playwright.expect(page.locator("#why")).to_contain_text("for instance 501.")
+        assert page.is_hidden("#notices")
+        client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": True})
+        playwright.expect(page.locator("#notices")).to_have_text(
+            "Latest notices: New class 'True' at instance 502; known: 'even', 'odd'."
+        )
         assert page.faults == []
         page.close()
 

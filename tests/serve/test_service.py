@@ -316,7 +316,10 @@ def test_keys_read_rows_as_models_alone_do(tmp_path):
                 service.learn({"x": x, "y": y, "key": "roof"})
             service.wait()
             told = [service.predict({"x": x, "key": "roof"})["probabilities"] for x, _ in table()]
-            unknown = [service.predict({"x": x, "key": "roof"}) for x in ({"new": 1, "kind": None}, {"kind": None}, {})]
+            unknown = [
+                service.predict({"x": x, "key": "roof"})
+                for x in ({"new": 1, "kind": None}, {"kind": None}, {})
+            ]
             assert unknown[0] == unknown[1] == unknown[2]
             with pytest.raises(Wrong, match="'share' must be a number"):
                 service.predict({"x": {"share": "many"}, "key": "roof"})

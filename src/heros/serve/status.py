@@ -25,6 +25,7 @@ __all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard"]
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
+NOTICES_SHOWN = 5
 KEYS_EVERY = 5.0  # seconds between updates of the key table, for which all keys are visited
 EVERY = 1.0
 WATCHED = 15.0  # seconds for which updates continue after the last request for the state
@@ -106,6 +107,7 @@ class StatusSnapshot:
             "bill": self._bill(model),
             "pending": _pending(service),
             "queued": service.queued,
+            "notices": service.notices[-NOTICES_SHOWN:],
             "failed": service.failed,
             **service.errors,
             "published": service.published,
