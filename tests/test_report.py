@@ -83,6 +83,7 @@ def test_the_page_is_whole_and_has_everything(page):
     assert text.count("Every model was trained at every step, so there is no map") == 1
     assert sum("Performance against energy" in label for label in labels) == 1  # a single run has no rivals
     assert text.count("The best model over time") == 2 * 4
+    assert "γ: cost of a training step, as a share of training all models." in text
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
     assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the one stream
     assert "56 g CO2e per kWh (FRA: Ember" in text

@@ -117,3 +117,7 @@ def _leave(code: int) -> NoReturn:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

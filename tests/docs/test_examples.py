@@ -1,7 +1,8 @@
 """The examples of the documentation run and show their real output.
 
 A block is run unless its title says "not run by the tests"; a block whose title says "needs package" is run where the package
-is installed. Of a command the output is compared where the page shows it, but for its numbers.
+is installed. Of a command the output is compared where the page shows it, but for its numbers. Requests are sent to a service, and its
+replies are compared with those shown.
 """
 
 import doctest
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docs.pages import DOCS, FENCE, PAGES, ROOT, blocks
+from docs.services import run_requests
 from heros.cli import app
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -51,7 +53,10 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
         where = f"{page}, line {block.line}"
         if not block.runs or (block.needs and not installed(block.needs)):
             continue
-        if block.language == "console":
+        if block.language == "console" and "$ post " in block.text:
+            if installed("httptools"):
+                run_requests(block, where)
+        elif block.language == "console":
             run_commands(block, where)
         elif ">>>" in block.text:
             examples = doctest.DocTestParser().get_doctest(block.text, known, where, page, block.line)

@@ -13,6 +13,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("chromium is not installed: the page is not looked at", allow_module_level=True)
 
+from heros import Heros  # noqa: E402
 from heros.ensemble.task import Classification  # noqa: E402
 from heros.serve.learners import OneModel  # noqa: E402
 from heros.serve.service import Service  # noqa: E402
@@ -163,6 +164,56 @@ def test_a_page_of_another_name_cannot_teach(browser):
             page.close()
         client.running.service.wait()
         assert client.running.service.counts.learnt == 1
+
+
+@pytest.mark.parametrize("width", [320, 400, 700, 1280])
+def test_names_fit_and_stay_distinct(browser, width):
+    with served(Service(OneModel(Heros(k=4, seed=1)), window=10)) as client:
+        teach = [{"x": {"size": float(i % 7)}, "y": str(i % 7 > 3)} for i in range(40)]
+        assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
+        named = [one["name"] for one in client.get("/leaderboard").json()]
+        assert not any("…" in name for name in named)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.goto(client.running.address)
+        page.wait_for_selector("#trained text.best", timeout=20_000)
+        card = page.locator("#trained").bounding_box()
+        boxes = page.evaluate(
+            "[...document.querySelectorAll('#trained text')].filter(one => one.querySelector('title'))"
+            ".map(one => [one.firstChild.textContent, one.getBoundingClientRect().left,"
+            " one.getBoundingClientRect().right])"
+        )
+        assert len({label for label, *_ in boxes}) == len(boxes) == len(named)
+        assert min(left for _, left, _ in boxes) >= card["x"] - 1
+        assert max(right for *_, right in boxes) <= card["x"] + card["width"] + 1
+        shots = os.environ.get("HEROS_SCREENSHOTS")
+        if shots:
+            page.screenshot(path=f"{shots}/names-{width}.png", full_page=True)
+        page.close()
+
+
+def test_a_trained_model_that_has_just_been_served(browser, tmp_path):
+    trained = model()
+    for x, y in rows(500):
+        trained.learn(x, y)
+    trained.save(tmp_path / "m.heros")
+    with served(Service(OneModel(Heros.load(tmp_path / "m.heros")))) as client:
+        page = opened(browser, client, "light", fragment="")
+        page.wait_for_selector("#board tr")
+        assert page.inner_text("#why") == "Nothing has been learnt since the service started."
+        assert page.inner_text("#trained") == "nothing learnt since the service started"
+        assert page.inner_text("#trained-note") == "4 models"
+        assert "after 500 before the service" in page.inner_text("#tiles")
+        trained_on = max(one["trained"] for one in client.get("/leaderboard").json()[:1])
+        assert f"trained on {trained_on / 5:.0f} % of the instances" in page.inner_text("#champion")
+        client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": "even"})
+        playwright.expect(page.locator("#why")).to_contain_text("for instance 501.")
+        assert page.is_hidden("#notices")
+        client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": True})
+        playwright.expect(page.locator("#notices")).to_have_text(
+            "Latest notices: New class 'True' at instance 502; known: 'even', 'odd'."
+        )
+        assert page.faults == []
+        page.close()
 
 
 def test_the_page_shows_that_checkpoints_fail(browser):

@@ -70,13 +70,14 @@ def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
         assert [one["probabilities"] for one in told] == trained.predict_proba(asked)
         assert client.post("/predict", json={"x": asked[7]}).json() == told[7]
         assert client.get("/health").json()["notices"] == 0
-        assert (
-            client.post("/learn?wait=1", json={"x": asked[0] | {"new": [1]}, "y": "odd"}).status_code == 202
-        )
+        told = client.post("/learn?wait=1", json={"x": asked[0] | {"new": [1]}, "y": "odd"})
+        left_out = "The column 'new' is left out: a list is not a number, text or date."
+        assert (told.status_code, told.json()) == (202, {"accepted": 1, "notices": [left_out]})
         assert client.get("/health").json()["notices"] == 1
-        assert client.get("/model").json()["notices"] == [
-            "The column 'new' is left out: a list is not a number, text or date."
-        ]
+        assert client.get("/model").json()["notices"] == [left_out]
+        unread = client.post("/predict/batch", json={"instances": [{"x": asked[0]}, {"x": {"nope": 1}}]})
+        assert unread.status_code == 422
+        assert unread.json()["detail"].startswith("A row must have some of the features 'order', ")
         refused = client.post("/learn", json={"x": {"share": "many", "other": 1}, "y": "new"})
         assert (refused.status_code, refused.json()["detail"]) == (
             422,

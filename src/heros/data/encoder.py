@@ -20,7 +20,7 @@ from heros.data.infer import infer_array
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretch, Stretches, widened
-from heros.data.values import LARGEST_TARGET, Refused, listed, natural_order
+from heros.data.values import LARGEST_TARGET, Refused, natural_order
 from heros.errors import DataError
 
 __all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
@@ -125,17 +125,10 @@ class Encoder(RowEncoder):
 
         `at` is the index of the row for the message, if there are several.
         """
-        row = self._blank.copy()
         try:
-            known = self._fill(row, x)
+            return self.row_to_predict(x)
         except Refused as why:
             raise why.error(at) from None
-        if not known and self.width and not any(map(self.knows, x)):
-            features = listed(list(self.places))
-            raise DataError(
-                f"A row must have some of the features {features}. Got {listed(list(x))} instead."
-            )
-        return row
 
     def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
         """Yield rows with their labels in batches, none of which spans a growth of the schema."""

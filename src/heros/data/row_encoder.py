@@ -32,6 +32,7 @@ from heros.data.values import (
     BOOLEANS,
     LARGEST,
     MISSING,
+    NothingKnown,
     Refused,
     expect_no_fraction,
     is_missing,
@@ -177,6 +178,15 @@ class RowEncoder:
         """Return the known features of an instance, NaN elsewhere; raise `Refused` for a bad value."""
         row = self._blank.copy()
         self._fill(row, x)
+        return row
+
+    def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
+        """Return the same row as `row`; raise `Refused` also if all names in an instance are unknown."""
+        row = self._blank.copy()
+        known = self._fill(row, x)
+        if not known and self.width and not any(map(self.knows, x)):
+            rule = f"have some of the features {listed(list(self.places))}"
+            raise NothingKnown(None, listed(list(x)), rule)
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:

@@ -53,6 +53,14 @@ class Refused(Exception):
         return DataError(f"{what} must {self.rule}. Got {self.value} instead.")
 
 
+class NothingKnown(Refused):
+    """A row to predict that has none of the known features."""
+
+    def error(self, at: int | None = None) -> DataError:
+        """Return the error for the user."""
+        return DataError(f"A row must {self.rule}. Got {self.value} instead.")
+
+
 class NotAClass(Refused):
     """A fractional number as a class label, which suggests a wrong task rather than a bad row."""
 

@@ -859,10 +859,8 @@ class Heros:
         """Return why the models of the last step were trained: warm-up, exploration or the policy."""
         learner = self._at_work
         if learner.last is None:
-            raise HerosError(
-                "There is no choice to explain: the model has not been trained yet, or the policy raised an "
-                "error."
-            )
+            why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
+            raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
         layers = layers_of(self.policy)
         policy = layers.surprise or layers.policy
         step, last = learner.step, learner.last

@@ -258,14 +258,14 @@ class Keyed:
         return self._asked(key, Heros.answers, x)
 
     def outputs(self, key: Key, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-        """Return all outputs for rows; a row may lack all known features.
+        """Return all outputs for rows.
 
-        Raise `heros.data.values.Refused` if a row cannot be read.
+        Raise `heros.data.values.Refused` if a row cannot be read or has no known feature.
         """
 
         def ask(model: Heros, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
             encoder = self.encoder()
-            return model.outputs(np.array([encoder.row(x) for x in rows], dtype=np.float64))
+            return model.outputs(np.array([encoder.row_to_predict(x) for x in rows], dtype=np.float64))
 
         told: NDArray[np.float64] = self._asked(key, ask, rows)
         return told

@@ -20,7 +20,7 @@ __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 
 COLOURS = 8
 SHOWN = 10  # best models in the table; the map shows all models
-LONGEST = 48  # letters of a name
+LONGEST = 48  # letters of a name in a chart
 ALWAYS = '<p class="card whole">Every model was trained at every step, so there is no map of training.</p>'
 
 
@@ -35,7 +35,7 @@ class Reign:
 
 
 def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return short names for the models of a pool: the settings in which they differ.
+    """Return names for the models of a pool: the settings in which they differ.
 
     Examples
     --------
@@ -44,10 +44,7 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> names_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ['SGD, 8 units', 'Adam, 16 units']
     """
-    return [
-        shorten(title.replace("learning rate", "rate"), LONGEST, placeholder="…")
-        for title in titles_of(models)
-    ]
+    return [title.replace("learning rate", "rate") for title in titles_of(models)]
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -71,7 +68,7 @@ def champions(run: Run) -> list[Reign]:
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the timeline of best models, a table, and the map of training, if the record has the data."""
-    names = names_of(run.settings["models"])
+    names = [shorten(name, LONGEST, placeholder="…") for name in names_of(run.settings["models"])]
     reigns = champions(run)
     parts = []
     if reigns:
@@ -107,7 +104,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
     shown = {*order[:SHOWN], *(reign.model for reign in reigns[:SHOWN])}
     models, costs = run.settings["models"], run.settings["costs"]
     titles, shared = titles_of(models), settings_text(told_apart(models)[1])
-    dearest = max([*costs, 1e-300])
+    all_costs = max(sum(costs), 1e-300)
     rows = []
     for rank, model in enumerate(order):
         if model not in shown:
@@ -125,14 +122,14 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
                     "–" if reign is None else (f"{reign.share:.0%}", when),
                     bar(trained, f"{trained:.0%}"),
                     f"{run.looked[model] / run.n_instances:.0%}",
-                    f"{costs[model] / dearest:.3f}",
+                    f"{costs[model] / all_costs:.1%}",
                 )
             )
         )
     first = "most trained" if scores is None else "best at the end"
     note = (
         "L: running score at the end. Led: share of the time with the highest L. Trained, evaluated: share "
-        "of the instances. γ: cost of a training step, relative to the most expensive model."
+        "of the instances. γ: cost of a training step, as a share of training all models."
     )
     note += f" Models shown: {len(rows)} of {len(models)}." if len(rows) < len(models) else ""
     note += f" All have {escape(shared)}." if shared else ""

@@ -42,7 +42,7 @@ SYMBOLS = {
     "κ": "Cohen's κ: how far the accuracy is above chance; 0 is chance, 1 is perfect",
     "log-loss": "mean of −ln(probability given to the true class); lower is better",
     "L": "running score: recent accuracy of a model (in regression: nearness to the target), between 0 and 1",
-    "γ": "cost of one training step of a model",
+    "γ": "cost of one training step of a model, as a share of training all models",
     "Σγ share": "cost of all training steps, as a share of training every model on every instance",
     "R²": "share of the target's variance that is explained; 1 is perfect, 0 is no better than the mean",
     "MAE": "mean absolute error",
@@ -120,7 +120,7 @@ def explained(text: str) -> str:
     Examples
     --------
     >>> explained("γ")
-    '<abbr title="cost of one training step of a model">γ</abbr>'
+    '<abbr title="cost of one training step of a model, as a share of training all models">γ</abbr>'
     >>> explained("CPU s")
     'CPU s'
     """

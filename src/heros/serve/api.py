@@ -219,8 +219,9 @@ class Api:
         return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
 
     def _learn(self, request: Any) -> Reply:
+        before = len(self.service.notices)
         self.service.learn(request)
-        return 202, {"accepted": 1}
+        return 202, {"accepted": 1} | _with(self.service.notices[before:])
 
     async def _learn_batch(self, request: Any) -> Reply:
         instances, taken = self._instances(request), LearnOutcome()
@@ -231,7 +232,8 @@ class Api:
             at, why = taken.refused[0]
             raise Wrong(f"All instances were rejected. Instance {at}: {why}")
         refused = [{"at": at, "why": why} for at, why in taken.refused]
-        return 202, {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
+        counts = {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
+        return 202, counts | _with(taken.notices)
 
     def _instances(self, request: Any) -> list[Any]:
         if (
@@ -338,6 +340,11 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
     return document
+
+
+def _with(notices: list[str]) -> dict[str, list[str]]:
+    """Return the notices as a field of a reply; without notices, the reply has no such field."""
+    return {"notices": notices[:MOST_NOTICES]} if notices else {}
 
 
 async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:

@@ -224,18 +224,28 @@ class History:
         """Add the buffered instances to the measures."""
         if not self._labels:
             return
-        width = max(block.shape[1] for block in self._answers)
-        y = np.concatenate(self._labels)
+        y, answers = _joined(self._labels, self._answers)
         self._baselines.update(y)
-        answers = np.concatenate([_wide(block, width) for block in self._answers])
         for part in self._parts:
             part.add(y, answers)
         self._labels, self._answers, self._counted = [], [], self._held
 
     @property
     def figures(self) -> dict[str, float]:
-        """The values of the measures over all points."""
-        return {measure.name: measure.value for measure in self.measures}
+        """The values of the measures over all instances, including those since the last point."""
+        return {
+            measure.name: self._with_open(measure, part).value if self._held else measure.value
+            for measure, part in zip(self.measures, self._parts, strict=True)
+        }
+
+    def _with_open(self, measure: Measure, part: Measure) -> Measure:
+        """Return a copy of a measure that also covers the instances since the last point."""
+        total = measure.fresh()
+        total.merge(measure)
+        total.merge(part)
+        if self._labels:
+            total.add(*_joined(self._labels, self._answers))
+        return total
 
     @property
     def baselines(self) -> dict[str, dict[str, float]]:
@@ -249,9 +259,9 @@ class History:
             return {}
         return {measure.name: self.points.last(measure.name) for measure in self.measures}
 
-    def state(self, now: float) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the state as groups of arrays; the instances since the last point become a new point."""
-        self.close(now)
+    def state(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Return the state as groups of arrays, with the instances since the last point."""
+        self._count()
         return {
             "curves": {
                 name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
@@ -264,14 +274,17 @@ class History:
                 "drift_count": np.array([self.drift_count]),
                 "spent": np.array([self.spent]),
                 "drifts": np.array(self.drifts, dtype=np.int64),
+                "window": np.array([self.window]),
             },
+            "open": {"spent": np.array([self._spent]), "trained": self._trained},
+            **{f"open/{part.name}": part.state() for part in self._parts},
             **{f"measures/{measure.name}": measure.state() for measure in self.measures},
         }
 
     def restore(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
         """Restore the groups of arrays that `state` returned."""
         points = len(state["curves"]["end"])
-        for name, like in self.state(0.0)["curves"].items():
+        for name, like in self.state()["curves"].items():
             shape = (points, self._models) if name == "trained" and points else (points,)
             if state["curves"][name].shape != shape or state["curves"][name].dtype != like.dtype:
                 raise DataError(f"The curve {name!r} must have {points} points of type {like.dtype}.")
@@ -284,6 +297,7 @@ class History:
             raise DataError("The instance counts of the curves must be increasing whole numbers.")
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]
+        self._restore_open(state)
         if self._worse is not None:
             self._worse.restore(state["worse"])
         self._baselines.restore(state["baselines"])
@@ -295,6 +309,29 @@ class History:
         self._noticed = self.drifts[-1] if self.drifts else None
         for measure in self.measures:
             measure.restore(state[f"measures/{measure.name}"])
+
+    def _restore_open(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
+        """Restore the window that has not become a point yet."""
+        window = int(state["counts"]["window"][0])
+        held = int(state["counts"]["learnt"][0]) - (self.points.last("end") if len(self.points) else 0)
+        spent, trained = state["open"]["spent"], state["open"]["trained"]
+        if not 0 <= held < window < 2**62:
+            raise DataError("The instances since the last point must be fewer than a window.")
+        if trained.shape != (self._models,) or not np.isfinite([*spent, *trained]).all():
+            raise DataError("The training since the last point must be a finite number per model.")
+        self._open()
+        self.window, self._held, self._counted = window, held, held
+        self._spent, self._trained = float(spent[0]), trained.astype(np.float64)
+        for part in self._parts:
+            part.restore(state[f"open/{part.name}"])
+
+
+def _joined(
+    labels: list[NDArray[Any]], answers: list[NDArray[np.float64]]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return blocks of labels and predictions as two arrays."""
+    width = max(block.shape[1] for block in answers)
+    return np.concatenate(labels), np.concatenate([_wide(block, width) for block in answers])
 
 
 def _wide(block: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -188,7 +188,7 @@ class OneModel(ServedLearner):
             if self._reader is None:
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
-            block = np.array([encoder.row(x) for _, x in asked], dtype=np.float64)
+            block = np.array([encoder.row_to_predict(x) for _, x in asked], dtype=np.float64)
             limit = self._shown.set_limit
             return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
 
@@ -198,7 +198,7 @@ class OneModel(ServedLearner):
             if self._reader is None:
                 raise NotYet("The model has not learnt yet.")
             schema, encoder = self._reader
-            row, rows = np.array(encoder.row(x), dtype=np.float64), self._shown.sample
+            row, rows = np.array(encoder.row_to_predict(x), dtype=np.float64), self._shown.sample
 
         def predict(X: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.concatenate([some_of(X[at : at + AT_ONCE]) for at in range(0, len(X), AT_ONCE)])

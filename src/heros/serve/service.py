@@ -19,8 +19,9 @@ from typing import Any
 import orjson
 
 from heros._base.parameters import whole
-from heros.data.encoder import Encoder
-from heros.data.values import Refused
+from heros.data.encoder import YOUNG, Encoder
+from heros.data.row_encoder import Step
+from heros.data.values import Refused, listed
 from heros.ensemble.late import Counts, Pending
 from heros.ensemble.schedule import Schedule, Wait
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
@@ -59,6 +60,7 @@ class LearnOutcome:
     """The outcome of a batch of training instances."""
 
     accepted: int = 0
+    notices: list[str] = field(default_factory=list)  # what the instances showed for the first time
     unknown: int = 0  # labels with an id for which no instance waits
     refused: list[tuple[int, str]] = field(default_factory=list)  # index and reason
 
@@ -83,6 +85,13 @@ class _Encoder(Encoder):
         self.notices.append(text)
         with suppress(DataNotice):
             super().tell(text)
+
+    def _grow(self, plan: list[Step], label: str | None) -> None:
+        """Extend the schema; a class that is new after the first instances is told, as it may be an error."""
+        if label is not None and self.seen >= YOUNG:
+            known = listed(list(self.classes))
+            self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {known}.")
+        super()._grow(plan, label)
 
 
 class Service:
@@ -344,6 +353,7 @@ class Service:
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
+            before = len(self.notices)
             for request in requests:
                 try:
                     self._learn(request)
@@ -352,6 +362,7 @@ class Service:
                     taken.unknown += 1
                 except Refusal as why:
                     taken.refused.append((taken.seen, str(why)))
+            taken.notices += self.notices[before:]
         self.poke()
 
     def expect_room(self, n: int) -> None:
@@ -468,7 +479,7 @@ class Service:
 
     @property
     def notices(self) -> list[str]:
-        """The notices about columns that are ignored or not read as one might expect."""
+        """The notices about new classes, and columns that are ignored or read in an unexpected way."""
         return self._encoder.notices
 
     @property
@@ -755,7 +766,7 @@ class Service:
         }
         while True:
             try:
-                self.store.write(self.learner, document, held, self.history.state(time.time()))
+                self.store.write(self.learner, document, held, self.history.state())
                 if self.waitlist is not None and waitlist is not None:
                     self.waitlist.settle(waitlist["learnt"])
                 break

@@ -26,6 +26,7 @@ __all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard", "waitin
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
+NOTICES_SHOWN = 5
 KEYS_EVERY = 5.0  # seconds between updates of the key table, for which all keys are visited
 EVERY = 1.0
 WATCHED = 15.0  # seconds for which updates continue after the last request for the state
@@ -102,12 +103,14 @@ class StatusSnapshot:
             "sets": _sets(model) if key is None else None,
             "leaderboard": leaderboard(model),
             "leaders_key": key,
-            "why": _why(model) if model.schema is not None and model.instances else None,
+            "model_instances": model.instances if model.schema is not None else 0,
+            "why": _why(service, model) if model.schema is not None and model.instances else None,
             "bill": self._bill(model),
             "pending": _pending(service),
             "queued": service.queued,
             "learning_waits": waiting(service),
             "hour": _hour(service),
+            "notices": service.notices[-NOTICES_SHOWN:],
             "failed": service.failed,
             **service.errors,
             "published": service.published,
@@ -269,9 +272,13 @@ def _sets(model: Heros) -> dict[str, float | None] | None:
 def explanation(model: Heros) -> dict[str, Any]:
     """Return, as plain data, why the policy chose the models that were trained in the last step."""
     try:
-        explained = model.explain_choice()
+        return _explained(model)
     except HerosError as error:
         return {"rule": str(error), "choices": []}
+
+
+def _explained(model: Heros) -> dict[str, Any]:
+    explained = model.explain_choice()
     names = names_of(model.pool.configurations)
     choices = [
         {
@@ -286,15 +293,31 @@ def explanation(model: Heros) -> dict[str, Any]:
     return {"rule": explained.rule, "choices": choices}
 
 
-def _why(model: Heros) -> dict[str, Any]:
-    """Return the policy's rule in words, and the models of the last step grouped by reason."""
-    said = explanation(model)
+def _why(service: Service, model: Heros) -> dict[str, Any]:
+    """Return the policy's rule in words, and the models of the last step grouped by reason.
+
+    `known` tells whether there is a last step: a saved model does not store it.
+    """
+    try:
+        said = _explained(model)
+    except HerosError as error:
+        return {"rule": _no_choice(service, error), "reasons": [], "known": False}
     policy, chose, rest = said["rule"].partition(" chose ")
     rule = f"The policy ({policy_words(policy)}){chose}{rest}" if chose else said["rule"]
     reasons: dict[str, list[str]] = {}
     for one in said["choices"]:
         reasons.setdefault(one["why"], []).append(one["name"])
-    return {"rule": rule, "reasons": [{"why": why, "models": names} for why, names in reasons.items()]}
+    grouped = [{"why": why, "models": names} for why, names in reasons.items()]
+    return {"rule": f"{rule}.", "reasons": grouped, "known": True}
+
+
+def _no_choice(service: Service, error: HerosError) -> str:
+    """Return why there is no last step; the model of a key may also have been read from its file."""
+    if service.learner.keyed:
+        return str(error)
+    if service.last_error is None:
+        return "Nothing has been learnt since the service started."
+    return f"The last instance was not learnt: {service.last_error}"
 
 
 def memory() -> int | None:
