@@ -43,6 +43,7 @@ IDLE = 1.0  # longest sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
+MOST_CHECKPOINTS = 4  # in the queue: each holds a copy of the waiting instances
 RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
@@ -186,8 +187,8 @@ class Service:
         self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # with a waitlist; see `after`
         self._queued = self._queued_bytes = 0
         self._expected = 0  # instances of batches that are being received
-        self._since_checkpoint = 0  # instances queued since the last checkpoint
-        self._unsaved = self._checkpoint_queued = False  # unsaved: something was accepted since the last one
+        self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint
+        self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
         self._stopping = self._changed = False
@@ -469,7 +470,7 @@ class Service:
         self._since_checkpoint += 1
         self._unsaved = True
         due = self.every is not None and self._since_checkpoint >= self.every
-        if self.store is not None and due and not self._checkpoint_queued:
+        if self.store is not None and due and self._checkpoints_queued < MOST_CHECKPOINTS:
             self.checkpoint()
 
     @property
@@ -530,7 +531,8 @@ class Service:
     def checkpoint(self) -> Future[Any]:
         """Request a checkpoint that includes all instances queued so far."""
         with self._door:
-            self._since_checkpoint, self._unsaved, self._checkpoint_queued = 0, False, True
+            self._since_checkpoint, self._unsaved = 0, False
+            self._checkpoints_queued += 1
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
             if self.waitlist is not None:  # the instances that wait are on disk already
                 return self.after(self._write_now, at_once=True)
@@ -753,7 +755,8 @@ class Service:
     ) -> None:
         if self.store is None:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
-        self._checkpoint_queued = False
+        with self._door:
+            self._checkpoints_queued -= 1
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
