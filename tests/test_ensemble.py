@@ -479,7 +479,7 @@ def test_models_take_their_state_back_and_refuse_another_schemas(pool):
     if again.best == best:
         assert np.array_equal(model.predict_proba(X), before)
     other = Heros(pool, k=K, seed=1, schema=Schema.of(["a", ("c", *map(str, range(50)))], ["no", "yes"]))
-    with pytest.raises(ParameterError, match="must be the state of a pool for this schema"):
+    with pytest.raises(ParameterError, match="must be the state of a pool with the same features"):
         other.bound.restore(state)
 
 
@@ -539,3 +539,13 @@ def test_one_that_follows_grows_with_the_other():
     model.bind(Schema.of(["age", "height"], ["no", "yes", "maybe"]))
     answers.follow(model)
     assert answers.predict_proba([1.0, 2.0]).shape == (3,)
+
+
+def test_any_part_of_a_leaderboard_can_be_printed():
+    schema = Schema.of(["a", "b"], classes=["no", "yes"])
+    pool = pools.Join(pools.MLP([{"hidden": 4}, {"hidden": 8}, {"hidden": 16}]), pools.Linear([{}]))
+    board = Heros(pool, k=1, seed=1, schema=schema).leaderboard()
+    parts = [board[first:last] for first in range(4) for last in range(first + 1, 5)]
+    assert any(len(part) > 1 and {one.configuration["family"] for one in part} == {"MLP"} for part in parts)
+    for part in parts:
+        assert len(str(part).splitlines()) > len(part)

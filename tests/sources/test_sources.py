@@ -119,6 +119,23 @@ def test_an_end_is_the_end():
     assert [source.poll(5, 0), source.poll(5, 0)] == [END, END]
 
 
+@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+def test_the_first_instances_are_counted_from_the_start_also_after_a_resume():
+    expected = drained(log())
+    source = log()
+    source.stop_after(50)
+    source.poll(30, 0)
+    where, given = source.where(), source.position
+    assert drained(source) == expected[given:50]
+    assert source.poll(5, 0) is END
+    resumed = log()
+    resumed.stop_after(50)
+    resumed.seek(where)
+    assert drained(resumed) == expected[given:50]
+    with pytest.raises(ParameterError, match="The 'n' parameter of stop_after must be"):
+        source.stop_after(0)
+
+
 def test_a_bad_row_that_is_not_skipped_stays_the_next():
     source = Log([list(rows(90, 1)), []], target="y", on_bad_row="raise")
     while True:

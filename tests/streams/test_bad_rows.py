@@ -568,3 +568,11 @@ def test_a_target_with_decimal_commas_is_read_beside_a_new_name(tmp_path, monkey
     path.write_text("\n".join(["name;y", *rows, ""]))
     _, y = streams.read(path, task="regression").draw(200)
     assert y.tolist() == [i + i % 1000 / 1000 for i in range(100, 200)]
+
+
+def test_rows_without_labels_are_bad_rows_even_if_no_row_has_one_of_the_given_classes():
+    table = pa.table({"a": [1.0, 2.0], "y": pa.array([None, None], pa.string())})
+    stream = streams.from_frame(table, target="y", classes=["no", "yes"])
+    assert len(stream.draw(5)[1]) == 0
+    assert stream.bad_rows.count == 2
+    assert "the 'y' column must have a value: it is the target" in str(stream.bad_rows.first[0])

@@ -14,7 +14,7 @@ import pytest
 
 from heros import streams
 from heros.errors import DataError
-from heros.streams import real as real_module
+from heros.streams import paper_datasets as real_module
 from heros.streams.paper_datasets import REAL, RealStream, data_directory, fetch, open_real
 from heros.streams.paper_datasets import _opener as opener
 

@@ -396,3 +396,9 @@ def test_a_new_target_is_found_in_blocks_between_which_the_schema_grows():
     X, y = retargeted.draw(7)
     assert y.tolist() == [2, 4, 5, 7, 8, 10, 11]
     np.testing.assert_array_equal(X[:, 0], [np.nan] * 3 + [1.0] * 4)
+
+
+def test_a_nominal_column_without_values_has_none_until_its_first():
+    rows = {"a": [1.0, 2.0], "colour": pa.array([None, None], pa.string()), "y": ["no", "yes"]}
+    feature = streams.from_frame(pa.table(rows), target="y", nominal=["colour"]).schema.features[1]
+    assert (feature.name, feature.values, feature.missing) == ("colour", (), True)

@@ -365,7 +365,7 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
     assert stream.schema.classes == ("Bonn", "Köln")
     with pytest.raises(DataError, match=r"Got 'numerical' instead\. Did you mean 'numeric'\?"):
         streams.read(path, columns={"size": "numerical"})
-    with pytest.raises(DataError, match="must be readable TOML, JSON or CSV"):
+    with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
 
 

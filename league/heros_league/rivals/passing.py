@@ -7,10 +7,39 @@ from numpy.typing import NDArray
 
 from heros.meters import Meter
 from heros.streams.live import END, Source
-from heros.streams.live.base import Polled, Signal
-from heros.streams.live.wrappers import Passed
+from heros.streams.live.base import Polled, Signal, passed
 
 __all__ = ["Filled", "Limited"]
+
+
+class Passed(Source):
+    """A source that forwards to another source, without its positions.
+
+    Parameters
+    ----------
+    source
+        The wrapped source.
+    """
+
+    schema = passed("schema", "source")
+    position = passed("position", "source")
+    n_instances = passed("n_instances", "source")
+    drifts = passed("drifts", "source")
+    bad_rows = passed("bad_rows", "source")
+    read_as = passed("read_as", "source")
+    meet = passed("meet", "source")
+    answers = passed("answers", "source")
+    delays = passed("delays", "source")
+    weighed = passed("weighed", "source")
+    weights = passed("weights", "source")
+    close = passed("close", "source")
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.name = source, source.name
+
+    def poll(self, most: int, timeout: float | None = None) -> Polled:
+        """Return the instances of the wrapped source."""
+        return self.source.poll(most, timeout)
 
 
 class Limited(Passed):

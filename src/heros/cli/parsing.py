@@ -20,7 +20,6 @@ from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.files import opened
 from heros.streams.live import Source, connect, is_address
-from heros.streams.live.wrappers import First
 from heros.streams.pipe import read_pipe
 
 __all__ = [
@@ -92,7 +91,9 @@ def source_of(
             )
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(how or {}))
-    return source if n is None else First(source, n)
+    if n is not None:
+        source.stop_after(n)
+    return source
 
 
 def stream_of(

@@ -122,7 +122,10 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
         for place, name in enumerate(kept):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
-        bad = [(row, BadRow(reader.label, chunk.place(row), *fault)) for row, fault in sorted(faults.items())]
+        bad = [
+            (row, BadRow(reader.label, chunk.place(row), why.column, why.value, why.rule))
+            for row, why in sorted(faults.items())
+        ]
         if chunk.faults:  # rows with a wrong number of cells
             before = [row for row, _ in chunk.faults]
             places = np.insert(np.arange(chunk.n_rows), before, -1)

@@ -94,24 +94,22 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
     return array[np.newaxis]
 
 
-def class_indices(y: ArrayLike, n: int, classes: int | Sequence[str]) -> NDArray[np.int64]:
+def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
     """Return y (n,) as class indices; raise a DataError that names the first bad label.
 
-    `classes` is the number of classes or their names. Whole numbers are indices; text is a class name.
+    Whole numbers are indices; text is a class name.
     """
     labels = _one_each(y, n, "label", "class indices")
-    if not isinstance(classes, int):
-        if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
-            return _by_name(labels.tolist(), classes)
-        classes = len(classes)
+    if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
+        return _by_name(labels.tolist(), classes)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
-    good = (labels >= 0) & (labels < classes)
+    good = (labels >= 0) & (labels < len(classes))
     if labels.dtype.kind == "f":
         good &= labels == np.floor(labels)
     if not good.all():
         row = int(good.argmin())
-        rule = f"a class index in [0, {classes - 1}]"
+        rule = f"a class index in [0, {len(classes) - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
     return core_array(labels, np.int64)
 

@@ -34,8 +34,8 @@ from heros.data.values import (
 )
 from heros.errors import DataNotice
 
-Faults = dict[int, tuple[str, str]]
-"""Unreadable values of a column: row -> (value, rule)."""
+Faults = dict[int, Refused]
+"""The unreadable value of each row that has one."""
 
 Values = NDArray[np.float64]
 """One number per row, or several numbers if the column provides several features."""
@@ -58,7 +58,7 @@ class NumberColumn:
     >>> column.convert(pa.array(["18", None, "21.5"]))
     (array([18. ,  nan, 21.5]), {})
     >>> column.convert(pa.array(["18", "abc"]))[1]
-    {1: ("'abc'", 'be a number')}
+    {1: Refused('be a number')}
     >>> column.value(" 12 %", MISSING), column.value("n/a", MISSING)
     (12.0, nan)
     >>> NumberColumn("price", format=NumberFormat(",", ".")).convert(pa.array(["1.200,50 €", "3"]))[0]
@@ -131,7 +131,7 @@ class NameColumn:
         """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
         counts, most = counts_of(array, self._name), self.values.most
         self.fresh = False
-        if counts.keys() <= {*BOOLEANS.values()} and not self.classes:
+        if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
             counts = dict.fromkeys(BOOLEANS.values(), 1)
         if most is None or len(counts) <= most:
             self.values = Codes(natural_order(counts), most)
@@ -246,7 +246,9 @@ class DateColumn:
         known = np.array(["NaT" if m is None else m for m in (*moments, None)], "M8[us]")[codes]
         there = np.array([label is not None for label in (*labels, None)])[codes]
         wrong = np.flatnonzero(np.isnat(known) & there).tolist()
-        return self._features(known), {row: (repr(labels[codes[row]]), self.rule) for row in wrong}
+        return self._features(known), {
+            row: Refused(self.name, repr(labels[codes[row]]), self.rule) for row in wrong
+        }
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)
@@ -299,7 +301,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
         try:
             cells.append(column.value(value))
         except Refused as why:
-            faults[row] = (why.value, why.rule)
+            faults[row] = why
             cells.append(column.value(None))
     return np.array(cells, dtype=np.float64), faults
 

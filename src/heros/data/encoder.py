@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,16 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa, pc
 from heros.data.codes import Codes
-from heros.data.columns import Column, DateColumn, NameColumn, Values, encode, is_text, target_of, trimmed
+from heros.data.columns import Column, DateColumn, Faults, NameColumn, encode, is_text, target_of, trimmed
 from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
 from heros.data.infer import infer_array
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
+from heros.data.stretches import Item, Stretch, Stretches, widened
 from heros.data.values import LARGEST_TARGET, Refused, listed, natural_order
 from heros.errors import DataError
 
-__all__ = ["YOUNG", "Batch", "Encoder", "Fault", "Limits", "in_micros"]
+__all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
 
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
@@ -29,8 +31,8 @@ ROWS = 1 << 16
 CACHED = 1 << 15
 """The number of values (256 kB) that fit into the cache of a core."""
 
-Fault = tuple[str, str, str]
-"""An unreadable value: column, value and rule."""
+Pair = tuple[Mapping[Any, Any], Any]
+"""A row and its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +112,13 @@ class Encoder(RowEncoder):
         if form == "row":
             yield self._batch([self.taught(row_of(x), y)])
             return
-        labels = labels_of(x, y)
-        rows: Sequence[Mapping[Any, Any]] | None = x
+        labels, rows = labels_of(x, y), x
         if form == "frame":
-            rows = few_rows(x) if self.width else None
-        table = table_of(x, "X") if rows is None else None
-        n = len(rows or ()) if table is None else table.num_rows
-        if len(labels) != n:
-            raise DataError(f"y must have one label per row ({n}). Got {len(labels)} instead.")
-        if table is None:
-            yield from self.batches(zip(rows or (), labels, strict=True))
-        else:
-            yield from self._learn_table(table, labels)
+            rows = (few_rows(x) if self.width else None) or table_of(x, "X")
+        if len(labels) != len(rows):
+            raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
+        table = not isinstance(rows, list | tuple)
+        yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
         """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.
@@ -140,24 +137,36 @@ class Encoder(RowEncoder):
             )
         return row
 
-    def batches(self, pairs: Iterable[tuple[Mapping[Any, Any], Any]]) -> Iterator[Batch]:
-        """Yield pairs of rows and labels in batches, none of which spans a growth of the schema."""
-        waiting: list[tuple[list[float], float]] = []
-        for at, (row, label) in enumerate(pairs):
-            known = self.taught(row, label, at, grow=not waiting)
-            if known is None:  # the rows before it are learnt before the schema grows
-                yield self._batch(waiting)
-                waiting, known = [], self.taught(row, label, at)
+    def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
+        """Yield rows with their labels in batches, none of which spans a growth of the schema."""
+        waiting: list[Any] = []
+        before = 0  # rows of stretches, each of which `enumerate` counts once
+        for at, row in enumerate(rows):
+            if type(row) is Stretch:
+                if waiting:
+                    yield self._batch(waiting)
+                    waiting = []
+                self.seen, before = self.seen + len(row.y), before + len(row.y) - 1
+                yield Batch(widened(row.X, self.width), row.y, self.schema)
+                continue
+            x, y = row
+            try:
+                known = self.encode(x, y, grow=not waiting)
+                if known is None:  # the rows before it are learnt before the schema grows
+                    yield self._batch(waiting)
+                    waiting, known = [], self.encode(x, y)
+            except Refused as why:
+                raise why.error(before + at) from None
             waiting.append(known)
         if waiting:
             yield self._batch(waiting)
 
-    def taught(self, x: Mapping[Any, Any], y: Any, at: int | None = None, *, grow: bool = True) -> Any:
+    def taught(self, x: Mapping[Any, Any], y: Any) -> Any:
         """Return the result of `encode`; raise a `DataError` if a value is unreadable."""
         try:
-            return self.encode(x, y, grow=grow)
+            return self.encode(x, y)
         except Refused as why:
-            raise why.error(at) from None
+            raise why.error() from None
 
     def _batch(self, waiting: list[tuple[list[float], float]]) -> Batch:
         X = np.array([row for row, _ in waiting], dtype=np.float64)
@@ -204,14 +213,14 @@ class Encoder(RowEncoder):
             X, _, faults = self.converted(table.column_names, batch.columns, batch.num_rows)
             if faults:
                 row = min(faults)
-                raise Refused(*faults[row]).error(done + row)
+                raise faults[row].error(done + row)
             parts.append(X)
             done += batch.num_rows
         return np.concatenate(parts)
 
     def converted(
         self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
         """Return the known values of the rows, which rows contain something new, and the unreadable values.
 
         A row is new, too, if a feature is missing for the first time. `plain` means that texts are already
@@ -219,8 +228,8 @@ class Encoder(RowEncoder):
         """
         there = {*names} - {*self.ignored}
         absent = {name: one for name, one in self.places.items() if name not in there}
-        features: list[Values | float] = [math.nan] * self.width
-        new, faults = np.zeros(n, dtype=np.bool_), dict[int, Fault]()
+        features: list[NDArray[np.float64] | float] = [math.nan] * self.width
+        new, faults = np.zeros(n, dtype=np.bool_), Faults()
         for name, given in zip(names, arrays, strict=True):
             if name in self.ignored:
                 continue
@@ -243,8 +252,7 @@ class Encoder(RowEncoder):
                 values, wrong = column.convert(array)  # type: ignore[union-attr]
                 for at, one_feature in zip(place.at, values.reshape(n, len(place.at)).T, strict=True):
                     features[at] = one_feature
-                for row, (value, rule) in wrong.items():
-                    faults.setdefault(row, (name, value, rule))
+                faults = wrong | faults
                 if isinstance(column, DateColumn) and self._may_get_clock(column):
                     clocked, _ = replace(column, clock=True).convert(array)
                     new |= clocked[:, -1] > 0
@@ -253,17 +261,33 @@ class Encoder(RowEncoder):
         new |= any(not one.column.missing for name, one in absent.items() if name not in self.ignored)
         return _side_by_side(features, n), new, faults
 
-    def _learn_table(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Batch]:
+    def _rows_of(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Pair | Stretch]:
+        """Yield the rows of a table for `batches`; only rows with something new are encoded one by one."""
         _expect_columns(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
             some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
             if not self.width:
                 self._begin_with(names, arrays, some)
-            start = 0
-            while start < batch.num_rows:
-                start = yield from self._learn_rows(names, arrays, some, start, done)
+            stretches = Stretches(self, batch.num_rows, partial(self._known, names, arrays, some))
+            while got := stretches.next():
+                for row in got:
+                    if type(row) is Stretch:
+                        yield row
+                    else:
+                        x = {name: array[row].as_py() for name, array in zip(names, arrays, strict=True)}
+                        yield x, some[row]
             done += batch.num_rows
+
+    def _known(
+        self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
+        """Convert rows and labels; rows with something new or unreadable must be encoded one by one."""
+        X, closely, faults = self.converted(names, arrays, len(labels))
+        targets = self.targets(labels)
+        closely[list(faults)] = True
+        closely |= np.isnan(targets) | bool(self.tentative)
+        return X, targets, [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
 
     def _begin_with(self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
         """Initialize the schema from the first rows of the first table."""
@@ -305,36 +329,8 @@ class Encoder(RowEncoder):
             raise why.error() from None
         return list(names)
 
-    def _learn_rows(
-        self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any], start: int, before: int
-    ) -> Generator[Batch, None, int]:
-        """Yield rows from `start` on, and return the row after the last: the end, or where a column changes.
 
-        Rows with something new are encoded one by one.
-        """
-        arrays, labels = [one.slice(start) for one in arrays], labels[start:]
-        n, revision = len(labels), self.revision
-        X, closely, faults = self.converted(names, arrays, n)
-        targets = self.targets(labels)
-        closely[list(faults)] = True
-        closely |= np.isnan(targets) | bool(self.tentative)
-        at = 0
-        for row in [*np.flatnonzero(closely).tolist(), n]:
-            if row > at:
-                self.seen += row - at
-                stretch = widened(X[at:row], self.width)  # features added meanwhile are missing
-                yield Batch(np.ascontiguousarray(stretch), targets[at:row], self.schema)
-            if row == n:
-                break
-            at = row + 1
-            x = {name: array[row].as_py() for name, array in zip(names, arrays, strict=True)}
-            yield self._batch([self.taught(x, labels[row], before + start + row)])
-            if self.revision != revision:
-                return start + at
-        return start + n
-
-
-def _side_by_side(features: Sequence[Values | float], n: int) -> NDArray[np.float64]:
+def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Return features as the columns of an array, filled in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
     rows = max(1, CACHED // max(1, len(features)))
@@ -343,12 +339,6 @@ def _side_by_side(features: Sequence[Values | float], n: int) -> NDArray[np.floa
         for at, values in enumerate(features):
             block[:, at] = values if isinstance(values, float) else values[start : start + rows]
     return X
-
-
-def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return rows with `width` features; added features are missing."""
-    more = width - X.shape[1]
-    return np.pad(X, ((0, 0), (0, more)), constant_values=math.nan) if more else X
 
 
 def _is_number(kind: pa.DataType) -> bool:

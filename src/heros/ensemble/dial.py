@@ -253,7 +253,9 @@ class Dial:
         arrays = {name: _array(state, name, self.models) for name in ARRAYS}
         awake = arrays["awake"]
         if not np.isin(awake, (0, 1)).all() or not awake.any():
-            raise DataError("The state of a budget must have a model that is awake.")
+            raise DataError(
+                "The state of a budget must mark models as awake (1) or asleep (0), some as awake."
+            )
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:
             raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")

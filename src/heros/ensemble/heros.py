@@ -367,7 +367,7 @@ class Heros:
                 self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
-        """Return a learner with these models and their compiled step; `scores` are existing scores."""
+        """Create a learner for the bound pool, with a compiled step; `scores` replaces new scores."""
         kept = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)

@@ -265,7 +265,9 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
-    shown = told_apart(models)[0]
+    # `told_apart` leaves out a family that all of them share.
+    apart = told_apart(models)[0]
+    shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
     for one in shown:
         families.setdefault(one["family"], []).append(one)
     for own in families.values():

@@ -56,9 +56,10 @@ class Prices:
     ) -> None:
         """Correct the prices of the awake models with a new measurement.
 
-        `seconds` has the time of evaluation and training per instance. `ticks` has both times for each part,
-        in any unit. Without `ticks`, `costs` divides the time among the parts. At the first measurement of a
-        part, `costs` also divides its time among the models.
+        `seconds` holds the evaluation time and the training time per instance; `ticks` holds the same two
+        times for each part, in any unit. If `ticks` does not have a column for each part, the time is divided
+        among the parts in proportion to the costs of their awake models. At the first measurement of a part,
+        its time is divided among its models in the same way.
         """
         if ticks.shape[1] != len(self.base):
             ticks = np.tile(np.bincount(self.part, costs * awake, len(self.base)), (2, 1))

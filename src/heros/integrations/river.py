@@ -192,9 +192,9 @@ class _Model(ModelSettings):
 class HerosClassifier(_Model, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at each step, for River.
 
-    Instances are dictionaries. Their values may be numbers, numbers in text, names, booleans or dates. New
-    features, values and labels may appear at any time; the models grow with them. A feature that is absent,
-    None or NaN is a missing value. A label is any hashable object.
+    Instances are dictionaries. Their values may be numbers, numeric strings, category names, booleans or
+    dates. New features, values and labels may appear at any time; the models grow with them. A feature that
+    is absent, None or NaN is a missing value. A label is any hashable object.
 
     Predicting does not change the model; unknown features and values are ignored.
 
@@ -208,8 +208,8 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     classes
         The labels known at the start.
     most_values
-        The maximum number of inputs of a nominal feature. If there are more values, new values share a
-        quarter of the inputs, with a `heros.errors.DataNotice`. None means no limit.
+        The maximum number of codes (model inputs) of a nominal feature. If there are more values, new values
+        share the last quarter of the codes, with a `heros.errors.DataNotice`. None means no limit.
     seed
         The seed of the initial weights and the policy.
 

@@ -128,7 +128,10 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
         and np.array_equal(values, feature_values(schema))
         and np.array_equal(classes, [schema.n_outputs])
     ):
-        raise ParameterError.of("state", owner, "the state of a pool for this schema", schema)
+        raise ParameterError(
+            f"The 'state' parameter of {owner} must be the state of a pool with the same features and "
+            f"classes: {schema.n_features} features and {schema.n_outputs} outputs."
+        )
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:

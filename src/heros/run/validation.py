@@ -45,7 +45,8 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
     if points:
         end = arrays["curves/end"]
         if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
-            raise DataError(f"The points of the curves must increase up to {n}. Got {end[-1]} at the end.")
+            rule = f"must be positive, increase and end at {n}"
+            raise DataError(f"The positions of the curves' points {rule}. The last one is {end[-1]}.")
     if evaluation.pending and numeric:
         if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
             raise DataError(f"Targets must be finite numbers below {LARGEST_TARGET:g}.")

@@ -44,7 +44,6 @@ class Stream(Source):
 
     endless: ClassVar[bool] = False  # whether the stream never ends
     _shared: ClassVar[frozenset[str]] = frozenset()  # read-only attributes that copies share
-    _fault: DataError | None = None  # the error at which the stream stopped
 
     def draw(self, n: int) -> Block:
         """Return the next n instances; fewer only at the end of the stream or before an error.
@@ -60,9 +59,7 @@ class Stream(Source):
         ((3, 24), array([5, 9, 2]))
         """
         n = whole(n, "n", "draw", 0)
-        X, y = self._draw(n) if self._fault is None else self._nothing()
-        if self._fault is not None and len(y) == 0 and n > 0:
-            raise type(self._fault)(str(self._fault))
+        X, y = self._draw(n)
         self._position += len(y)
         return X, y
 
@@ -87,11 +84,9 @@ class Stream(Source):
         """
         most = whole(most, "most", "poll", 1)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
-        got = self._poll(most, timeout) if self._fault is None else END
+        got = self._poll(most, timeout)
         if not isinstance(got, Signal):
             self._position += len(got[1])
-        elif self._fault is not None:
-            raise type(self._fault)(str(self._fault))
         return got
 
     def take(self, n: int) -> Taken:
@@ -135,11 +130,11 @@ class Stream(Source):
     def restart(self) -> None:
         """Go back to the first instance."""
         self._restart()
-        self._position, self._fault = 0, None
+        self._position = 0
 
     @abstractmethod
     def _draw(self, n: int) -> Block:
-        """Return the next n instances; fewer only at the end of the stream or if `_fault` is set."""
+        """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
         """Return instances as `_draw` does, but with a fixed schema and within `timeout` seconds."""

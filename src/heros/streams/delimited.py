@@ -155,7 +155,7 @@ class DelimitedReader(TextReader):
 
 
 def _filled(head: bytes) -> bytes:
-    """Return the bytes from the first line that is not blank."""
+    """Remove a byte order mark and empty lines at the beginning."""
     return head.removeprefix(BOM).lstrip(b"\r\n")
 
 

@@ -86,10 +86,15 @@ class Drift(Stream):
     def _begin(self) -> None:
         self._coin = _core.Drift(self.at, self.width, self.seed)
         self._ended = False
+        self._fault: DataError | None = None  # the error of the next instance
 
     def _draw(self, n: int) -> Block:
-        if self._ended:
-            return self._nothing()
+        X, y = self._nothing() if self._ended else self._mixed(n)
+        if self._fault is not None and n and not len(y):
+            raise type(self._fault)(str(self._fault))
+        return X, y
+
+    def _mixed(self, n: int) -> Block:
         try:
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
@@ -99,6 +104,7 @@ class Drift(Stream):
         before, before_fault = _drawn(self._before, n - n_after)
         after, after_fault = _drawn(self._after, n_after)
         if self._before.schema != self._after.schema:
+            self._ended = True
             self._fault = DataError(f"The two streams of {self.name} no longer have the same schema.")
             return self._nothing()
         X, y = before if n_after == 0 else after if n_after == n else _interleave(before, after, from_after)

@@ -261,9 +261,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
     '90 different values in 90 rows'
     """
     distinct, total = len(counts), sum(counts.values())
-    numbers = all(NUMBER.fullmatch(value) for value in counts)
-    decimals = numbers and not all(float(value).is_integer() for value in counts)
     many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if numbers and (many or distinct > (FEW_NUMBERS if decimals else MANY)):
+    if (many or distinct > MANY) and all(NUMBER.fullmatch(value) for value in counts):
         return f"{distinct:,} different numbers in {total:,} rows"
     return f"{distinct:,} different values in {total:,} rows" if many else ""

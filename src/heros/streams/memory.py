@@ -243,7 +243,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
     if schema.numeric:
         return _numbers_of(labels)
     if labels.dtype.kind in "iu":
-        return class_indices(labels, len(rows), schema.n_classes)
+        return class_indices(labels, len(rows), schema.classes)
     return _indices(labels, schema.classes)
 
 

@@ -166,18 +166,17 @@ class Pipe:
             self._poll = select.poll()
             self._poll.register(file.fileno(), select.POLLIN)
         self._background: BackgroundReader | None = None
-        self._ready = b""  # bytes from the background reader, not read yet
-        self._peeked = b""
+        self._ready = b""  # bytes that arrived, but were not returned by `read` yet
 
     def peek(self) -> bytes:
         """Return the first bytes, at least two of them non-blank; `read` returns the same bytes again."""
-        while len(self._peeked.strip()) < 2 and not self.ended:
-            self._peeked += self._read()
-        return self._peeked
+        while len(self._ready.strip()) < 2 and not self.ended:
+            self._ready += self._read()
+        return self._ready
 
     def wait(self, timeout: float | None) -> bool:
         """Return whether data or the end can be read within `timeout` seconds."""
-        if timeout is None or self.ended or self._ready or self._peeked or isinstance(self._file, BytesIO):
+        if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
             return True
         try:
             if self._poll is not None:
@@ -189,8 +188,8 @@ class Pipe:
 
     def read(self) -> bytes:
         """Return the available bytes; wait if there are none. Empty at the end."""
-        peeked, self._peeked = self._peeked, b""
-        return peeked or self._read()
+        data, self._ready = self._ready, b""
+        return data or self._read()
 
     def _read(self) -> bytes:
         if self.ended:
@@ -213,7 +212,7 @@ class Pipe:
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))
-        got = [self._ready] if self._ready else self._background.take(1, timeout)
+        got = self._background.take(1, timeout)
         if isinstance(got, Signal):
             return got is END
         self._ready = got[0]

@@ -204,7 +204,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
     else:
         values, faults = column.convert(layout.first.columns[index])
         if faults:
-            words = Counter(value for value, _ in faults.values())
+            words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, encode
-from heros.data.encoder import YOUNG, Encoder, Fault, in_micros
+from heros.data.encoder import YOUNG, Encoder, in_micros
 from heros.data.schema import Schema
+from heros.data.stretches import Item, Stretches
 from heros.data.values import LARGEST_TARGET, Refused, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
@@ -21,13 +21,13 @@ from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
 from heros.streams.base import RowStream, Stream
 from heros.streams.layout import Layout
 from heros.streams.live.base import IDLE, Signal, passed
-from heros.streams.live.rows import RowBlocks, Stretch
+from heros.streams.live.rows import RowBlocks
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 
 __all__ = ["weighed"]
 
-Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], dict[int, Fault]]
+Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], Faults]
 """Rows, targets, a mask of rows to encode one by one, and unreadable values."""
 
 
@@ -60,7 +60,6 @@ class TableRows(RowBlocks):
     """The rows of a table: known rows are converted by columns, the others one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
-    _revision = -1  # of the encoder that converted the chunk
 
     def __init__(self, reader: TableReader, options: Options) -> None:
         options.check(reader.names)
@@ -115,34 +114,27 @@ class TableRows(RowBlocks):
         if fresh and schema != self.encoder.schema:
             self.encoder.know(schema)
             self.encoder.seen = seen
-            self._ahead, self._at, self._revision = [], 0, -1  # convert again
+            self._ahead, self._first = [], None
+            self._load(self._chunk)
 
     def _forget(self) -> None:
         super()._forget()
         self._first = None
-        self._chunk: Chunk | None = None
-        self._at = 0  # processed rows of the chunk
-        # (rows before it, rows up to and with it, the index of a row to be encoded alone or a bad row)
-        self._events: deque[tuple[int, int, int | BadRow]] = deque()
+        self._stretches: Stretches | None = None  # of the chunk
 
-    def fetch(self, most: int, timeout: float | None) -> Sequence[Stretch | BadRow | int] | Signal:
+    def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return converted rows, then the next row that must be encoded alone, as its index, or is bad."""
         try:
-            while self._chunk is None or not (self._events or self._at < self._chunk.n_rows):
-                self._chunk = None
+            while self._stretches is None or not (got := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)
                 if isinstance(chunk, Signal):
                     return chunk
                 self._load(chunk)
-            if self.encoder.revision != self._revision:  # the kind of a column changed
-                self._convert()
         except DataError as error:
             strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
             self._fault = DataError(str(error)) if strict else error
             return IDLE
-        start, end = self._at, self._chunk.n_rows
-        stop, self._at, *alone = self._events.popleft() if self._events else (end, end)
-        return [Stretch(self._X[start:stop], self._y[start:stop]), *alone] if stop > start else alone
+        return got
 
     def _pair(self, row: Any) -> tuple[dict[str, object], object]:
         """Return a row of the chunk as a mapping, and its label."""
@@ -155,7 +147,6 @@ class TableRows(RowBlocks):
     def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
         if isinstance(row, BadRow):
             return row
-        assert self._chunk is not None
         name = self.reader.names[self._label_at] if why.column == "label" else why.column
         return BadRow(self.name, self._chunk.place(row), name, why.value, why.rule)
 
@@ -164,26 +155,22 @@ class TableRows(RowBlocks):
 
     def _load(self, chunk: Chunk) -> None:
         """Start with a new chunk of rows."""
-        self._chunk, self._at = chunk, 0
+        self._chunk = chunk
         self._arrays = [in_micros(array) for array in chunk.columns]
-        self._convert()
+        self._stretches = Stretches(self.encoder, chunk.n_rows, self._convert)
 
-    def _convert(self) -> None:
-        """Convert the rest of the chunk, and collect the rows that need special handling."""
-        chunk = self._chunk
-        assert chunk is not None
-        X, y, closely, faults = self._first or self._converted(chunk)
+    def _convert(self) -> tuple[NDArray[np.float64], NDArray[Any], list[Item]]:
+        """Convert the chunk, and collect the rows that must be encoded alone or are bad."""
+        X, y, closely, faults = self._first or self._converted(self._chunk)
         self._first = None
         closely |= bool(self.encoder.tentative)
         closely[list(faults)] = False
-        events: list[tuple[int, int, int | BadRow]]
-        events = [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
-        events += [(row, row + 1, self._bad(row, Refused(*fault), 0)) for row, fault in faults.items()]
-        events += [(row, row, bad) for row, bad in chunk.faults]  # rows that could not be split into columns
-        events.sort(key=lambda event: event[:2])
-        self._events = deque(event for event in events if event[0] >= self._at)
-        self._revision = self.encoder.revision
-        self._X, self._y = X, y if self.encoder.numeric else np.nan_to_num(y).astype(np.int64)
+        items: list[Item] = [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
+        items += [(row, row + 1, self._bad(row, why, 0)) for row, why in faults.items()]
+        items += [(row, row, bad) for row, bad in self._chunk.faults]  # not split into columns
+        items.sort(key=lambda item: item[:2])
+        self._y = y if self.encoder.numeric else np.nan_to_num(y).astype(np.int64)
+        return X, self._y, items
 
     def _converted(self, chunk: Chunk) -> Converted:
         """Return rows, targets, a mask of rows to encode one by one, and unreadable values."""
@@ -192,46 +179,39 @@ class TableRows(RowBlocks):
         X, closely, faults = self.encoder.converted(
             [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
         )
-        y, new, wrong = self._targets(chunk.columns[self._label_at])
-        closely |= new
-        found = {row: (names[self._label_at], *fault) for row, fault in wrong.items()}
+        y, wrong = self._targets(chunk.columns[self._label_at])
+        closely |= np.isnan(y)
         if self._weights is not None and (place := self.encoder.places.get(self._weights)) is not None:
-            for row, fault in _no_weights(X[:, place.at[0]]).items():
-                found.setdefault(row, (self._weights, *fault))
-        return X, y, closely, faults | found
+            wrong = _no_weights(self._weights, X[:, place.at[0]]) | wrong
+        return X, y, closely, faults | wrong
 
-    def _targets(self, array: pa.Array) -> tuple[Values, NDArray[np.bool_], Faults]:
-        """Return targets, a mask of new classes, and unreadable targets."""
-        faults = _absent(array)
-        new = np.zeros(len(array), dtype=np.bool_)
+    def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
+        """Return targets, NaN for new classes, and unreadable targets."""
+        name, faults = self.reader.names[self._label_at], Faults()
+        if array.null_count or pa.types.is_floating(array.type):
+            for row in np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist():
+                faults[row] = Refused(name, "a missing value", "have a value: it is the target")
         if not isinstance(self._classes, NameColumn):
             values, wrong = self._classes.convert(array)
             rule = f"be a finite number, at most {LARGEST_TARGET:g}"
             large = np.flatnonzero(np.abs(values) > LARGEST_TARGET).tolist()
-            return values, new, wrong | {row: (f"{values[row]:g}", rule) for row in large} | faults
+            wrong |= {row: Refused(name, f"{values[row]:g}", rule) for row in large}
+            return values, wrong | faults
         codes, labels = encode(array)
         known = [None if label is None else self.encoder.classes.code(label) for label in (*labels, None)]
         table = np.array([np.nan if code is None else code for code in known], dtype=np.float64)
         values = table[codes]
-        new = np.isnan(values)
-        if self._classes.closed and new.any():
+        if self._classes.closed:
             rule = f"be one of {listed(list(self.encoder.classes))}"
-            for row in np.flatnonzero(new):
-                faults.setdefault(int(row), (repr(labels[codes[row]]), rule))
-        new[list(faults)] = False
-        return values, new, faults
+            for row in np.flatnonzero(np.isnan(values)).tolist():
+                if row not in faults:
+                    faults[row] = Refused(name, repr(labels[codes[row]]), rule)
+        return values, faults
 
 
-def _no_weights(values: Values) -> Faults:
+def _no_weights(name: str, values: Values) -> Faults:
     """Return the rows without a valid weight."""
     wrong = np.flatnonzero(~weighs(values)).tolist()
     said = {row: "a missing value" if np.isnan(values[row]) else f"{values[row]:g}" for row in wrong}
-    return {row: (value, "be a number in [0, 10000]: it is the weight") for row, value in said.items()}
-
-
-def _absent(array: pa.Array) -> Faults:
-    """Return the rows without a target."""
-    if array.null_count == 0 and not pa.types.is_floating(array.type):
-        return {}
-    rows = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist()
-    return dict.fromkeys(rows, ("a missing value", "have a value: it is the target"))
+    rule = "be a number in [0, 10000]: it is the weight"
+    return {row: Refused(name, value, rule) for row, value in said.items()}

@@ -97,7 +97,7 @@ def _in_its_module(kind: type) -> bool:
 
 
 def parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the parameters that describe a part of this class.
+    """Return the names of the attributes that describe an instance of this class.
 
     Examples
     --------

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.data.encoder import widened
 from heros.data.schema import Schema
+from heros.data.stretches import widened
 from heros.streams.bad_rows import BadRows
 
 __all__ = ["END", "IDLE", "Block", "DriftPoint", "Polled", "Signal", "Source", "joined", "passed"]

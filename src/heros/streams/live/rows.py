@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
+from heros.data.stretches import Stretch
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
-__all__ = ["RowBlocks", "RowSource", "Stretch", "encoder_of", "rows_of"]
+__all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """A function of a number of rows and a timeout that returns rows; empty or IDLE if there are none."""
-
-
-class Stretch(NamedTuple):
-    """Consecutive rows that are already encoded."""
-
-    X: NDArray[np.float64]
-    y: NDArray[Any]
-
-    def split(self, n: int) -> list[Stretch]:
-        """Return the first n rows and, if there are more, the others."""
-        if len(self.y) <= n:
-            return [self]
-        return [Stretch(self.X[:n], self.y[:n]), Stretch(self.X[n:], self.y[n:])]
 
 
 class RowBlocks:
@@ -213,6 +201,8 @@ class RowSource(Source):
     {'offset': 1}
     """
 
+    _length = sys.maxsize  # instances after which the source ends
+
     def __init__(self, name: str, *, target: str | None = None, **how: Any) -> None:
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
@@ -239,10 +229,16 @@ class RowSource(Source):
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
+    def stop_after(self, n: int) -> None:
+        """End after the first n instances, counted from the start of the source, also after a resume."""
+        self._length = whole(n, "n", "stop_after", 1)
+
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds."""
-        most = whole(most, "most", "poll", 1)
+        most = min(whole(most, "most", "poll", 1), self._length - self._position)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
+        if most <= 0:
+            return END
         before = self._rows.read
         try:
             got = self._rows.take(self._fetched, most, timeout)

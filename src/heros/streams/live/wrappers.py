@@ -1,4 +1,4 @@
-"""Sources that wrap another source, and user-defined sources."""
+"""User-defined sources."""
 
 from __future__ import annotations
 
@@ -7,75 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from heros._base.parameters import whole
 from heros.data.schema import Schema
 from heros.errors import DataError, ParameterError
-from heros.streams.live.base import END, Block, Polled, Signal, Source, passed
+from heros.streams.live.base import Block, Polled, Signal, Source, passed
 
-__all__ = ["First", "Passed", "expect_source"]
-
-
-class Passed(Source):
-    """A source that forwards to another source.
-
-    It forwards no positions; a subclass that does not change the rows may forward `where` and `seek` too.
-
-    Parameters
-    ----------
-    source
-        The wrapped source.
-    """
-
-    schema = passed("schema", "source")
-    position = passed("position", "source")
-    n_instances = passed("n_instances", "source")
-    drifts = passed("drifts", "source")
-    bad_rows = passed("bad_rows", "source")
-    read_as = passed("read_as", "source")
-    meet = passed("meet", "source")
-    answers = passed("answers", "source")
-    delays = passed("delays", "source")
-    weighed = passed("weighed", "source")
-    weights = passed("weights", "source")
-    close = passed("close", "source")
-
-    def __init__(self, source: Source) -> None:
-        self.source, self.name = source, source.name
-
-    def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Return the instances of the wrapped source."""
-        return self.source.poll(most, timeout)
-
-
-class First(Passed):
-    """A source of the first n instances of another source, counted from its start, also after a resume.
-
-    Examples
-    --------
-    >>> from heros import streams
-    >>> source = First(streams.LED(), 10)
-    >>> len(source.poll(8)[1]), len(source.poll(8)[1]), source.poll(8)
-    (8, 2, <Signal.END: 'end'>)
-    """
-
-    where = passed("where", "source")
-    seek = passed("seek", "source")
-    acknowledge = passed("acknowledge", "source")
-
-    def __init__(self, source: Source, n: int) -> None:
-        super().__init__(source)
-        self._n = whole(n, "n", "First", 1)
-
-    @property
-    def n_instances(self) -> int | None:
-        """The total number of instances; None if unknown."""
-        there = self.source.n_instances
-        return None if there is None else min(there, self._n)
-
-    def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Return the instances of the source, up to the n-th."""
-        left = self._n - self.position
-        return END if left <= 0 else super().poll(min(most, left), timeout)
+__all__ = ["expect_source"]
 
 
 def expect_source(source: Any, parameter: str, owner: str) -> Source:
