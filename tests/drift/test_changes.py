@@ -80,8 +80,9 @@ def test_the_text_names_only_classes_that_raised_the_error():
         return str(Change("error", 3100, 2950, 0.1, 0.3, classes=classes))
 
     assert "affected" not in named(better, gone)
-    assert "most affected: class worse (error 10.0 % to 30.0 %), class new (0.0 % to 10.0 % of all);" in named(
-        better, worse, gone, new
+    assert (
+        "most affected: class worse (error 10.0 % to 30.0 %), class new (0.0 % to 10.0 % of all);"
+        in named(better, worse, gone, new)
     )
     assert "most affected: class frequent (10.0 % to 40.0 % of all);" in named(better, frequent)
 

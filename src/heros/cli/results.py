@@ -17,6 +17,10 @@ from heros.storage.outputs import expect_table_place
 __all__ = ["Results"]
 
 
+Task = tuple[str, Path, Callable[[Path], object]]
+"""The name and the path of a result, and the function that writes it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Results:
     """The paths of the results; None for a result that is not wanted.
@@ -79,7 +83,7 @@ class Results:
                 faults.append(error)
         return told, faults[0] if faults else None
 
-    def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
+    def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[Task]:
         """Yield the name and path of each wanted result, and the function that writes it."""
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))

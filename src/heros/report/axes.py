@@ -35,7 +35,8 @@ def frame(
     """
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     beside = "".join(
-        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>' for at, text in y
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>'
+        for at, text in y
     )
     svg = (
         f'<svg class="{kind}" viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
