@@ -178,7 +178,8 @@ def _missing_words(array: pa.Array, raw: pa.Array, kind: str) -> str:
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
-    hint = " (to keep such a word as a name, write another word in the file)" if kind == "names" else ""
+    may_be_name = kind == "names" and any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
+    hint = " (to keep such a word as a name, write another word in the file)" if may_be_name else ""
     return f"missing: {shown}{more}{hint}"
 
 
