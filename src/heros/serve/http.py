@@ -153,7 +153,7 @@ class _Connection(asyncio.Protocol):
         self._loose = 0 if self._progress else self._loose + len(data)
         if self._loose > self.limits.head:  # in the headers, or in trailers after the body
             self._refuse_head()
-        elif not self._in_head and self._incoming is not None and self._working is None:
+        elif not self._in_head and self._incoming is not None and self._working is None and not self._queue:
             self._start(self._incoming)
 
     def pause_writing(self) -> None:
@@ -227,7 +227,7 @@ class _Connection(asyncio.Protocol):
         if request is self._working:
             self.server.quiet.pop(self, None)
             request.wake()
-        elif self._working is None and not self._full:
+        elif self._working is None and not self._full and not self._queue:
             self._start(request)
         else:
             self._queue.append(request)
@@ -255,6 +255,8 @@ class _Connection(asyncio.Protocol):
         self._working = None
         if last:
             self.transport.close()
+        elif self._queue:
+            self.server.loop.call_soon(self._next)  # not at once: many replies would nest too deeply
         else:
             self._next()
 
@@ -291,7 +293,7 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        return self._working is None and not self._in_head and self._incoming is None
+        return self._working is None and not self._queue and not self._in_head and self._incoming is None
 
 
 class Server:

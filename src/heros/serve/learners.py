@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from heros.ensemble import Block, Heros
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
-from heros.errors import HerosError, ParameterError
+from heros.errors import DataError, HerosError, ParameterError
 from heros.pools import Pool
 from heros.storage.keystore import NotKept
 
@@ -34,6 +36,7 @@ __all__ = [
     "ServedOutput",
 ]
 
+LOG = logging.getLogger("heros.serve")
 Id = str | int
 T = TypeVar("T")
 AT_ONCE = 16  # predictions for an explanation that are made while other threads wait
@@ -82,6 +85,7 @@ class ServedLearner(ABC):
 
     keyed = False
     chunk = 64  # maximum number of instances per training block; predictions may have to wait for a block
+    damaged: Mapping[Id, str] = MappingProxyType({})  # keys whose models cannot be read, with the reason
 
     @property
     @abstractmethod
@@ -242,6 +246,8 @@ class ModelPerKey(ServedLearner):
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
+        self._damaged: dict[Id, str] = {}
+        self.damaged = MappingProxyType(self._damaged)
 
     @property
     def model(self) -> Heros:
@@ -273,10 +279,9 @@ class ModelPerKey(ServedLearner):
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
         """Explain a prediction of the model of a key."""
-        explained = self.look(lambda model: model.explain(x, of=of), None if key is None else str(key))
-        if explained is None:
+        if key is None or key not in self.models:
             raise NotYet("No model has this key.")
-        return explained
+        return self.models[key].explain(x, of=of)
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
         """Train on instances, grouped by key; instances of the same key stay in order."""
@@ -284,17 +289,24 @@ class ModelPerKey(ServedLearner):
         for one in block:
             assert one.key is not None
             by_key.setdefault(one.key, []).append(one)
-        why, left = "", list[Labelled]()
+        why, left, failed = "", list[Labelled](), None
         for key, rows in by_key.items():
             try:
                 learnt = _learnt(partial(self.models.test_then_train, key), rows, self.task)
             except NotKept as error:
                 why = str(error)
                 left += rows
+            except Exception as error:  # of this key's model or of its file; other keys are not affected
+                failed = error
+                LOG.error("%d accepted instances of the key %r are lost: %s", len(rows), key, error)  # noqa: TRY400
+                if isinstance(error, DataError):
+                    self._damaged[key] = str(error)
             else:
                 yield learnt
         if left:
             raise NotLearnt(why, left)
+        if failed is not None:
+            raise failed
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         """Apply `what` to the model of a key, or to the template if `key` is None. Thread-safe.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import sys
@@ -18,6 +19,7 @@ from heros.serve.service import Service
 
 __all__ = ["Running", "serve"]
 
+LOG = logging.getLogger("heros.serve")
 SWITCH = 0.0005  # thread switch interval in seconds; a prediction may be delayed by this time
 SELDOM = (20_000, 20, 20)  # infrequent garbage collection: most new objects are queued instances, not garbage
 
@@ -73,24 +75,31 @@ class Running:
         gc.set_threshold(*SELDOM)
         main = threading.current_thread() is threading.main_thread()
         signals = (signal.SIGINT, signal.SIGTERM) if main else ()
-        handlers = {one: signal.signal(one, lambda *_: self.stop()) for one in signals}
+        handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())
         finally:
-            for one, handler in handlers.items():
-                signal.signal(one, handler)
             sys.setswitchinterval(before)
             gc.set_threshold(*often)
             gc.unfreeze()
             self.socket.close()
-            self.service.stop()
+            try:
+                self.service.stop()
+            finally:  # not before: a second signal must not cost the accepted instances
+                for one, handler in handlers.items():
+                    signal.signal(one, handler)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         if self._stopped:
             return
         await self.server.run(self.started.set)
+
+    def _stop_by_signal(self) -> None:
+        if self._stopped:
+            LOG.warning("Stopping: %d accepted instances are still to be learnt", self.service.queued)
+        self.stop()
 
     def stop(self) -> None:
         """Stop `work`; may be called from any thread or from a signal handler."""

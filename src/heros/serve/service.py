@@ -159,7 +159,7 @@ class Service:
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self._queued = 0
         self._expected = 0  # instances of batches that are being received
-        self._queued_bytes = 0
+        self._queued_bytes, self._checkpoint_queued = 0, False
         self._since_checkpoint = 0  # instances queued since the last checkpoint
         self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
@@ -278,7 +278,7 @@ class Service:
         A repeated request gets the same prediction as the first.
         """
         self.pending.let_go()
-        row = orjson.dumps(x)
+        row = bytes(memoryview(orjson.dumps(x)))  # a copy: the original takes some kilobytes more
         known = self.pending.get(id)
         if known is None:
             waiting = Waiting(row, key, output.predicted, self.learner.known(), output.limit)
@@ -358,14 +358,24 @@ class Service:
             )
         if "x" in request:
             key = self._key(request)
+            self._expect_intact(key)
             expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
             self._enqueue(Labelled(key, *self._encoded(request["x"], request["y"]), None))
             return
         id = self._name(request, "id")
         waiting = self._waiting(id)
+        if "key" in request and self._key(request) != waiting.key:
+            self.counts.unknown += 1
+            raise Unknown(f"The instance with the id {id!r} waits for a label of another key.")
+        self._expect_intact(waiting.key)
         coded = self._encoded(orjson.loads(waiting.row), request["y"])
         self.pending.take(id)  # type: ignore[arg-type]
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
+
+    def _expect_intact(self, key: Id | None) -> None:
+        """Refuse labels of a key whose model cannot be read: they would be lost."""
+        if key is not None and key in self.learner.damaged:
+            raise Wrong(f"The model of the key {key!r} cannot be read: {self.learner.damaged[key]}")
 
     def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
         """Encode an instance and its label; new features, values and classes extend the schema."""
@@ -410,7 +420,8 @@ class Service:
         self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
         self._since_checkpoint += 1
         self._unsaved = True
-        if self.store is not None and self.every is not None and self._since_checkpoint >= self.every:
+        due = self.every is not None and self._since_checkpoint >= self.every
+        if self.store is not None and due and not self._checkpoint_queued:
             self.checkpoint()
 
     @property
@@ -434,10 +445,15 @@ class Service:
         done: Future[Any] = Future()
 
         def act() -> None:
+            wanted = done.set_running_or_notify_cancel()  # a request that waited for it may be gone
             try:
-                done.set_result(action())
+                result = action()
             except Exception as error:
-                done.set_exception(error)
+                if wanted:
+                    done.set_exception(error)
+            else:
+                if wanted:
+                    done.set_result(result)
 
         with self._door:
             if self._stopping and not self._thread.is_alive():
@@ -454,7 +470,7 @@ class Service:
     def checkpoint(self) -> Future[Any]:
         """Request a checkpoint that includes all instances queued so far."""
         with self._door:
-            self._since_checkpoint, self._unsaved = 0, False
+            self._since_checkpoint, self._unsaved, self._checkpoint_queued = 0, False, True
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
             held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
@@ -619,21 +635,29 @@ class Service:
     def _write(self, held: list[tuple[Id, Waiting, float]], counts: Counts) -> None:
         if self.store is None:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
+        self._checkpoint_queued = False
         counts.learnt = self.history.learnt
-        self.changes.look_now()
+        with suppress(Exception):  # an error in a model must not prevent a checkpoint
+            self.changes.look_now()
         document = {
             "counts": asdict(counts),
             "failed": self.failed,
             "bill": self.bill.document(),
             "changes": self.changes.document(),
         }
-        try:
-            self.store.write(self.learner, document, held, self.history.state(time.time()))
-        except Exception as error:
-            LOG.error("Cannot write the checkpoint; retrying in %g s: %s", RETRY, error)  # noqa: TRY400
-            self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
-            self._unsaved, self._due = True, time.monotonic() + RETRY
-            raise
+        while True:
+            try:
+                self.store.write(self.learner, document, held, self.history.state(time.time()))
+                break
+            except Exception as error:
+                again = RETRY if self.seconds is None else min(RETRY, self.seconds)
+                if self.checkpoint_error is None:
+                    LOG.error("Cannot write the checkpoint; retrying every %g s: %s", again, error)  # noqa: TRY400
+                self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
+                self._unsaved, self._due = True, time.monotonic() + again
+                if not self._stopping or time.monotonic() >= self._patience:
+                    raise
+                time.sleep(RETRY / 50)  # a stopping service does not come back later
         if self.checkpoint_error is not None:
             LOG.warning("Checkpoints can be written again")
         self.checkpoint_error = None

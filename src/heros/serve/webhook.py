@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import orjson
 
@@ -24,6 +24,16 @@ TRIES = 8
 FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, doubled for each further retry, and the maximum
 TIMEOUT = 10.0  # seconds for one request
 LAST = 2.0  # seconds to deliver waiting events when the service stops
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Redirections are errors: a redirected POST would arrive as a GET without the event."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+OPENER = build_opener(_NoRedirect)
 
 
 class Webhook:
@@ -103,7 +113,7 @@ class Webhook:
         for left in reversed(range(TRIES)):
             try:
                 self._send(event)
-            except (OSError, ValueError) as error:
+            except Exception as error:  # a reply may break every rule of HTTP
                 self.last_error = f"{type(error).__name__}: {error}"
             else:
                 self.last_error = None
@@ -127,7 +137,7 @@ class Webhook:
     def _post(self, body: bytes) -> None:
         headers = {"content-type": "application/json", "user-agent": "heros"}
         try:
-            with urlopen(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
+            with OPENER.open(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
                 reply.read(1)
         except URLError as error:  # raised as a plain OSError, for a shorter message
             raise OSError(str(error)) from None

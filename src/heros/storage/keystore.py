@@ -18,6 +18,7 @@ __all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
 
 FILE = "keys.sqlite"
 FORMAT = 1
+BUSY = 1000  # milliseconds to wait for another process that reads or copies the file
 PAGE = 16384  # bytes: large pages are faster for large models
 SUMS = (
     "instances INTEGER NOT NULL, hits INTEGER NOT NULL, spent REAL NOT NULL, absolute REAL NOT NULL, "
@@ -98,6 +99,7 @@ class KeyStore:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.path = Path(directory, FILE)
+        self._is_open = False
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +113,8 @@ class KeyStore:
             self._file = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._open()
+            self._file.execute(f"PRAGMA busy_timeout={BUSY}")
+            self._is_open = True
         except BaseException:
             self._file.close()
             raise
@@ -238,7 +242,7 @@ class KeyStore:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if "locked" in str(error):
+            if "locked" in str(error) and not self._is_open:
                 rule = "must be used by one process at a time. Another process has locked it"
                 raise HerosError(f"The file {self.path} {rule}.") from None
             raise NotKept(f"The file {self.path} must be writable. Got: {error}.") from None

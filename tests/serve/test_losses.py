@@ -1,0 +1,187 @@
+"""Accepted labels are learnt, each by the model of its key, whatever goes wrong elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sqlite3
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("httptools", reason="heros serve is not installed")
+
+from heros.ensemble.keyed import Keyed
+from heros.errors import DataError
+from heros.serve.checkpoint import CheckpointDirectory
+from heros.serve.learners import ModelPerKey
+from heros.serve.limits import Unknown, Wrong
+from heros.serve.server import Running
+from heros.serve.service import Service
+from heros.serve.webhook import Webhook
+from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
+from serve.serving import many, model, one, rows, served
+
+
+def test_an_action_that_nobody_waits_for_any_more_does_not_end_training():
+    with one() as service:
+        block, free = threading.Event(), threading.Event()
+        service.after(lambda: (block.set(), free.wait(20)))
+        assert block.wait(20)
+        assert service.after(service.publish).cancel()
+        for x, y in rows(20):
+            service.learn({"x": x, "y": y})
+        free.set()
+        service.wait()
+        assert (service.fault, service.history.learnt) == (None, 20)
+
+
+def test_a_key_whose_model_cannot_be_read_costs_no_other_key(tmp_path, caplog, monkeypatch):
+    with many(tmp_path) as service:
+        service.learn({"key": "a", "x": {"size": 1.0}, "y": "odd"})
+        service.wait()
+        learn = Keyed.test_then_train
+
+        def damaged(self, key, *rest):
+            if key == "b":
+                raise DataError("The model of b must be intact.")
+            return learn(self, key, *rest)
+
+        monkeypatch.setattr(Keyed, "test_then_train", damaged)
+        free = threading.Event()
+        service.after(lambda: free.wait(20))  # so that all rows are in one block
+        with caplog.at_level(logging.ERROR, "heros.serve"):
+            for i, (x, y) in enumerate(rows(30)):
+                service.learn({"key": "abc"[i % 3], "x": x, "y": y})
+            free.set()
+            service.wait()
+        assert (service.history.learnt, service.failed) == (21, 10)
+        assert "accepted instances of the key 'b' are lost" in caplog.text
+        with pytest.raises(Wrong, match="The model of the key 'b' cannot be read"):
+            service.learn({"key": "b", "x": {"size": 1.0}, "y": "odd"})
+        service.learn({"key": "c", "x": {"size": 1.0}, "y": "odd"})
+        service.wait()
+        assert service.history.learnt == 22
+
+
+def test_a_store_that_another_process_locks_for_a_while_keeps_its_rows(tmp_path):
+    store = KeyStore(tmp_path)
+    store.put("a", b"model", Tally(3))
+    store._file.execute("PRAGMA busy_timeout=0")
+    store._file.execute("ROLLBACK")  # between two transactions
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(NotKept, match="locked"):
+        store.commit(None)
+    other.execute("ROLLBACK")
+    other.close()
+    store.put("a", b"model", Tally(3))
+    store.commit(None)
+    store.close()
+
+
+def test_a_late_label_with_another_key_is_refused():
+    with many() as service:
+        service.learn({"key": "a", "x": {"size": 1.0}, "y": "odd"})
+        service.wait()
+        service.predict({"key": "a", "id": 7, "x": {"size": 2.0}})
+        with pytest.raises(Unknown, match="waits for a label of another key"):
+            service.learn({"key": "b", "id": 7, "y": "odd"})
+        assert service.counts.unknown == 1
+        service.learn({"key": "a", "id": 7, "y": "odd"})
+        service.wait()
+        assert service.learner.models.figures("a").instances == 2
+        assert "b" not in service.learner.models
+
+
+def test_an_explanation_is_of_the_key_as_it_was_given():
+    explained = Keyed(model(explainable=True))
+    with Service(ModelPerKey(explained)) as service:
+        for key, label in ((1, "odd"), ("1", "even")):
+            for x, _ in rows(30):
+                service.learn({"key": key, "x": x, "y": label})
+        service.wait()
+        told = [service.learner.explain({"size": 1.0}, None, key).prediction for key in (1, "1")]
+        direct = [service.learner.models[key].explain({"size": 1.0}).prediction for key in (1, "1")]
+        assert told == direct
+
+
+def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog):
+    service = Service(ModelPerKey(Keyed(model())), store=CheckpointDirectory(tmp_path))
+    begun, free = threading.Event(), threading.Event()
+    service.learn({"key": "a", "x": {"size": 1.0}, "y": "odd"})
+    service.wait()
+    service.after(lambda: (begun.set(), free.wait(30)))
+    for x, y in rows(50):
+        service.learn({"key": "a", "x": x, "y": y})
+    running = Running(service, port=0)
+
+    def twice():
+        assert running.started.wait(20)
+        assert begun.wait(20)
+        os.kill(os.getpid(), signal.SIGTERM)
+        while not service._stopping:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
+        free.set()
+
+    sender = threading.Thread(target=twice)
+    sender.start()
+    with caplog.at_level(logging.WARNING, "heros.serve"):
+        running.work()
+    sender.join()
+    assert service.history.learnt == 51
+    assert "accepted instances are still to be learnt" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"nonsense\r\n\r\n", b"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"],
+    ids=["malformed", "redirected"],
+)
+def test_a_webhook_survives_any_reply(reply, monkeypatch):
+    monkeypatch.setattr("heros.serve.webhook.FIRST", 0.01)
+    monkeypatch.setattr("heros.serve.webhook.TRIES", 2)
+    good = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
+    received = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            for text in (reply, reply, good):
+                connection, _ = server.accept()
+                with connection:
+                    received.append(connection.recv(65536).split(b" ", 1)[0])
+                    connection.sendall(text)
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        hook = Webhook(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        hook.put({"event": 1})
+        hook.put({"event": 2})
+        thread.join(20)
+        hook.close()
+    assert received == [b"POST"] * 3
+    assert hook.counts["failed"] == 1
+    assert hook.counts["delivered"] == 1
+
+
+def test_many_requests_on_one_connection_are_all_answered_in_order():
+    with served(one()) as client:
+        client.post("/learn?wait=1", json={"x": {"size": 1.0}, "y": "odd"})
+        address = (client.base_url.host, client.base_url.port)
+        body = b'{"x":{"size":2.0},"y":"odd"}'
+        first = b"POST /learn?wait=true HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+        many_more = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 400
+        with socket.create_connection(address, timeout=30) as connection:
+            connection.sendall(first % (len(body), body) + many_more)
+            received = b""
+            while received.count(b"HTTP/1.1 ") < 401:
+                part = connection.recv(1 << 16)
+                assert part, "the connection was closed"
+                received += part
+        assert received.startswith(b"HTTP/1.1 202")
+        assert received.count(b"HTTP/1.1 200") == 400
