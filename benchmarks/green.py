@@ -62,15 +62,15 @@ class Setting:
 
 ZETA = Explore(Zeta(0.05), 0.1)
 SETTINGS = (
-    Setting("ζ(.05, .1), k 30, trained look", ZETA, 30, "trained"),
-    Setting("Cand, k 30, trained look", Cand(), 30, "trained"),
-    Setting("Cand, k 8, trained look, best 5 answer", Cand(), 8, "trained", Top(5)),
-    Setting("ζ(.05, .1), k 30, all look", ZETA, 30),
-    Setting("Cand, k 30, all look", Cand(), 30),
+    Setting("ζ(.05, .1), k 30, watch trained", ZETA, 30, "trained"),
+    Setting("Cand, k 30, watch trained", Cand(), 30, "trained"),
+    Setting("Cand, k 8, watch trained, answer top 5", Cand(), 8, "trained", Top(5)),
+    Setting("ζ(.05, .1), k 30, watch all", ZETA, 30),
+    Setting("Cand, k 30, watch all", Cand(), 30),
     Setting("Everything", Everything(), 50),
-    Setting("Everything, best 5 answer", Everything(), 50, answer=Top(5)),
-    Setting("Cand, k 10, trained and every 8th look, best 5 answer", Cand(), 10, 8, Top(5)),
-    Setting("Cheapest, k 10, trained look", Cheapest(), 10, "trained"),
+    Setting("Everything, answer top 5", Everything(), 50, answer=Top(5)),
+    Setting("Cand, k 10, watch 8, answer top 5", Cand(), 10, 8, Top(5)),
+    Setting("Cheapest, k 10, watch trained", Cheapest(), 10, "trained"),
 )
 ROUNDS = SETTINGS[:3], SETTINGS[3:7], SETTINGS[7:]  # in this order: those that the paper has not first
 

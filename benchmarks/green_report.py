@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- from the records: begin -->", "<!-- from the records: end -->"
 PAIRS = (
-    ("ζ(.05, .1), k 30, trained look", "ζ(.05, .1), k 30, all look"),
-    ("Cand, k 30, trained look", "Cand, k 30, all look"),
+    ("ζ(.05, .1), k 30, watch trained", "ζ(.05, .1), k 30, watch all"),
+    ("Cand, k 30, watch trained", "Cand, k 30, watch all"),
 )
-EVERYTHING, TOGETHER = "Everything", "Everything, best 5 answer"
+EVERYTHING, TOGETHER = "Everything", "Everything, answer top 5"
 PAPER = Path(__file__).parent.parent / "paper" / "records" / "grid"
 SEEDS = range(1, 11)  # as far as they have been run
 SMALL = 0.3  # of the price of training everything
@@ -164,7 +164,7 @@ def _costs(table: Table) -> str:
         measured = [np.mean(shares), max(shares)] if shares else [np.nan, np.nan]
         figures = [gamma, looking, training, looking + training, *measured]
         rows.append([label, *("–" if np.isnan(f) else f"{f:.3f}" for f in figures), str(len(timed))])
-    headings = ["setting", "Σγ", "looking", "training", "price", "CPU, mean", "CPU, highest", "on streams"]
+    headings = ["setting", "Σγ", "evaluation", "training", "price", "CPU, mean", "CPU, highest", "on streams"]
     return "Cost as a share of training every model (means over the streams):\n\n" + _markdown(headings, rows)
 
 
@@ -176,7 +176,7 @@ def _paired(table: Table) -> str:
         worst = streams[int(np.argmin(gains))]
         figures = [f"{np.median(gains):+.4f}", f"{min(gains):+.4f} ({worst})", f"{max(gains):+.4f}"]
         rows.append([less, str(len(streams)), *figures, f"{wilcoxon(gains):.2f}"])
-    headings = ["against all looking", "streams", "median", "lowest", "highest", "p (Wilcoxon)"]
+    headings = ["against watch all", "streams", "median", "lowest", "highest", "p (Wilcoxon)"]
     return "Change of AUROC from evaluating fewer models, per stream:\n\n" + _markdown(headings, rows)
 
 

@@ -16,6 +16,8 @@ from heros.errors import DataError
 from heros.report import write_report
 from heros.report.axes import axis
 from heros.report.charts import Line, Point, line_chart, scatter
+from heros.report.groups import groups_of
+from heros.report.leaders import labels_of
 from heros.report.maps import heat_map
 from heros.run import records
 
@@ -47,6 +49,30 @@ def recorded(tmp_path_factory):
     hostile = streams.from_arrays(X, (X[:, 0] > 0).astype(int), name="<script>alert(1)</script>")
     records.save(evaluate(Heros(pool, k=2, seed=1), hostile), out)
     return out
+
+
+def test_the_default_model_is_called_by_its_name(tmp_path):
+    """The policy in words is among the settings of each run only; with another k it is not the default."""
+    words = "best half and random half, mostly on surprising instances"
+    runs = [
+        evaluate(model, streams.Agrawal(function=2).take(500), window=100)
+        for model in (Heros(seed=1), Heros(seed=2), Heros(k=3, seed=1))
+    ]
+    usual, other = sorted(groups_of(runs), key=lambda group: group.label)
+    assert (usual.label, len(usual.runs)) == ("Heros()", 2)
+    assert (other.label, len(other.runs)) == (f"{words}, k = 3", 1)
+    records.save(runs[0], tmp_path)
+    write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "<b>Heros()</b>: AUROC" in text
+    assert text.count(words) == 1
+
+
+def test_the_rows_of_a_map_differ_in_their_names():
+    """Also where the names are cut: settings that are not needed to distinguish the models are left out."""
+    labels = labels_of(pools.default().configurations)
+    assert len(set(labels)) == len(labels) == 14
+    assert {"retrained boosted trees, window 2000", "retrained boosted trees, window 20000"} < set(labels)
 
 
 @pytest.fixture

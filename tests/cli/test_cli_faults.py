@@ -117,7 +117,7 @@ def test_a_file_whose_name_is_no_text_is_run_and_recorded(tmp_path, pool):
     os.rename(os.fsencode(rows(tmp_path / "rows.csv", 120)), name)
     out = tmp_path / "out"
     for more in ([], ["--json"]):
-        done = program("run", name, "--pool", pool, "--out", str(out), "--force", *more)
+        done = program("run", name, "--target", "y", "--pool", pool, "--out", str(out), "--force", *more)
         assert (done.returncode, done.stderr) == (0, b"")
     (place,) = records.find(out)
     assert records.read(place).stream == "caf\\udce9"

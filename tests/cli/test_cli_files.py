@@ -251,8 +251,7 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     assert made.exit_code == 0, made.output
     with pytest.warns(DataNotice):
         X, y = streams.read("deliveries.csv", target="late").draw(6000)
-    with pytest.warns(DataNotice):
-        named_X, named_y = streams.load("deliveries").draw(6000)
+    named_X, named_y = streams.load("deliveries").draw(6000)
     assert X.shape == (6000, 8)
     np.testing.assert_array_equal(X, named_X)
     np.testing.assert_array_equal(y, named_y)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,6 +63,39 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert "already exists; pass --force to replace it" in result.stderr
     ok("run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out), "--force")
     assert records.read(place).n_instances == 10
+
+
+def test_run_names_its_target_and_every_file_that_it_writes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    Path("rows.csv").write_text(f"size,late\n{rows}")
+    words = ["run", "rows.csv", "--save", "models/late.heros", "--predictions", "p.csv", "--out", "runs"]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert "heros: The target is the column 'late' (--target names another column)." in result.stderr
+    assert result.stdout.startswith("rows/default/seed1\n")
+    files = {
+        "model": "models/late.heros",
+        "predictions": "p.csv",
+        "record": "runs/rows/default/seed1",
+        "report": "runs/report.html",
+    }
+    assert result.stdout.splitlines()[-4:] == [f"{name}: {path}" for name, path in files.items()]
+    assert all(Path(path).exists() for path in files.values())
+    named = runner.invoke(app, [*words, "--force", "--target", "late"])
+    assert "The target is" not in named.stderr
+
+
+def test_run_names_the_files_that_it_wrote_before_one_failed(tmp_path, pool, monkeypatch):
+    def full(*_):
+        raise HerosError("The disk is full.")
+
+    monkeypatch.setattr("heros.cli.results.write_report", full)
+    words = ["run", "agr_a", "--n", "500", "--pool", pool, "--save", str(tmp_path / "m.heros")]
+    result = runner.invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert (result.exit_code, "The disk is full." in result.stderr) == (2, True)
+    assert f"model: {tmp_path / 'm.heros'}\nrecord: " in result.stdout
+    assert "report: " not in result.stdout
 
 
 def test_run_measures_what_it_is_asked_for(tmp_path, pool):

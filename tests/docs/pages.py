@@ -50,3 +50,9 @@ def blocks(page: str) -> list[Block]:
         Block(one["language"], one["options"], one["text"], text.count("\n", 0, one.start()) + 1)
         for one in FENCE.finditer(text)
     ]
+
+
+def comparable(output: str) -> str:
+    """Return output without the parts that differ between runs and machines: numbers, processor, widths."""
+    text = re.sub(r"\d[\d,.]*(?:e-?\d+)?", "#", " ".join(output.split()))
+    return re.sub(r"no figure for .*?\)(?= |$)", "no figure for it)", re.sub("─+", "─", text))

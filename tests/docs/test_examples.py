@@ -14,7 +14,7 @@ import tomllib
 import pytest
 from typer.testing import CliRunner
 
-from docs.pages import DOCS, FENCE, PAGES, ROOT, blocks
+from docs.pages import DOCS, FENCE, PAGES, ROOT, blocks, comparable
 from docs.services import run_requests
 from heros.cli import app
 
@@ -23,12 +23,6 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 def installed(package):
     return importlib.util.find_spec(package) is not None
-
-
-def comparable(output):
-    """Output without what differs between runs and machines: numbers, the processor, widths."""
-    text = re.sub(r"\d[\d,.]*(?:e-?\d+)?", "#", " ".join(output.split()))
-    return re.sub(r"no figure for .*?\)(?= |$)", "no figure for it)", re.sub("─+", "─", text))
 
 
 def run_commands(block, where):

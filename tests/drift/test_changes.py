@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.drift import Change
-from heros.drift.changes import changes_of, counted_from
+from heros.drift.changes import ClassChange, changes_of, counted_from
 from heros.errors import DataError
 from heros.run import records
 
@@ -65,6 +66,25 @@ def test_which_classes_moved():
     assert all(moved[name].error_after > moved[name].error_before + 0.1 for name in ("0", "1"))
     assert change.classes[0].name in {"0", "1"}
     assert f"class {change.classes[0].name} (error " in str(change)
+
+
+def test_the_text_names_only_classes_that_raised_the_error():
+    """A class with a lower error is named if it became more frequent, and otherwise left out."""
+    better = ClassChange("better", 0.76, 0.38, 0.5, 0.5)
+    worse = ClassChange("worse", 0.1, 0.3, 0.4, 0.4)
+    frequent = ClassChange("frequent", 0.76, 0.5, 0.1, 0.4)
+    new = ClassChange("new", math.nan, 0.9, 0.0, 0.1)
+    gone = ClassChange("gone", 0.2, math.nan, 0.1, 0.0)
+
+    def named(*classes):
+        return str(Change("error", 3100, 2950, 0.1, 0.3, classes=classes))
+
+    assert "affected" not in named(better, gone)
+    assert (
+        "most affected: class worse (error 10.0 % to 30.0 %), class new (0.0 % to 10.0 % of all);"
+        in named(better, worse, gone, new)
+    )
+    assert "most affected: class frequent (10.0 % to 40.0 % of all);" in named(better, frequent)
 
 
 def test_which_model_took_over():

@@ -329,6 +329,19 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
     assert found.plain()["columns"][1]["note"] == "as requested"
 
 
+def test_a_look_names_the_words_that_are_read_as_missing(tmp_path):
+    """The country code of Namibia is such a word; cells without a word need no mention."""
+    rows = [("NA", "1.5", ""), ("DE", "n/a", "x"), ("NA", "2", ""), ("", "3", "y"), ("FR", "4", "x")] * 4
+    text = "country,amount,note,late\n" + "".join(f"{','.join(row)},{i % 2}\n" for i, row in enumerate(rows))
+    lines = [{"country": c, "amount": a, "note": n, "late": i % 2} for i, (c, a, n) in enumerate(rows)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for path in (written(tmp_path, text), tmp_path / "rows.jsonl"):
+        country, amount, note, _ = streams.look(path, target="late").columns
+        assert country.note.startswith('missing: "NA" 8, "" 4 (to keep such a word as a name, write another')
+        assert amount.note == 'missing: "n/a" 4'
+        assert "missing" not in note.note
+
+
 def test_a_look_names_a_target_of_numbers_instead_of_failing(tmp_path):
     path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
     assert "Got 200 different numbers in 200 rows" in str(streams.look(path))

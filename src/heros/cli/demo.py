@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -15,7 +14,6 @@ import typer
 from heros._base.tables import Table
 from heros.cli.app import app
 from heros.ensemble import Heros
-from heros.errors import DataNotice
 from heros.policies import Everything
 from heros.pools import Models
 from heros.report import write_report
@@ -68,9 +66,7 @@ def demo_command(
 
 
 def _runs(n: int) -> Iterator[Run]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataNotice)  # `heros look` shows how the file is read
-        yield _run("Heros()", Heros(seed=1), load("deliveries"))
+    yield _run("Heros()", Heros(seed=1), load("deliveries"))
     yield _run("Heros()", Heros(seed=1), drifting_agrawal(n))
     if find_spec("river"):
         from river.forest import ARFClassifier  # noqa: PLC0415 - optional

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from heros import streams
+from heros._base.notices import notice
 from heros.cli.app import say
 from heros.data.weights import ClassWeight, checked_class_weight
 from heros.ensemble.watch import Watch, checked_watch
 from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
+from heros.streams.files import opened
 from heros.streams.live import Source, connect, is_address
 from heros.streams.pipe import read_pipe
 
@@ -128,6 +130,10 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
+        if target is None:
+            reader, options = opened(text, **how)
+            name = options.target_among(reader.names)
+            notice(f"The target is the column {name!r} (target= names another column).", DataNotice)
     else:
         known = (*streams.NAMES, *streams.EXAMPLES)
         rule = f"a file, - or one of {', '.join(known)}"

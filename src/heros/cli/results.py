@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from heros.storage.disk import expect_place
 from heros.storage.outputs import expect_table_place
 
 __all__ = ["Results"]
+
+
+Task = tuple[str, Path, Callable[[Path], object]]
+"""The name and the path of a result, and the function that writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +64,43 @@ class Results:
             if path.exists():
                 raise HerosError(f"The file {path} already exists; pass --force to replace it.")
 
-    def written(self, run: Run, model: Heros, force: bool) -> HerosError | None:
-        """Write all results; return the first error, which the caller raises after printing the results."""
+    def written(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
+        """Write all results; return a line about each written result, and the first error, if any.
+
+        The caller raises the error after it has printed the results of the run.
+        """
+        told: list[str] = []
         faults: list[HerosError] = []
-        for path in self._files:
+        for name, path, write in self._tasks(run, model, force):
+            if name == "report" and not any(line.startswith("record: ") for line in told):
+                continue  # the record could not be written
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                if path == self.save:
-                    model.save(path)
-                elif run.predictions is not None:
-                    run.predictions.save(path)
+                write(path)
+                told.append(f"{name}: {path}")
             except OSError as error:
                 faults.append(HerosError(f"The file {path} must be writable. Got: {error.strerror}."))
             except HerosError as error:
                 faults.append(error)
+        return told, faults[0] if faults else None
+
+    def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[Task]:
+        """Yield the name and path of each wanted result, and the function that writes it."""
+        if self.save is not None:
+            yield "model", self.save, lambda path: model.save(_with_parents(path))
+        if self.predictions is not None and (predictions := run.predictions) is not None:
+            yield "predictions", self.predictions, lambda path: predictions.save(_with_parents(path))
+        if (out := self.out) is not None:
+            yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)
+            yield "report", out / "report.html", lambda path: write_report(out, path)
+
+    def found(self, run: Run) -> tuple[list[str], HerosError | None]:
+        """Return a line about each result of a run that was finished before, and write the report again."""
+        paths = {"model": self.save, "predictions": self.predictions}
         if self.out is not None:
-            try:
-                records.save(run, self.out, force=force)
-            except HerosError as error:
-                faults.append(error)
-            else:
-                faults += [fault] if (fault := self.reported()) else []
-        return faults[0] if faults else None
+            paths |= {"record": self.out / records.run_id(run), "report": self.out / "report.html"}
+        fault = self.reported()
+        lines = [f"{name}: {path}" for name, path in paths.items() if path is not None]
+        return lines if fault is None else lines[:-1], fault
 
     def reported(self) -> HerosError | None:
         """Write the report of all records; return the error, or None."""
@@ -90,3 +110,9 @@ class Results:
             except HerosError as error:
                 return error
         return None
+
+
+def _with_parents(path: Path) -> Path:
+    """Create the directory of a file, and return the path of the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -100,7 +100,7 @@ def run_command(
         finished = recorded_before(there, model, source, window, list(names))
         if finished is not None and results.there:
             say(f"heros: the run is finished; its record is {there} (--force runs it again)")
-            _show(finished, out, as_json, results.reported())
+            _show(finished, as_json, *results.found(finished))
             return
         force = True  # the run continues and replaces its partial record
     exact = predictions is not None or (stream != "-" and few_enough(source))
@@ -125,19 +125,19 @@ def run_command(
         say(f"heros: heros look {stream} shows how the columns are read, and which values cannot be read")
     if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
-    _show(run, out, as_json, results.written(run, model, force))
+    _show(run, as_json, *results.written(run, model, force))
 
 
-def _show(run: Run, out: Path | None, as_json: bool, fault: HerosError | None) -> None:
-    """Print the results, then raise the error if a result could not be written."""
+def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | None) -> None:
+    """Print the results and the written files, then raise the error if a file could not be written."""
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
         bill(run, records.run_id(run)).show()
         if run.bad_rows.count:
             typer.echo(in_options(run.bad_rows.text(), FILE_OPTIONS))
-        if out is not None and fault is None:
-            typer.echo(f"record: {out / records.run_id(run)}\nreport: {out / 'report.html'}")
+        for line in written:
+            typer.echo(line)
     if fault is not None:
         raise fault
     if run.too_many_bad_rows:

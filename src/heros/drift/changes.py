@@ -163,7 +163,7 @@ class Change:
         told = (
             f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
         )
-        most = [_class_text(moved) for moved in self.classes[:2]]
+        most = [text for moved in self.classes if (text := _raised(moved))][:2]
         parts = [told, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
         if self.took_over is not None and self.led is not None:
             parts.append(
@@ -297,7 +297,17 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _class_text(moved: ClassChange) -> str:
-    if math.isnan(moved.error_before) or math.isnan(moved.error_after):
-        return f"class {moved.name} ({_percent(moved.share_before)} to {_percent(moved.share_after)} of all)"
-    return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
+def _raised(moved: ClassChange) -> str:
+    """Return how a class raised the error of the ensemble: its error or its share rose; "" if it did not."""
+    if moved.error_after > moved.error_before:
+        return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
+    wrong_before, wrong_after = (
+        share * (0.0 if math.isnan(error) else error)
+        for share, error in (
+            (moved.share_before, moved.error_before),
+            (moved.share_after, moved.error_after),
+        )
+    )
+    if wrong_after <= wrong_before:
+        return ""
+    return f"class {moved.name} ({_percent(moved.share_before)} to {_percent(moved.share_after)} of all)"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 from typing import Any
 
+from heros._base.registry import parts_written
 from heros.ensemble.heros import Heros
 from heros.ensemble.watch import Answer, Watch
 from heros.policies import Policy
 from heros.pools import Pool
 
-__all__ = ["SETTINGS", "ModelSettings", "heros_of"]
+__all__ = ["SETTINGS", "ModelSettings", "heros_of", "is_default"]
 
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
 """The names of all settings of `heros.Heros` except `task` and `schema`."""
@@ -46,3 +49,28 @@ def heros_of(owner: object, **more: Any) -> Heros:
     7
     """
     return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)
+
+
+def is_default(settings: Mapping[str, Any]) -> bool:
+    """Return whether the recorded settings of a model are those of `Heros()`, with any seed.
+
+    Examples
+    --------
+    >>> is_default(parts_written(Heros(seed=3))), is_default(parts_written(Heros(watch="trained")))
+    (True, False)
+    """
+    optional = ("budget", "class_weight")
+    return any(
+        all(settings.get(name) == value for name, value in usual.items())
+        and all(settings.get(name) is None for name in optional)
+        for usual in _defaults()
+    )
+
+
+@cache
+def _defaults() -> tuple[dict[str, Any], ...]:
+    """Return the settings of `Heros()` for each task, without the seed."""
+    models = (Heros(task=task) for task in ("classification", "regression"))
+    return tuple(
+        {name: value for name, value in parts_written(model).items() if name != "seed"} for model in models
+    )

@@ -27,22 +27,34 @@ def frame(
     box: tuple[int, int] = (SIZE, SIZE),
     kind: str = "curves",
     style: str = "",
+    note: str = "",
 ) -> str:
-    """Return an HTML figure; the chart scales with the page, and its labels keep their size."""
+    """Return an HTML figure; the chart scales with the page, and its labels keep their size.
+
+    The note is a line between the title and the chart, where it hides nothing.
+    """
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     beside = "".join(
-        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{escape(text)}</span>' for at, text in y
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>'
+        for at, text in y
     )
     svg = (
         f'<svg class="{kind}" viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
     )
+    small = f'<p class="faint small note">{escape(note)}</p>' if note else ""
     return (
-        f'<figure class="card"><figcaption>{_caption(title)}</figcaption>'
+        f'<figure class="card"><figcaption>{_caption(title)}</figcaption>{small}'
         f'<div class="plot {kind}-plot" style="{style}"><div class="y">{beside}</div>'
         f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
         f'<div class="xname">{escape(x_name)}</div></div></figure>'
     )
+
+
+def _in_parts(text: str) -> str:
+    """Return a label as HTML; on a narrow screen its start, which several rows share, is cut first."""
+    first, comma, rest = text.partition(", ")
+    return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 
 
 def _caption(title: str) -> str:

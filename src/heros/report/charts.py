@@ -75,9 +75,9 @@ def line_chart(
             f'<path class="line c{line.colour}" d="{points}"><title>{escape(line.label)}</title></path>'
         )
     x = [(tick / end, short(tick)) for tick in ticks_of(0, end, 5)]
-    over = _level_names(levels, low, high) + _readings(whole, end, unit)
-    over += "".join(_clickable(change, end) for change in changes)
-    return frame(title, drawing, x, labels(low, high, ticks, unit), "instances", over=over)
+    over = _readings(whole, end, unit) + "".join(_clickable(change, end) for change in changes)
+    note = _legend(levels, marks, changes)
+    return frame(title, drawing, x, labels(low, high, ticks, unit), "instances", over=over, note=note)
 
 
 def _clickable(change: Change, end: float) -> str:
@@ -195,17 +195,20 @@ def _level(name: str, at: float, low: float, high: float) -> str:
     return f'<path class="level" d="M0 {y:.1f}H{SIZE}"><title>{escape(name)}: {at:.4g}</title></path>'
 
 
-def _level_names(levels: Mapping[str, float], low: float, high: float) -> str:
-    """Return the names of the levels, next to their lines; levels that are close share one label."""
-    places: dict[float, list[str]] = {}
-    for name, at in sorted(levels.items(), key=lambda pair: pair[1]):
-        share = (at - low) / (high - low)
-        near = next((place for place in places if abs(place - share) < TALL / HEIGHT), share)
-        places.setdefault(near, []).append(f"{name} {at:.3g}")
-    return "".join(
-        f'<b class="level-name" style="bottom:{100 * place:.2f}%">{escape(", ".join(names))}</b>'
-        for place, names in places.items()
-    )
+def _legend(
+    levels: Mapping[str, float], marks: Sequence[tuple[float, float]], changes: Sequence[Change]
+) -> str:
+    """Return a line that explains the levels and the marks of a chart.
+
+    Examples
+    --------
+    >>> _legend({"majority class": 0.62, "previous label": 0.594}, [(2000.0, 1.0)], [])
+    'Dotted: majority class 0.62, previous label 0.594. Grey: known drifts.'
+    """
+    names = ", ".join(f"{name} {at:.3g}" for name, at in levels.items())
+    parts = [f"Dotted: {names}." if names else "", "Grey: known drifts." if marks else ""]
+    parts.append("▼ Detected changes." if changes else "")
+    return " ".join(filter(None, parts))
 
 
 # -- drawing -----------------------------------------------------------------------------------------------

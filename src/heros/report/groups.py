@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from heros.ensemble.settings import is_default
 from heros.measures.base import Caption
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
@@ -89,8 +90,9 @@ class Group:
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer and budget, best first.
 
-    A group is named by the ``label`` in its settings. Without a label, its name consists of the policy, the
-    budget and the settings that differ between the groups.
+    A group is named by the ``label`` in its settings. Without a label, runs with the default settings are
+    named ``Heros()``; the name of other runs consists of the policy, the budget and the settings that differ
+    between the groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
@@ -109,7 +111,7 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
 
 def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str]:
     watch = str(settings.get("watch", "all"))
-    label = str(settings.get("label", ""))
+    label = str(settings.get("label") or ("Heros()" if is_default(settings) else ""))
     budget = str(settings.get("budget") or "")
     return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], budget, label
 

@@ -59,6 +59,7 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     parts = np.array_split(np.arange(len(share)), columns_for(len(names), len(share)))
     order = [told.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
-    title = f"Feature importance over time: {label} (share of the sum, the most important on top)"
-    chart = heat_map(title, merged, float(told.end[-1]), marks, list(reversed(names)), "")
+    title = f"Feature importance over time: {label}"
+    note = "The stronger the colour, the larger the share of the column. The most important column is on top."
+    chart = heat_map(title, merged, float(told.end[-1]), marks, list(reversed(names)), "", note)
     return bars + chart

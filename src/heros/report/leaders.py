@@ -21,6 +21,10 @@ __all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
 COLOURS = 8
 SHOWN = 10  # best models in the table; the map shows all models
 LONGEST = 48  # letters of a name in a chart
+SHADES = (
+    "The stronger the colour, the larger the share of the instances on which the model was trained. "
+    "The cheapest model is at the bottom."
+)
 ALWAYS = '<p class="card whole">Every model was trained at every step, so there is no map of training.</p>'
 
 
@@ -47,6 +51,35 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     return [title.replace("learning rate", "rate") for title in titles_of(models)]
 
 
+def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return short names for the rows of a map: as few settings as distinguish the models.
+
+    Examples
+    --------
+    >>> labels_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    ['SGD', 'Adam']
+    """
+    fewest = _fewest(told_apart(models)[0])
+    return [_short(settings_text(one) or f"model {i + 1}") for i, one in enumerate(fewest)]
+
+
+def _short(title: str) -> str:
+    return shorten(title.replace("learning rate", "rate"), LONGEST, placeholder="…")
+
+
+def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the models without the settings that are not needed to distinguish models of one family."""
+    kept = [dict(one) for one in models]
+    for family in {one.get("family") for one in models}:
+        own = [one for one in kept if one.get("family") == family]
+        for name in reversed([name for name in own[0] if name != "family"]):
+            rest = [{key: value for key, value in one.items() if key != name} for one in own]
+            if len(set(map(repr, rest))) == len(set(map(repr, own))) and any(rest):
+                for one in own:
+                    one.pop(name, None)
+    return kept
+
+
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings in which the models differ, as text with setting names."""
     return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
@@ -68,7 +101,7 @@ def champions(run: Run) -> list[Reign]:
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the timeline of best models, a table, and the map of training, if the record has the data."""
-    names = [shorten(name, LONGEST, placeholder="…") for name in names_of(run.settings["models"])]
+    names = labels_of(run.settings["models"])
     reigns = champions(run)
     parts = []
     if reigns:
@@ -144,5 +177,6 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     columns = columns_for(len(order), len(lengths))
     parts = np.array_split(np.arange(len(lengths)), columns)
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
-    title = f"Which models were trained when: {label} (cheap at the bottom)"
-    return heat_map(title, share[order], float(run.curves.end[-1]), marks, [names[i] for i in order.tolist()])
+    title, end = f"Which models were trained when: {label}", float(run.curves.end[-1])
+    rows = [names[i] for i in order.tolist()]
+    return heat_map(title, share[order], end, marks, rows, note=SHADES)

@@ -38,10 +38,11 @@ def heat_map(
     marks: Sequence[tuple[float, float]],
     rows: Sequence[str],
     of: str = " of the time",
+    note: str = "",
 ) -> str:
     """Return a heat map of shares, an array of shape (rows, time); `rows` are names, from the bottom up.
 
-    The hover text of a row shows its mean share, followed by `of`.
+    The hover text of a row shows its mean share, followed by `of`; `note` explains the colours.
     """
     models, columns = share.shape
     share = np.clip(share, 0, 1)
@@ -58,9 +59,9 @@ def heat_map(
     step = -(-models // NAMED)
     y = [((row + 0.5) / models, rows[row]) for row in range(0, models, step)]
     tall = max(6.0, ROW * len(y))
-    return frame(
-        title, drawing, x, y, "instances", box=(columns, models), kind="map", style=f"--tall:{tall:.1f}rem"
-    )
+    style = f"--tall:{tall:.1f}rem"
+    box = (columns, models)
+    return frame(title, drawing, x, y, "instances", box=box, kind="map", style=style, note=note)
 
 
 def _cells(

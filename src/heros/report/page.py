@@ -65,7 +65,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     groups = groups_of([run for run, _ in runs])
     measure = headline_of(groups)
     first = groups[0].runs[0]
-    drifts = f", {len(first.drifts)} drifts (marked)" if first.drifts else ""
+    drifts = f", {len(first.drifts)} drifts" if first.drifts else ""
     keys = "".join(f"<li>{key(group.colour, group.label)}</li>" for group in groups)
     legend = f'<ul class="legend">{keys}</ul>'
     return (
@@ -98,7 +98,7 @@ def _board(groups: Sequence[Group]) -> str:
     labels = [measure.label for measure in measures]
     full = full_of(groups)
     saved = () if full is None or len(groups) == 1 else ("saved",)
-    heads = ("policy", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
+    heads = ("settings", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
     rows = [
         [
             str(len(group.runs)),
@@ -149,7 +149,7 @@ def _strong(cell: str, best: bool) -> str:
 
 
 def _costs(groups: Sequence[Group]) -> str:
-    heads = ("policy", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
+    heads = ("settings", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
     rows = [row(map(escape, _cells(group))) for group in groups]
     sources = sorted({_source(run) for group in groups for run in group.runs})
     note = (

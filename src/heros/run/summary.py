@@ -65,7 +65,8 @@ def bill(run: Run, title: str | None = None) -> Table:
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
-        "training": f"{run.gamma_share:.1%} of the cost of training every model (Σγ {run.gamma_spent:,.0f})",
+        "training": f"{run.gamma_share:.1%} of all training steps, weighted by their cost γ "
+        f"(Σγ {run.gamma_spent:,.0f})",
         **_price(run),
         **budget_row(run),
         "best model": _name_of_champion(run),
@@ -94,7 +95,7 @@ def _price(run: Run) -> dict[str, str]:
         return {}
     evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
     cost = f"evaluation {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
-    return {"cost": f"{cost} of evaluating and training every model ({evaluated})"}
+    return {"cost": f"{cost} of the cost of evaluating and training every model, as measured ({evaluated})"}
 
 
 def _figures(run: Run) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from heros._base.parameters import whole
-from heros.errors import ParameterError
+from heros.errors import DataNotice, ParameterError
 from heros.streams.base import Stream
 from heros.streams.drift import Drift
 from heros.streams.files import read
@@ -57,7 +58,9 @@ def load(name: str, *, length: int | None = None) -> Stream:
     if name in REAL:
         stream = open_real(REAL[name])
     elif name in EXAMPLES:
-        stream = read(EXAMPLES[name], target="late")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNotice)  # how an example is read is no news
+            stream = read(EXAMPLES[name], target="late")
     else:
         known = (*NAMES, *EXAMPLES)
         raise ParameterError.of("name", "load", f"one of {', '.join(known)}", name, known)

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.lazy import pa
 from heros._base.tables import Table
-from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
 from heros.data.infer import no_feature
 from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout
+from heros.streams.readers import Chunk
 
 __all__ = ["ColumnLook", "Look", "look"]
 
@@ -125,7 +127,10 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         reader, options = opened(path, **how)
         options.check(reader.names)
         first = reader.read()
-    if first is None:
+        raw_reader, _ = opened(path, **how)
+        raw_reader.words = ()  # words for missing values stay texts
+        raw = raw_reader.read()
+    if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
     layout = Layout(reader, options, first)
     faults = [str(fault) for _, fault in first.faults[:3]]
@@ -136,7 +141,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         source=reader.label,
         rows=first.n_rows,
         features=sum(one.width for one in layout.features.values()) - (options.weights is not None),
-        columns=tuple(_seen(layout, index) for index in range(len(reader.names))),
+        columns=tuple(_seen(layout, index, raw) for index in range(len(reader.names))),
         target=reader.names[layout.target],
         classes={} if wrong or layout.numeric else layout.counts(layout.target),
         numeric=layout.numeric,
@@ -145,7 +150,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     )
 
 
-def _seen(layout: Layout, index: int) -> ColumnLook:
+def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
     counts = {} if no_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
@@ -159,7 +164,23 @@ def _seen(layout: Layout, index: int) -> ColumnLook:
     else:
         kind = "weights" if name == layout.options.weights else _kind(layout.features[index])
         note = "; ".join(filter(None, _notes(layout, index, counts)))
+    if index in layout.features:
+        note = "; ".join(filter(None, (note, _missing_words(array, raw.columns[index], kind))))
     return ColumnLook(name, kind, len(counts), missing, examples, note)
+
+
+def _missing_words(array: pa.Array, raw: pa.Array, kind: str) -> str:
+    """Return the words that are read as missing values, with counts; "" if all of them are empty texts."""
+    if not is_text(array.type) or not is_text(raw.type) or len(array) != len(raw):
+        return ""
+    words = Counter(word for word in raw.filter(array.is_null()).to_pylist() if word is not None)
+    if not any(words):
+        return ""
+    shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
+    more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
+    may_be_name = kind == "names" and any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
+    hint = " (to keep such a word as a name, write another word in the file)" if may_be_name else ""
+    return f"missing: {shown}{more}{hint}"
 
 
 def _kind(column: Column) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from heros._base.registry.part import name_of
 
-__all__ = ["Made", "policy_id", "pool_id", "settings_of", "variant_id"]
+__all__ = ["Made", "parts_written", "policy_id", "pool_id", "settings_of", "variant_id"]
 
 
 class Made(Protocol):
@@ -71,6 +71,16 @@ def settings_of(model: Made) -> dict[str, Any]:
     ('mlp2', 'zeta_0.05', 1, {'optimizer': 'sgd', 'learning_rate': 0.1, 'hidden': 16})
     """
     return {
+        **parts_written(model),
+        "models": [dict(configuration) for configuration in model.pool.configurations],
+        "costs": model.costs.tolist(),
+        **({} if model.dial is None else {"dial": model.dial.told()}),
+    }
+
+
+def parts_written(model: Made) -> dict[str, Any]:
+    """Return the settings of a model that need no schema, as JSON data."""
+    return {
         "pool": pool_id(model.pool),
         "policy": policy_id(model.policy),
         "k": model.k,
@@ -82,10 +92,8 @@ def settings_of(model: Made) -> dict[str, Any]:
         "score": repr(model.score),
         "policy_as_written": str(model.policy),
         "pool_as_written": repr(model.pool),
-        "models": [dict(configuration) for configuration in model.pool.configurations],
-        "costs": model.costs.tolist(),
         **({} if model.class_weight is None else {"class_weight": model.class_weight}),
-        **({} if model.dial is None else {"budget": model.budget, "dial": model.dial.told()}),
+        **({} if model.budget is None else {"budget": model.budget}),
     }
 
 

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heros._base.lazy import metadata
-from heros._base.registry import policy_id, pool_id, variant_id
+from heros._base.registry import parts_written, variant_id
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.ensemble import Heros
 from heros.ensemble.importance import Importance
+from heros.ensemble.settings import is_default
 from heros.errors import DataError
 from heros.measures import Confusion
 from heros.measures.base import Caption
@@ -362,7 +363,8 @@ def run_id(run: Run) -> str:
     """Return the id of a run: stream, pool, policy, k and seed, as ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
     Settings of `watch`, `burst`, `warmup`, `budget` and `answer` that differ from the paper are appended to
-    k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``.
+    k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``. A run of ``Heros()`` has a short id:
+    ``agr_a/default/seed1``.
     """
     return id_from(run.stream, run.settings)
 
@@ -375,16 +377,15 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     >>> id_from("agr_a", {"pool": "mlp50", "policy": "cand", "k": 30, "seed": 1})
     'agr_a/mlp50/cand/k30/seed1'
     """
-    usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100, "budget": None}
-    variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
     if len(name.encode()) > LONGEST:  # too long for a directory name
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
+    if is_default(settings):
+        return f"{name}/default/seed{seed}"
+    usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100, "budget": None}
+    variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
-
-
-ID_SETTINGS = ("watch", "answer", "burst", "warmup", "budget", "k", "seed")
 
 
 def id_of(model: Heros, stream: Source) -> str:
@@ -396,6 +397,7 @@ def id_of(model: Heros, stream: Source) -> str:
     >>> from heros.run import records
     >>> records.id_of(Heros(pools.Paper(), k=30, seed=1), streams.load("agr_a"))
     'agr_a/mlp50/zeta_0.05_0.2/k30/seed1'
+    >>> records.id_of(Heros(seed=1), streams.load("agr_a"))
+    'agr_a/default/seed1'
     """
-    settings = {name: getattr(model, name) for name in ID_SETTINGS}
-    return id_from(stream.name, settings | {"pool": pool_id(model.pool), "policy": policy_id(model.policy)})
+    return id_from(stream.name, parts_written(model))
