@@ -240,7 +240,15 @@ def test_a_directory_of_one_model_is_not_one_of_keys(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--pool", "mlp"), ("--task", "regression"), ("--k", "3"), ("--policy", "random")]
+    ("option", "value"),
+    [
+        ("--pool", "mlp"),
+        ("--task", "regression"),
+        ("--k", "3"),
+        ("--policy", "random"),
+        ("--watch", "trained"),
+        ("--class-weight", "balanced"),
+    ],
 )
 def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, option, value):
     with one(store=CheckpointDirectory(tmp_path / "kept")) as service:
@@ -251,7 +259,7 @@ def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, option, va
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert f"The {option[2:]} must be the same as in the checkpoint in" in done.stderr
+    assert f"The {option[2:].replace('-', '_')} must be the same as in the checkpoint in" in done.stderr
 
 
 # -- limits ---------------------------------------------------------------------------------------------

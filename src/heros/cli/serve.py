@@ -151,6 +151,9 @@ def serve_command(
         "answer": described.answer,
         "task": asked,
         "explainable": described.explainable or None,
+        "watch": None if described.watch == "all" else described.watch,
+        "burst": described.burst or None,
+        "class_weight": described.class_weight,
     }
     given = [name for name, value in options_of.items() if value is not None]
     if model is not None and given:

@@ -161,10 +161,10 @@ def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[s
     if not isinstance(kept, dict):
         raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
     for name in names:
-        if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given[name], option=LOOSE):
+        if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given.get(name), option=LOOSE):
             raise HerosError(
                 f"The {name} must be the same as in the checkpoint in {place}: {_short(kept.get(name))}. "
-                f"Got {_short(given[name])}."
+                f"Got {_short(given.get(name))}."
             )
 
 
