@@ -111,7 +111,9 @@ def test_what_does_not_fit_is_refused():
         ParameterError, match=r"The 'window' parameter of Monitor must be a whole number in \[50,"
     ):
         Monitor(SCHEMA, window=3)
-    with pytest.raises(DataError, match=r"The state of a Monitor must have 'inputs_usual' \(n, 3\)\."):
+    with pytest.raises(
+        DataError, match=r"The state of a Monitor must have an array 'inputs_usual' \(n, 3\)\."
+    ):
         monitor.restore({"seen": np.array([1])})
     with pytest.raises(ParameterError, match="The 'schema' parameter of Monitor must be a"):
         Monitor(None)

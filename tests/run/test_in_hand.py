@@ -34,7 +34,7 @@ def test_a_run_says_what_it_is_in_a_few_lines(run):
     assert max(map(len, text.splitlines())) <= 100
     assert f"AUROC {run.auroc:.4f}" in text
     assert "5,500 instances" in text
-    assert "training every model (Σγ" in run.summary()
+    assert "of all training steps, weighted by their cost γ (Σγ" in run.summary()
     assert "best model" in run.summary()
 
 
