@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -127,12 +128,17 @@ class NameColumn:
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     width: ClassVar[int] = 1
 
-    def learn(self, array: pa.Array) -> None:
-        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
-        counts, most = counts_of(array, self._name), self.values.most
+    def learn(self, labels: Mapping[str, int]) -> None:
+        """Use the names in the first rows, sorted; only the most frequent names if there are too many.
+
+        `labels` maps each label of the rows to the number of its occurrences.
+        """
+        counts, most = Counter[str](), self.values.most
+        for label, n in labels.items():
+            counts[str(self._name(label))] += n
         self.fresh = False
         if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
-            counts = dict.fromkeys(BOOLEANS.values(), 1)
+            counts = Counter(BOOLEANS.values())
         if most is None or len(counts) <= most:
             self.values = Codes(natural_order(counts), most)
             return
@@ -343,9 +349,9 @@ def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], li
     return codes, [name(value) for value in encoded.dictionary.to_pylist()]
 
 
-def counts_of(array: pa.Array, name: Any = label_of) -> dict[str, int]:
-    """Return the number of occurrences of each value by name, without missing values."""
-    codes, labels = encode(array, name)
+def counts_of(array: pa.Array) -> dict[str, int]:
+    """Return the number of occurrences of each label, without missing values."""
+    codes, labels = encode(array)
     counts: dict[str, int] = {}
     for label, n in zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True):
         if label is not None and n:

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa, pc
 from heros.data.codes import Codes
-from heros.data.columns import Column, DateColumn, Faults, NameColumn, encode, is_text, target_of, trimmed
+from heros.data.columns import (
+    Column,
+    DateColumn,
+    Faults,
+    NameColumn,
+    counts_of,
+    encode,
+    is_text,
+    target_of,
+    trimmed,
+)
 from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
 from heros.data.infer import infer_array
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
@@ -300,7 +310,7 @@ class Encoder(RowEncoder):
                 ignored.append(name)
                 continue
             if isinstance(found, NameColumn) and not found.values:
-                found.learn(array)
+                found.learn(counts_of(array))
             found.missing = bool(missing.any())
             self.tell_reading(found, is_text(array.type))
             columns.append(found)

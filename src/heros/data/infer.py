@@ -107,9 +107,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     raise Refused(name, shown(value), "be a number, text or a date")
 
 
-def infer_array(  # noqa: PLR0911  a return per kind
-    name: str, array: pa.Array, most: int | None, *, comma: bool = False
-) -> Column | str:
+def infer_array(name: str, array: pa.Array, most: int | None) -> Column | str:  # noqa: PLR0911  one per kind
     """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
 
     Dictionaries (categorical columns) and booleans are nominal.
@@ -130,7 +128,7 @@ def infer_array(  # noqa: PLR0911  a return per kind
         clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
         return DateColumn(name, None, not types.is_time(kind), clock)
     if is_text(kind):
-        return infer(name, counts_of(array), most, comma=comma)
+        return infer(name, counts_of(array), most)
     return NumberColumn(name)
 
 

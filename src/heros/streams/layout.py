@@ -21,7 +21,7 @@ from heros.data.columns import (
     reading_of,
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, infer_array, no_feature, number_column
+from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
 from heros.data.number_format import format_of
 from heros.data.values import NUMBER, label_of
 from heros.errors import ParameterError
@@ -152,8 +152,11 @@ class Layout:
             return declared
         if array.null_count == len(array) > 0 and (pa.types.is_null(array.type) or is_text(array.type)):
             return None
-        comma = self.reader.decimal_comma
-        found = infer_array(self.reader.names[index], array, self.options.most_values, comma=comma)
+        name, most = self.reader.names[index], self.options.most_values
+        if is_text(array.type) and not pa.types.is_dictionary(array.type):
+            found = infer(name, self.counts(index), most, comma=self.reader.decimal_comma)
+        else:
+            found = infer_array(name, array, most)
         if not isinstance(found, str):
             found.missing = self.reader.has_nulls(index)
         return found

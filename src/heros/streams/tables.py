@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
-from heros.data.columns import Faults, NameColumn, Values, encode
+from heros.data.columns import Faults, NameColumn, Values, counts_of, encode
 from heros.data.encoder import YOUNG, Encoder, in_micros
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretches
@@ -92,7 +92,7 @@ class TableRows(RowBlocks):
         nominal = [(at, one) for at, one in columns.items() if isinstance(one, NameColumn)]
         fresh = [(at, one) for at, one in nominal if one.fresh]
         for at, column in fresh:
-            column.learn(first.columns[at])
+            column.learn(layout.counts(at))
         encoder.begin([*layout.features.values()], classes, settled=first.n_rows >= YOUNG)
         found = self._converted(first)
         X, faults = found[0], found[-1]
@@ -102,10 +102,11 @@ class TableRows(RowBlocks):
             good = np.ones(first.n_rows, dtype=np.bool_)
             good[list(faults)] = False
             for at, column in fresh:
-                column.learn(first.columns[at].filter(pa.array(good)))
+                column.learn(counts_of(first.columns[at].filter(pa.array(good))))
             encoder.begin([], classes)
             X = X[good]
-        encoder.note_missing(X)
+        if found[2].any():
+            encoder.note_missing(X)
         if self._first is not None:  # all of it is known now
             self._first[2][:] = False
 
