@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from heros import Heros, Schema, evaluate, pools, streams
-from heros.ensemble.importance import POINTS, ROWS, Importance, RunningImportance
+from heros.ensemble.importance import AT_ONCE, EACH, POINTS, ROWS, Importance, RunningImportance
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
 from heros.errors import DataError, HerosError, ParameterError
@@ -204,11 +204,10 @@ def test_off_there_is_nothing():
 def test_the_history_and_the_sample_are_bounded():
     kept = RunningImportance(Schema.of(["a"], classes=["no", "yes"]))
     rng = np.random.default_rng(1)
-    for at in range(0, 400_000, kept.spacing):
-        asked = kept.changed(rng.normal(size=1), at)
-        if asked is not None:
-            kept.learn(asked[0], np.array([0.5, 0.5]), np.array([[0.4, 0.6]]))
-        kept.keep(rng.normal(size=(kept.spacing, 1)), at)
+    for at in range(0, 400_000, EACH):
+        if kept.due(rng.normal(size=1), at, alarm=0) is not None:
+            kept.learn(np.array([0.5, 0.5]), np.tile([0.4, 0.6], (AT_ONCE, 1)))
+        kept.keep(rng.normal(size=(EACH, 1)), at)
     told = kept.result()
     assert len(kept.rows) == ROWS
     assert POINTS <= len(told.end) < 2 * POINTS

@@ -368,6 +368,14 @@ void bind_step(nb::module_& m) {
                        events.emplace_back(to_array(event.numbers), to_array(event.classes), to_array(event.scores));
                      return events;
                    })
+      .def_prop_ro("last_alarm",  // the instance of the last change of the ensemble's error; 0 without any
+                   [](BoundStep& self) {
+                     const auto step = self.readable();
+                     const auto& events = step->changes().events();
+                     for (auto event = events.rbegin(); event != events.rend(); ++event)
+                       if (event->numbers[0] < 0) return std::int64_t(event->numbers[1]);
+                     return std::int64_t{0};
+                   })
       .def_prop_ro("expected", [](BoundStep& self) { return self.readable()->expected(); })
       .def_prop_ro("explored", [](BoundStep& self) { return self.readable()->explored(); })
       .def_prop_ro("costs", column(&Ledger::costs))

@@ -402,6 +402,9 @@ class Step:
     def changes(self) -> list[tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]]: ...
 
     @property
+    def last_alarm(self) -> int: ...
+
+    @property
     def expected(self) -> bool: ...
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +20,8 @@ __all__ = ["Importance", "RunningImportance", "columns_of"]
 ROWS = 128  # maximum number of instances in the sample
 SPACING = 11  # every 11th instance joins the sample, which covers the last 1,408; data rarely has this period
 FEWEST = 16  # instances in the sample before anything is measured
-AT_ONCE = 8  # columns measured on one instance, in turn
-PER_CHANGE = 40  # instances of the stream per additional prediction
+EACH = 193  # instances between two measurements; odd, as instances may alternate between two machines
+AT_ONCE = 8  # columns of a measurement, in turn
 MEMORY = 8  # measurements of a column that its running mean covers
 MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
 REPEATS = 4  # maximum number of times that each instance of the sample is then used per column
@@ -176,15 +177,6 @@ class RunningImportance:
         self.end = np.zeros(0, dtype=np.int64)
         self.history = np.empty((0, len(self.columns)))
 
-    @property
-    def spacing(self) -> int:
-        """The number of instances between two measurements."""
-        return PER_CHANGE * self._at_once + 1  # odd, as instances may alternate, e.g. between two machines
-
-    @property
-    def _at_once(self) -> int:
-        return min(AT_ONCE, len(self.columns))
-
     def grow(self, schema: Schema) -> None:
         """Adopt a schema that has grown; the values of new features are missing in the sample."""
         self.columns = columns_of(schema)
@@ -195,42 +187,48 @@ class RunningImportance:
         )
         self.history = _widened(self.history, len(self.columns))
 
-    def changed(self, x: NDArray[np.float64], at: int) -> tuple[list[int], NDArray[np.float64]] | None:
-        """Return the columns to measure on instance number `at`, and a changed instance for each column."""
-        if at % self.spacing or len(self.rows) < FEWEST:
+    def due(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
+        """Return copies of instance `at` with one column changed in each if a measurement is due.
+
+        `alarm` is the instance of the last change of the error; earlier measurements are forgotten.
+        """
+        if at % EACH or len(self.rows) < FEWEST:
             return None
-        self._note(at)
-        n = self._at_once
-        chosen = [(self.turn + i) % len(self.columns) for i in range(n)]
-        others = np.random.default_rng(at).integers(len(self.rows), size=n).tolist()
-        X = np.repeat(x[np.newaxis], n, axis=0)
-        for row, column, other in zip(X, chosen, others, strict=True):
-            features = self.columns[column][1]
-            row[features] = self.rows[other, features]
-        return chosen, X
-
-    def hear(self, alarm: int) -> None:
-        """Discount earlier measurements after a change of the error, detected at instance `alarm`."""
         if alarm > self.alarm:
-            self.alarm, self.counts = alarm, np.minimum(self.counts, 1)
+            self.alarm, self.counts = alarm, np.zeros_like(self.counts)
+        self._note(at)
+        X = np.repeat(x[np.newaxis], AT_ONCE, axis=0)
+        for i, column in enumerate(self._turns()):
+            features = self.columns[column][1]
+            where: Any = features if len(features) > 1 else features[0]  # an integer is much faster
+            X[i, where] = self.rows[_random(at + i) % len(self.rows), where]
+        return X
 
-    def learn(self, chosen: Sequence[int], before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add the change from the prediction `before` to each row of `after`, one per chosen column."""
-        for column, change in zip(chosen, np.square(after - before).sum(axis=1).tolist(), strict=True):
-            if np.isfinite(change):
-                self.counts[column] += 1
-                mean = self.means[column] if self.counts[column] > 1 else 0.0
-                self.means[column] = mean + (change - mean) / min(int(self.counts[column]), MEMORY)
-        self.turn = (self.turn + len(chosen)) % len(self.columns)
+    def _turns(self) -> list[int]:
+        """Return the columns to measure next."""
+        return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
+
+    def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+        """Add the changes from the prediction `before` to those for the copies that `due` returned."""
+        changes = np.square(after - before).sum(axis=1).tolist()
+        for column, change in zip(self._turns(), changes, strict=True):
+            if math.isfinite(change):
+                count = int(self.counts[column]) + 1
+                mean = float(self.means[column]) if count > 1 else 0.0
+                self.means[column] = mean + (change - mean) / min(count, MEMORY)
+                self.counts[column] = count
+        self.turn = (self.turn + AT_ONCE) % len(self.columns)
 
     def keep(self, X: NDArray[np.float64], at: int) -> None:
         """Add every 11th of these instances to the sample; the first instance is number `at`."""
-        for row in X[-at % SPACING :: SPACING]:
-            if len(self.rows) < ROWS:
-                self.rows = np.concatenate([self.rows, row[np.newaxis]])
-            else:
-                self.rows[self.kept % ROWS] = row
-            self.kept += 1
+        rows = X[-at % SPACING :: SPACING]
+        room = ROWS - len(self.rows)
+        if room > 0:
+            self.rows = np.concatenate([self.rows, rows[:room]])
+            self.kept, rows = self.kept + len(rows[:room]), rows[room:]
+        newest = rows[-ROWS:]
+        self.kept += len(rows)
+        self.rows[np.arange(self.kept - len(newest), self.kept) % ROWS] = newest
 
     def _note(self, at: int) -> None:
         """Add a point to the history if one is due."""
@@ -300,6 +298,14 @@ class RunningImportance:
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())
+
+
+def _random(seed: int) -> int:
+    """Return a pseudo-random number below 2**31 (splitmix64), much faster than creating a generator."""
+    z = seed * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF
+    return z >> 33
 
 
 ARRAYS = ("rows", "means", "counts", "end", "history")

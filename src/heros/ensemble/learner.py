@@ -14,7 +14,7 @@ from heros.data.check import Validator
 from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
 from heros.ensemble.dial import Dial
-from heros.ensemble.importance import RunningImportance
+from heros.ensemble.importance import EACH, RunningImportance
 from heros.ensemble.inspection import LastStep
 from heros.errors import HerosError
 from heros.policies.calls import PolicyCalls
@@ -141,16 +141,14 @@ class Learner:
     ) -> Block:
         """Predict and train; if it is due, measure the importance of a few columns on the first instance."""
         at, changed = self.step.instances, None
-        asked = importance.changed(X[0], at)
+        asked = importance.due(X[0], at, self.step.last_alarm)
         if asked is not None:
-            alarms = [int(event[1]) for event, *_ in self.step.changes if event[0] < 0]
-            importance.hear(max(alarms, default=0))
-            late = None if delays is None else np.full(len(asked[1]), delays[0])
-            changed = self.step.predict(asked[1], late)
+            late = None if delays is None else np.full(len(asked), delays[0])
+            changed = self.step.predict(asked, late)
         block = Block(*self.step.run(X, targets, counts, times, delays))
-        if asked is not None and changed is not None:
+        if changed is not None:
             n = self.schema.n_outputs
-            importance.learn(asked[0], block.outputs[0, :n], changed[:, :n])
+            importance.learn(block.outputs[0, :n], changed[:, :n])
         importance.keep(X, at)
         return block
 
@@ -172,7 +170,7 @@ class Learner:
                 if dial.is_due(at):
                     self.follow(dial)
             if importance is not None:
-                cuts.append(at - at % importance.spacing + importance.spacing)
+                cuts.append(at - at % EACH + EACH)
             stop = min(n, start + min(cuts) - at)
             yield slice(start, stop)
             start = stop

@@ -256,7 +256,10 @@ def stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     array([[0.5, 0.5, 0. ], [0.2, 0.3, 0.5]])
     """
     classes = max(part.shape[1] for part in parts)
-    return np.concatenate([np.pad(part, ((0, 0), (0, classes - part.shape[1]))) for part in parts])
+    missing = [classes - part.shape[1] for part in parts]
+    return np.concatenate(
+        [np.pad(part, ((0, 0), (0, n))) if n else part for part, n in zip(parts, missing, strict=True)]
+    )
 
 
 def joined(parts: Sequence[Predicted]) -> Predicted:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heros.errors import DataError
 from heros.measures import Measure
+from heros.measures.base import joined
 from heros.run.baselines import Baselines
 from heros.run.curves import Points
 from heros.scores import Adwin
@@ -224,7 +225,7 @@ class History:
         """Add the buffered instances to the measures."""
         if not self._labels:
             return
-        y, answers = _joined(self._labels, self._answers)
+        y, answers = joined([*zip(self._labels, self._answers, strict=True)])
         self._baselines.update(y)
         for part in self._parts:
             part.add(y, answers)
@@ -244,7 +245,7 @@ class History:
         total.merge(measure)
         total.merge(part)
         if self._labels:
-            total.add(*_joined(self._labels, self._answers))
+            total.add(*joined([*zip(self._labels, self._answers, strict=True)]))
         return total
 
     @property
@@ -324,17 +325,3 @@ class History:
         self._spent, self._trained = float(spent[0]), trained.astype(np.float64)
         for part in self._parts:
             part.restore(state[f"open/{part.name}"])
-
-
-def _joined(
-    labels: list[NDArray[Any]], answers: list[NDArray[np.float64]]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return blocks of labels and predictions as two arrays."""
-    width = max(block.shape[1] for block in answers)
-    return np.concatenate(labels), np.concatenate([_wide(block, width) for block in answers])
-
-
-def _wide(block: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Pad predictions with probability 0 for classes that were not known at the time."""
-    missing = width - block.shape[1]
-    return block if missing == 0 else np.pad(block, ((0, 0), (0, missing)))
