@@ -125,7 +125,7 @@ class Cell:
     n: int | None = None  # number of instances, or None for all
     curve_window: int | None = None  # default: at most POINTS points per curve
     span: tuple[int, int] | None = None  # the recorded range of the curves; default: all
-    compact: bool = True  # whether to omit the curves of single models from the record
+    compact: bool = True  # whether to omit the curves of individual models from the record
 
     @property
     def id(self) -> str:

@@ -43,7 +43,7 @@ class DateFormat:
 
     @property
     def written(self) -> str:
-        """The format as a feature of a schema stores it; empty if each date is unambiguous."""
+        """The format as stored in the schema; empty if each date is unambiguous."""
         return self.format or (self.name if self.name in ORDERS or self.name in SINCE_1970 else "")
 
     @classmethod

@@ -54,7 +54,7 @@ class NumberFormat:
 
     @property
     def written(self) -> str:
-        """The format as a feature of a schema stores it."""
+        """The format as stored in the schema."""
         return self.decimal + self.groups
 
     @classmethod

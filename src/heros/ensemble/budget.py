@@ -94,7 +94,7 @@ def expect_budget(text: str | None, owner: str) -> None:
 
 
 def checked_budget(budget: object) -> SpendingLimit | None:
-    """Return the budget that was given as a text, or None."""
+    """Return the budget, parsed if it is text; None means no budget."""
     if budget is None or isinstance(budget, SpendingLimit):
         return budget
     return SpendingLimit.of(budget, "Heros")  # type: ignore[arg-type]

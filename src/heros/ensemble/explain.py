@@ -131,7 +131,7 @@ def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
-    """Return the instances on the way from `other` to x, each with one more column of x."""
+    """Return the path from `other` to x: each instance takes one more column from x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):
         way[step:, features] = x[features]

@@ -200,7 +200,7 @@ class Heros:
             self.bind(schema)
 
     def _settle(self, task: Task) -> None:
-        """Set the task and complete the parts that were not given with the defaults of this task."""
+        """Set the task, and use its defaults for the parts that were not given."""
         if self.class_weight is not None and task.numeric:
             rule = "None, since the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
@@ -884,7 +884,7 @@ class Heros:
     # -- the whole state ------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `load` opens: data without code, checksummed, written atomically.
+        """Write the model to a file that `load` opens: data only, no code; checksummed, written atomically.
 
         A policy, pool or score of your own is written as its class name, and with its state if it has
         ``state()`` and ``restore(state)``. docs/save.md describes the format.

@@ -183,7 +183,7 @@ class Learner:
         self.step.set_effort(effort.awake.view(np.uint8), effort.surprise)
 
     def resume(self, dial: Dial | None) -> None:
-        """Continue with a restored dial and the models that it keeps awake."""
+        """Continue with a restored budget controller; models that it put to sleep stay asleep."""
         self.dial = dial
         if dial is not None:
             self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)

@@ -257,7 +257,7 @@ class Schedule:
             self.path = None
 
     def _keep(self, spent: float) -> None:
-        """Write the state with this many CPU seconds of the hour; a failure is told once."""
+        """Write the state with this many CPU seconds of the hour; warn once about a failure."""
         self._reserved = spent
         if self.path is None:
             return

@@ -50,8 +50,9 @@ def save_model(
 ) -> None:
     """Save a model to a directory in MLflow's format.
 
-    The directory holds the file that `Heros.save` writes, without code. MLflow opens it as flavor ``heros``
-    (`load_model`: a `Heros` that can continue to learn) and as ``python_function`` (predictions only).
+    The directory holds the file that `Heros.save` writes, which contains no code. MLflow opens it as flavor
+    ``heros`` (`load_model`: a `Heros` that can continue to learn) and as ``python_function`` (predictions
+    only).
 
     Parameters
     ----------

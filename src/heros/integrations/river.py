@@ -118,7 +118,9 @@ class _Model(ModelSettings):
         self._learn_all(batches)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file without code, for `load`. Labels must be text, numbers or booleans.
+        """Write the model to a file that `load` opens; the file contains data only, no code.
+
+        Labels must be text, numbers or booleans.
 
         Examples
         --------

@@ -38,8 +38,8 @@ class CarbonSignal:
 
     A value is valid from its time to the time of the next value; the last value is valid for as long as the
     one before it. Times are ISO 8601 (UTC unless they name a zone) or seconds since 1970. Outside of the
-    known times the intensity is None, which is told once. A URL that does not reply and a file that is
-    damaged later are told, and the known values are kept.
+    known times the intensity is None; this is reported once. A URL that does not reply and a file that is
+    damaged later are reported, and the known values are kept.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class CarbonSignal:
             self._thread.start()
 
     def _read_url(self) -> None:
-        """Run in a thread: read the URL; an error is told, and the known values are kept."""
+        """Run in a thread: read the URL; an error is reported, and the known values are kept."""
         from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
 
         try:

@@ -44,7 +44,7 @@ def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask)
 
 
 def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
-    """Return the rank of each chosen model by a key as text; ties are ranked by index."""
+    """Return, as text, the rank of each chosen model by a key; ties are ranked by index."""
     ranks = _ranks(-key if lowest_first else key)
     order = "lowest first" if lowest_first else "highest first"
     models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])

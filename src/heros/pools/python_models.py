@@ -143,7 +143,7 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """Return the number, and 0 if it is finite, else -1; None becomes the number 0."""
+    """Return a predicted number and 0, or (0.0, -1) if it is not finite; None is read as 0."""
     if answer is None:
         return 0.0, 0
     try:

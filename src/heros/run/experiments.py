@@ -50,7 +50,7 @@ class Job(Protocol):
 
     @property
     def compact(self) -> bool:
-        """Whether to omit the curves of single models from the record."""
+        """Whether to omit the curves of individual models from the record."""
 
     def run(self, progress: bool | str | None = False) -> Run:
         """Run the job and return the result."""

@@ -88,7 +88,7 @@ class _Encoder(Encoder):
             super().tell(text)
 
     def _grow(self, plan: list[Step], label: str | None) -> None:
-        """Extend the schema; a class that is new after the first instances is told, as it may be an error."""
+        """Extend the schema; report a class that first appears late, because its label may be a mistake."""
         if label is not None and self.seen >= YOUNG:
             known = listed(list(self.classes))
             self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {known}.")
@@ -814,7 +814,7 @@ class Service:
             self._queued += 1
 
     def _resume(self, window: int) -> dict[str, int]:
-        """Restore the service from its checkpoint, if there is one; return its place in the waitlist."""
+        """Restore the service from its checkpoint, if there is one; return the counts of its waitlist."""
         place = {"learnt": 0, "accepted": 0}
         learner = self.learner
         try:

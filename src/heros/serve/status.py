@@ -312,7 +312,11 @@ def _why(service: Service, model: Heros) -> dict[str, Any]:
 
 
 def _no_choice(service: Service, error: HerosError) -> str:
-    """Return why there is no last step; the model of a key may also have been read from its file."""
+    """Return why there is no last step.
+
+    With a model per key, this is the text of the error, because the model may just have been read from its
+    file.
+    """
     if service.learner.keyed:
         return str(error)
     if service.last_error is None:

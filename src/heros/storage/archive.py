@@ -1,4 +1,4 @@
-r"""A file format for a document and its arrays: checksummed, versioned, and without code.
+r"""A file format for a document and its arrays: checksummed and versioned; it contains no code.
 
 ::
 

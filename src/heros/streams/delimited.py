@@ -83,10 +83,11 @@ class DelimitedReader(TextReader):
         return line + n, left
 
     def _preamble(self, lines: Sequence[str]) -> int:
-        """Return the number of lines before the header, such as titles, which have fewer or more cells.
+        """Return the number of lines above the header, such as titles, which have fewer or more cells.
 
-        A header that is merely shorter than its rows is not skipped. Lines are skipped only if the next line
-        of full length has only names and, unless the skipped lines are nearly empty, numbers below it.
+        A header that is merely shorter than its rows is not skipped. Lines are skipped only if the
+        first line with the usual number of cells has only distinct names. If a skipped line has more than
+        half as many filled cells, there must also be a number below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]

@@ -219,7 +219,7 @@ class Numbers(Generator):
 
     @abstractmethod
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the targets of rows without noise; `t` are their 0-based positions."""
+        """Return the targets of rows before noise is added; `t` are the 0-based positions of the rows."""
 
     def _restart(self) -> None:
         features, noise, coins = np.random.SeedSequence(self.seed).spawn(3)

@@ -82,7 +82,7 @@ class TableReader(ABC):
         return names
 
     def _tell(self, text: str) -> None:
-        """Warn about a way in which the table is read that may surprise the user."""
+        """Warn that the table is read in a way that may surprise the user."""
         self.notes += (text,)
         notice(text, DataNotice)
 

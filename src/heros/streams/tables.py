@@ -161,7 +161,7 @@ class TableRows(RowBlocks):
         self._stretches = Stretches(self.encoder, chunk.n_rows, self._convert)
 
     def _convert(self) -> tuple[NDArray[np.float64], NDArray[Any], list[Item]]:
-        """Convert the chunk, and collect the rows that must be encoded alone or are bad."""
+        """Convert the chunk; collect the bad rows and the rows that must be encoded one by one."""
         X, y, closely, faults = self._first or self._converted(self._chunk)
         self._first = None
         closely |= bool(self.encoder.tentative)

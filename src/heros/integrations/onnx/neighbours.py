@@ -44,7 +44,7 @@ def _newest(width: int) -> slice:
 
 
 def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -> tuple[str, str]:
-    """Return the k nearest rows and their distances, both (n, near)."""
+    """Return the indices of the k nearest rows and their distances, both (n, min(k, width))."""
     values, n = state["values"].astype(np.int64), len(state["targets"])
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
     rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)

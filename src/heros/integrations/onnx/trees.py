@@ -110,10 +110,10 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Leaf:
-    """The naive Bayes statistics of a leaf, by feature of the schema, as logarithms of factors.
+    """The naive Bayes statistics of a leaf, which give the log-likelihood of each feature of the schema.
 
-    For numbers: constant − (x − mean)²·precision. A feature without values in this leaf has no effect. If
-    only some classes have values of a feature, the other classes are impossible.
+    For a number x it is constant − (x − mean)²·precision. A feature without values in this leaf has no
+    effect. If only some classes have values of a feature, the other classes are impossible.
     """
 
     prior: Floats  # (classes,)

@@ -59,8 +59,8 @@ def save(
     force
         Whether to replace an existing record; otherwise, an existing record is an error.
     compact
-        Whether to omit the curves of single models and to store the other curves in single precision: about
-        20 KB instead of 400 KB. When the record is read, the omitted curves have no columns.
+        Whether to omit the curves of individual models and to store the other curves in single precision:
+        about 20 KB instead of 400 KB. When the record is read, the omitted curves have no columns.
 
     Examples
     --------

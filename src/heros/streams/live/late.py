@@ -341,7 +341,7 @@ class LateSource(RowSource):
             self._join_early(label[0])
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continue after these labels."""
+        """Continue to read labels after this position."""
         if position:
             self.labels.go_to(_labels_at(position))
 
