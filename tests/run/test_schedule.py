@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -350,3 +353,45 @@ def test_real_cpu_time_is_held_within_the_hour(tmp_path):
     if int(time.time() // HOUR) == hour:  # otherwise a part of it belongs to the hour before
         assert 0.9 * 3 < time.thread_time() - began < 1.1 * 3
         assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(3, rel=0.01)
+
+
+def test_kill_9_gives_a_run_no_second_hour(tmp_path):
+    """A real `heros run` is killed three times; its last start waits when the hour's energy is spent."""
+    began = int(time.time() // HOUR)
+    command = [
+        sys.executable,
+        "-m",
+        "heros",
+        "run",
+        "agr_a",
+        "--pool",
+        "bayes",
+        "--budget",
+        f"{WATTS} J/h",
+    ]
+    command += ["--checkpoint", str(tmp_path), "--every", "2000", "--resume"]
+    learnt = [0]
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            _until(lambda: _learnt(tmp_path) > learnt[-1])  # a new checkpoint is there
+            process.kill()
+        learnt.append(_learnt(tmp_path))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert any("Learning waits until" in line for line in process.stderr)
+        process.kill()
+    if int(time.time() // HOUR) == began:
+        assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(1, rel=0.05)
+    assert sorted(set(learnt)) == learnt  # no start repeats the work of the one before
+
+
+def _learnt(directory):
+    """Return the number of instances in the newest checkpoint of a run."""
+    found = [int(re.search(r"\d+", path.stem)[0]) for path in directory.glob("*.heros")]
+    return max(found, default=0)
+
+
+def _until(happened, seconds=60):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.01)

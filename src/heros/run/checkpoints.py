@@ -269,7 +269,7 @@ class Checkpointer:
         if not resume and there:
             raise HerosError(
                 f"The checkpoint directory {self.directory} must be empty, unless the run is resumed "
-                f"(resume=True). Got {len(there)} checkpoints."
+                f"(resume=True). It contains {there[0].name}."
             )
         for path in there:
             try:
@@ -278,7 +278,7 @@ class Checkpointer:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if there:
             raise DataError(
-                f"At least one checkpoint in {self.directory} must be intact. Got {len(there)} damaged ones."
+                f"No checkpoint in {self.directory} can be read: all {len(there)} are damaged."
             )
         return None
 
