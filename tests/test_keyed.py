@@ -500,3 +500,20 @@ print(most)
 def test_the_process_grows_by_no_more_than_the_memory_that_was_set():
     grown = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
     assert int(grown.stdout) <= 60_000_000
+
+
+def test_copies_that_predict_after_the_schema_has_grown_count_as_memory():
+    """A key that has not learnt since the schema grew predicts with a grown copy of its model."""
+    start = Heros(pools.MLPGrid(hidden=[16]), k=2, seed=1)
+    with Keyed(start, memory=20_000_000) as keyed:
+        for key in range(4):
+            keyed.learn(key, [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}], ["no", "yes"])
+        before = keyed.bytes_in_memory
+        keyed.learn(0, {"a": 1.0, "b": "x", "c": 5.0}, "yes")
+        alone = keyed.bytes_in_memory
+        for key in (1, 2, 3):
+            keyed.predict_proba(key, {"a": 1.0, "b": "x", "c": 5.0})
+        assert keyed.bytes_in_memory > alone + 0.5 * before  # three of the four models have a copy
+        for key in (1, 2, 3):
+            keyed.learn(key, {"a": 1.0, "b": "x", "c": 5.0}, "yes")  # the models grow; the copies go
+        assert keyed.bytes_in_memory < alone + 0.5 * before

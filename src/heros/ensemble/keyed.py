@@ -273,7 +273,7 @@ class Keyed:
     def _asked(self, key: Key, ask: Callable[[Heros, Any], Any], x: Any) -> Any:
         with self._lock:
             resident = self._found(key)
-            model = self.template if resident is None else self._fitted(resident)
+            model = self.template if resident is None else self._fitted(key, resident)
             if form_of(x) != "array":
                 model.read_with(self.encoder())
             return ask(model, x)
@@ -307,7 +307,7 @@ class Keyed:
             resident = self._found(key)
             if resident is None:
                 raise KeyError(key)
-            return copy.deepcopy(self._fitted(resident))
+            return copy.deepcopy(self._fitted(key, resident))
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str | int) and self._tally(_name(key)) is not None
@@ -472,21 +472,23 @@ class Keyed:
 
     def _grow(self, resident: _Resident) -> None:
         schema = self.template.schema
-        resident.fitted = None
+        had_copy, resident.fitted = resident.fitted is not None, None
+        grown = schema is not None and resident.model.schema != schema
         if schema is not None and resident.model.schema is not schema:
-            grown = resident.model.schema != schema
             resident.model.bind(schema)
-            if grown:
-                resident.dirty = True
-                self._weigh(resident)
+            resident.dirty = resident.dirty or grown
+        if grown or had_copy:
+            self._weigh(resident)
 
-    def _fitted(self, resident: _Resident) -> Heros:
+    def _fitted(self, key: Key, resident: _Resident) -> Heros:
         """Return the model extended to the current schema; the stored model does not change."""
         schema = self.template.schema
         if schema is None or resident.model.schema == schema:
             return resident.model if schema is None else resident.model.bind(schema)
         if resident.fitted is None or resident.fitted.schema is not schema:
             resident.fitted = copy.deepcopy(resident.model).bind(schema)
+            if self._residents.get(_name(key)) is resident:
+                self._weigh(resident)  # the copy counts as well
         return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:
@@ -494,8 +496,13 @@ class Keyed:
         resident.learnt_since_weighed = 0
         if self.memory is None:
             return
-        learnt = resident.model.state()
-        size = sum(array.nbytes for group in learnt.values() for array in group.values())
+        size = sum(
+            array.nbytes
+            for model in (resident.model, resident.fitted)
+            if model is not None
+            for group in model.state().values()
+            for array in group.values()
+        )
         self._bytes -= resident.size
         self._count(resident, size)
 
