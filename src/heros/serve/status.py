@@ -121,7 +121,7 @@ class StatusSnapshot:
         self._made = began  # set last: a waiting client reads the state at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """Return the model for the leaderboard, and its key; with keys, it is the model of the busiest key."""
+        """Return the model for the leaderboard, and its key; with keys, use the model of the busiest key."""
         learner = self._service.learner
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
