@@ -4,8 +4,8 @@
     python benchmarks/budget.py table     asked, used and AUROC per stream, and the means
     python benchmarks/budget.py report    the same in docs/policies.md, with the figure
 
-The first 40,000 instances of each stream, seed 1. CPU time is that of the step, as in `Heros.cpu_seconds`.
-Budgets are run in turns with the default, stream by stream.
+Runs have the first 40,000 instances of each stream and seed 1. CPU time is the time of the steps, as in
+`Heros.cpu_seconds`. Budgets and the default are run one after the other, stream by stream.
 """
 
 from __future__ import annotations

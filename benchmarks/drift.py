@@ -1,4 +1,4 @@
-"""Detectors of change: time per value, ours over River's, in turns.
+"""Drift detectors: the ratio of our time per value to River's, in alternating runs.
 
     python benchmarks/drift.py [--rounds 7]
 

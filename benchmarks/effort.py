@@ -1,4 +1,4 @@
-"""What effort by surprise saves: the default model with and without it, in turns, on the league's streams.
+"""What effort by surprise saves: the default model with and without it, alternating, on the league's streams.
 
     HEROS_DATA=... python benchmarks/effort.py [--length 100000] [--streams agr_a led_a ...]
 

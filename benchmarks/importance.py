@@ -10,7 +10,7 @@ in either: offline, too, their order is chance. The second figure has no ties.
 Change: at the middle of a stream the class begins to depend on other columns. The instances after which the
 new columns are the most important ones are counted.
 
-Cost: CPU time per instance with over without, in turns.
+Cost: the ratio of CPU time per instance with `explainable` to the time without it, in alternating runs.
 
 Explanations: `Heros.explain` on instances whose class depends on one planted column; how often the column is
 first, how far the sums are off, and the CPU time.

@@ -1,11 +1,11 @@
-"""Retrained boosted trees against LightGBM: the same windows, the same settings, in turns on one core.
+"""Retrained boosted trees against LightGBM: the same windows and settings, alternating on one core.
 
     python benchmarks/retrained.py [--streams agr_a,covtype] [--length 20000]      (needs lightgbm)
     python benchmarks/retrained.py --steps                                  how long the longest steps are
 
 Both are trained at the same instances on the same windows, at once (`spread=1`), and predict every instance
-before its label is seen. CPU time is that of the trainings: LightGBM's from a NumPy array, with one thread;
-HEROS's with all that it does to take instances in. AUROC over all instances after the first 1,000.
+before its label is seen. CPU time is the time of training: for LightGBM from a NumPy array, with one thread;
+for HEROS including all work to add instances. AUROC is over all instances after the first 1,000.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def compare(names: list[str], length: int, turns: int) -> None:
 
 
 def longest_steps(length: int) -> None:
-    """The longest learning step between two trainings, of a single instance; the median over trainings."""
+    """Print the longest learning step of one instance between two retrainings, as the median over them."""
     print("features  classes  spread  mean step  longest step (CPU ms)")
     cases = ((10, 2, None), (100, 2, 1), (100, 2, None), (100, 2, 1000), (100, 10, None))
     for features, classes, spread in cases:

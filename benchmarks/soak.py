@@ -92,7 +92,7 @@ def main() -> None:
     watch = Watch(options.pool, n, options.window)
     _, stream = fresh(options.pool)
     run = evaluate(watch.model, stream.take(n), window=options.window, meter=watch, exact=False)
-    print(f"a fresh model's first million, in turns with the last: {watch.reference / MILLION * 1e6:.3f} µs")
+    print(f"fresh model's first million, alternating with the last: {watch.reference / MILLION * 1e6:.3f} µs")
     print(f"accuracy {run.accuracy:.4f}, diverged {run.diverged}, points {len(run.curves.end)}")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make speed: builds an earlier commit in build/before, and has benchmarks/turns.py run that build and this one in turns.
+# make speed: builds an earlier commit in build/before, and has benchmarks/turns.py alternate that build and this one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=$1 before=${BEFORE:-HEAD^} place=build/before

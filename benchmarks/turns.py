@@ -1,4 +1,4 @@
-"""Two builds in turns: CPU time per instance of one over that of the other, on the same machine and load.
+"""Alternate two builds: the ratio of their CPU times per instance, on the same machine and load.
 
     python benchmarks/turns.py BEFORE/bin/python AFTER/bin/python
 

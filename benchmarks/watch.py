@@ -1,11 +1,11 @@
-"""What a step costs if only the models that are trained look: its share of training everything, beside Σγ.
+"""The cost of a step if only trained models are evaluated, as a share of training everything, beside Σγ.
 
     make bench        (the last tables; or python benchmarks/watch.py)
 
-Perceptrons, trees and members from River. All settings of a pool go through a stream side by side, block by
-block in turns, so that all meet the same neighbours on the machine; the share is the median over blocks of a
-setting's CPU time by that of everything on the same block. Σγ is what was trained, by the pool's own costs:
-hidden units, byte limits, or the time that each model takes. The limit is Σγ and what we allow for the rest.
+Perceptrons, trees and River models. All settings of a pool alternate block by block on a stream, so that
+other load on the machine affects all of them; the share is the median over blocks of a setting's CPU time
+divided by the time of everything on the same block. Σγ is what was trained, by the pool's own costs: hidden
+units, byte limits, or the time that each model takes. The limit is Σγ and what we allow for the rest.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that replaces this one after its holder has ended; all callers get the same."""
+    """Return the dictionary that replaces this one after its holder has ended: the same for all callers."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

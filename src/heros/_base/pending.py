@@ -138,7 +138,7 @@ class Pending(Generic[T]):
 
     @property
     def full(self) -> bool:
-        """Whether the next item may evict another one."""
+        """Whether the next item may evict another item."""
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
     def too_large(self, what: T) -> bool:

@@ -48,7 +48,7 @@ class EnsembleOptions:
 
 @dataclass(frozen=True)
 class ModelOptions(EnsembleOptions):
-    """The values of the options that describe one model; the defaults are those of `heros.Heros`.
+    """The values of the options that describe one model; with the defaults of `heros.Heros`.
 
     Examples
     --------

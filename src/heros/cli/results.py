@@ -23,7 +23,7 @@ Task = tuple[str, Path, Callable[[Path], object]]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The paths of the results; None for a result that is not wanted.
+    """The paths of the results; None for a result that is not written.
 
     Parameters
     ----------

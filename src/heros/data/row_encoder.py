@@ -107,7 +107,7 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Replace the columns and classes of the encoder with those of a schema."""
+        """Replace the columns and classes of the encoder with the columns and classes of a schema."""
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.ignored = dict.fromkeys(schema.ignored)
@@ -181,7 +181,7 @@ class RowEncoder:
         return row
 
     def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return the same row as `row`; raise `Refused` also if all names in an instance are unknown."""
+        """Return the row as `row` does; raise `Refused` if the instance has no known name."""
         row = self._blank.copy()
         known = self._fill(row, x)
         if not known and self.width and not any(map(self.knows, x)):
@@ -525,7 +525,7 @@ class RowEncoder:
 
 
 def _told(column: Column, text: str) -> Any:
-    """Return the format of an ambiguous column that a text shows; None if the text is ambiguous as well."""
+    """Return the format that a text reveals for an ambiguous column; None if the text is ambiguous too."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

@@ -1,4 +1,4 @@
-"""Rows of a table in order: converted at once, except for rows with something new."""
+"""The rows of a table in order: converted together, except for rows with something new."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Stretches:
         self._revision = -1  # of the encoder that converted the rows
 
     def next(self) -> list[Any]:
-        """Return the next converted rows and the item after them, or only one of both; empty at the end."""
+        """Return the next converted rows and the item after them, or only one of them; empty at the end."""
         if self._revision != self._encoder.revision:
             self._X, self._y, items = self._convert()
             self._items = deque(item for item in items if item[0] >= self._at)

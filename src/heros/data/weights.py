@@ -109,7 +109,7 @@ class Weights:
 
 
 def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which numbers are valid weights; a missing value is not valid."""
+    """Return a mask of the numbers that are valid weights; a missing value is not valid."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 

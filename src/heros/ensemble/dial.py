@@ -59,7 +59,7 @@ class Clock:
         return time.thread_time()
 
     def sleep(self, seconds: float) -> None:
-        """Let this time pass."""
+        """Sleep for this many seconds."""
         time.sleep(seconds)
 
 
@@ -154,7 +154,7 @@ class Dial:
         return at % STRETCH == 0 or at in FIRST
 
     def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> Effort:
-        """Measure the cost of the last stretch of instances, and return the effort for the next one."""
+        """Measure the cost of the instances since the last call; return the effort for the next instances."""
         at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
         if self._start is not None and at > self._start[0]:
             then, *spent_then, now_then = self._start

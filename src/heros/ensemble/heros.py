@@ -958,7 +958,7 @@ class Heros:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def follow(self, other: Heros) -> None:
-        """Copy the learnt state of another Heros with the same parts into this one.
+        """Copy the learnt state of another Heros with the same parts into this Heros.
 
         The service predicts with such a copy while the original learns (`heros.serve`).
 

@@ -209,7 +209,7 @@ class RunningImportance:
         return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
 
     def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add the changes from the prediction `before` to those for the copies that `due` returned."""
+        """Add the changes from `before` to `after`, the predictions for the copies that `due` returned."""
         changes = np.square(after - before).sum(axis=1).tolist()
         for column, change in zip(self._turns(), changes, strict=True):
             if math.isfinite(change):

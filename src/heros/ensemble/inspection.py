@@ -261,7 +261,7 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all, or with several families only those that distinguish the models."""
+    """Return the settings to show: all, or, with several families, only settings that distinguish models."""
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}

@@ -511,7 +511,7 @@ class Keyed:
         self._bytes += resident.size
 
     def _make_room(self, using: str) -> None:
-        """Spill the least recently used models, except the one in use.
+        """Spill the least recently used models, except the model in use.
 
         If models cannot be written, drop only unchanged models, which are already in the file.
         """

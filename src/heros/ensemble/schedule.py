@@ -1,4 +1,4 @@
-"""When a model may learn: within the energy of an hour, and when the grid is clean."""
+"""The schedule of learning: within an hourly energy budget, and when the grid is clean."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wait(NamedTuple):
 
 
 class Schedule:
-    """Decide how many instances may be learnt now, so that no hour of the clock exceeds a budget.
+    """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
 
     `room` returns how many instances still fit into the present hour, from the CPU time of the instances
     before; 0 means to wait. A block takes at most 1 % of the hour's budget, and at most a tenth of what is
@@ -146,12 +146,12 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming, which is no regular work."""
+        """Count the CPU time of resuming, which is not part of regular work."""
         self.note()
         self.aside = 0.0
 
     def start(self) -> None:
-        """Count CPU time from here on; what this thread did since the last `note` is not counted."""
+        """Count CPU time from now on; the work of this thread since the last `note` is not counted."""
         self._cpu = self.clock.cpu()
 
     def note(self, n: int = 0) -> float:

@@ -52,7 +52,7 @@ def heros_of(owner: object, **more: Any) -> Heros:
 
 
 def is_default(settings: Mapping[str, Any]) -> bool:
-    """Return whether the recorded settings of a model are those of `Heros()`, with any seed.
+    """Return whether the recorded settings of a model equal the defaults of `Heros()`, with any seed.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, also those of policy, score and answer, e.g. ``policy__zeta``.
+        """Return the parameters; if `deep`, also of policy, score and answer, e.g. ``policy__zeta``.
 
         Examples
         --------

@@ -76,7 +76,7 @@ class Meter(Part, ABC):
         return Reading(joules, detail, cpu, wall).after(self._earlier)
 
     def so_far(self) -> Reading:
-        """Return the reading since `start`, and continue."""
+        """Return the reading since `start`; the meter keeps running."""
         reading = self.stop()
         self.start(reading)
         return reading

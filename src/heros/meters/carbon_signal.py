@@ -103,7 +103,7 @@ class CarbonSignal:
         return next((CleanMoment(begin, grams) for begin, _, grams in known if grams <= limit), None)
 
     def refresh(self, now: float) -> None:
-        """Read a file or a URL again if this is due; tell once if the present intensity is not known."""
+        """Read the file or the URL again if it is due; warn once if the current intensity is unknown."""
         if self.kind and not 0 <= now - self._read_at < AGAIN[self.kind]:
             self._read_at = now
             if self.kind == "URL":
@@ -208,7 +208,7 @@ def _rows(data: bytes, name: str) -> list[Any]:
 
 
 def _pair(row: Any) -> tuple[float, float] | None:
-    """Return a time in seconds since 1970 and an intensity, or None if the row has something else."""
+    """Return a time in seconds since 1970 and an intensity, or None if the row is not such a pair."""
     try:
         time, grams = row
         pair = _seconds(time), float(grams)

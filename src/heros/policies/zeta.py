@@ -1,4 +1,4 @@
-"""The paper's ζ-policy, which prefers cheap models among nearly equal ones."""
+"""The paper's ζ-policy, which prefers the cheapest of the models with nearly equal scores."""
 
 from __future__ import annotations
 

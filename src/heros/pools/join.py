@@ -202,7 +202,7 @@ class BoundJoin(BoundPool):
 
 
 def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
-    """Return costs as shares; raise an error unless there is one per pool or per model."""
+    """Return costs as shares; raise an error unless there is one cost per pool or per model."""
     try:
         count = len(costs)
     except TypeError:

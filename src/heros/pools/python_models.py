@@ -104,7 +104,7 @@ class MemberCalls:
             raise first
 
     def answer(self, i: int, row: NDArray[np.float64]) -> None:
-        """Let one member predict an instance."""
+        """Predict an instance with one member."""
         if self.active[i]:
             self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 

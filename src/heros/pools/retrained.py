@@ -35,7 +35,7 @@ class RetrainedStats:
     """The size of one model of a `Retrained` pool."""
 
     trainings: int
-    """The number of completed trainings."""
+    """The number of completed retrainings, including the first training."""
     trees: int
     """The number of trees of the last training."""
     leaves: int
@@ -94,7 +94,7 @@ class Retrained(Family):
             whole_number(_core.RetrainedPool.FIRST, MOST),
             "The number of latest instances that a training uses.",
         ),
-        Setting("every", 1000, whole_number(1, MOST), "The number of instances between two trainings."),
+        Setting("every", 1000, whole_number(1, MOST), "The number of instances between two retrainings."),
         Setting(
             "spread",
             None,

@@ -164,7 +164,7 @@ class Checkpointer:
                 path.unlink()
 
     def _forget_later_ones(self) -> None:
-        """Remove checkpoints later than the one resumed from: their predictions will be truncated."""
+        """Remove checkpoints after the resumed checkpoint, because their predictions will be truncated."""
         later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
         for path in (*later, *drafts(self.directory)):
             with suppress(OSError):

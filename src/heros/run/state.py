@@ -85,7 +85,7 @@ class Evaluation:
 
     @property
     def predictions(self) -> list[Predicted]:
-        """The targets and predictions of each finished window; empty if they are not kept."""
+        """The targets and predictions of each finished window; empty if they are not stored."""
         if self._kept is not None:
             return self._kept
         return next((m.predictions for m in self.measures if m.predictions is not None), [])

@@ -137,7 +137,7 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None if there is none; its model replaces the learner's model."""
+        """Return the last checkpoint, or None; the model in it replaces the learner's model."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             position = learner.models.position

@@ -796,7 +796,7 @@ class Service:
         return schedule, Waitlist(path) if needed else None
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
-        """Count the instances that wait, and read them as they were read when they were accepted."""
+        """Count the waiting instances, and prepare an encoder that reads them as when they were accepted."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
         for number, label in waitlist.resume(resumed["learnt"]):

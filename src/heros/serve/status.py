@@ -121,7 +121,7 @@ class StatusSnapshot:
         self._made = began  # set last: a waiting client reads the state at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """Return the model for the leaderboard, and its key: the single model, or that of the busiest key."""
+        """Return the model for the leaderboard, and its key; with keys, use the model of the busiest key."""
         learner = self._service.learner
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
@@ -213,7 +213,7 @@ def waiting(service: Service) -> dict[str, Any] | None:
 
 
 def _hour(service: Service) -> dict[str, float] | None:
-    """Return the joules spent on learning in the present hour, and its budget; None without such a budget."""
+    """Return the joules spent on learning in this hour, and the hour's budget; None without a budget."""
     schedule = service.schedule
     if schedule is None or schedule.limit is None:
         return None
@@ -312,7 +312,7 @@ def _why(service: Service, model: Heros) -> dict[str, Any]:
 
 
 def _no_choice(service: Service, error: HerosError) -> str:
-    """Return why there is no last step.
+    """Return why there is no last training step to explain.
 
     With a model per key, this is the text of the error, because the model may just have been read from its
     file.

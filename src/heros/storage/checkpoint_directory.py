@@ -85,7 +85,7 @@ def name_of(instances: int) -> str:
 
 
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
-    """Return (instances, path) of all checkpoints in a directory, newest first, damaged ones included."""
+    """Return (instances, path) of all checkpoints in a directory, newest first, including damaged files."""
     try:
         paths = list(directory.iterdir())
     except OSError:
@@ -265,7 +265,7 @@ class PredictionsFile:
 
     @classmethod
     def reopened(cls, directory: Path, extent: object) -> tuple[PredictionsFile, list[Predicted]]:
-        """Read the part of the file that belongs to a checkpoint, of which `extent` describes the file.
+        """Read the part of the file that belongs to a checkpoint; `extent` is the checkpoint's record of it.
 
         Raises a DataError if the file is too short or its checksum differs.
         """

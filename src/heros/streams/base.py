@@ -261,7 +261,7 @@ class Turned(Stream):
 
     @abstractmethod
     def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
-        """Convert instances of the other stream to instances of this one."""
+        """Convert instances of the other stream to instances of this stream."""
 
     def _draw(self, n: int) -> Block:
         return self._turned(*self._source.draw(n))

@@ -136,7 +136,7 @@ def read(
 
 
 def opened(path: str | os.PathLike[str], **how: Any) -> tuple[TableReader, Options]:
-    """Return the reader of a file and the column options; the parameters are those of `read`."""
+    """Return the reader of a file and the column options; `read` describes the parameters."""
     options, text = Options.of("read", how)
     return reader_of(Path(path), ignore=tuple(options.ignore), **text), options
 

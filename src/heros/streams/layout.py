@@ -162,7 +162,7 @@ class Layout:
         return found
 
     def _nominal(self, index: int, values: Sequence[object] | None, most: int | None) -> NameColumn:
-        """Return a nominal column with the given or declared values, or those of the first rows, sorted."""
+        """Return a nominal column with the given or declared values, or an empty column."""
         name = self.reader.names[index]
         if values is not None:
             return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)

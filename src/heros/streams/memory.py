@@ -248,7 +248,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
 
 
 def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Return the targets; raise a DataError that names the first bad one."""
+    """Return the targets; raise a DataError that names the first bad target."""
     try:
         return target_numbers(labels, len(labels))
     except DataError as error:

@@ -124,7 +124,7 @@ class TableRows(RowBlocks):
         self._stretches: Stretches | None = None  # of the chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return converted rows, then the next row that must be encoded alone, as its index, or is bad."""
+        """Return converted rows, then the next row that is bad or must be encoded alone (as its index)."""
         try:
             while self._stretches is None or not (got := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)

@@ -51,7 +51,7 @@ class Part:
     attribute takes them as arguments; subclasses need not: a grid is stored as its configurations."""
 
     suffix: ClassVar[str] = ""
-    """For a part that wraps another one: the separator between their numbers, as in ``zeta:0.05@0.2``."""
+    """For a part that wraps another part: the separator between their numbers, as in ``zeta:0.05@0.2``."""
 
     plain: ClassVar[bool] = True
     """Whether files and checkpoints can store the part as plain data."""

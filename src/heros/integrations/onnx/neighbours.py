@@ -75,12 +75,12 @@ def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.i
 
 
 def _hot(codes: NDArray[Any], values: int) -> NDArray[np.float64]:
-    """Return a one-hot matrix with a column per value, and one for missing values."""
+    """Return a one-hot matrix with a column for each value and a column for missing values."""
     return np.asarray(np.eye(values + 1)[codes])  # the code -1 is the last column
 
 
 def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -> str:
-    """Return the nominal values of X, one-hot (n, columns of _hot)."""
+    """Return the nominal values of X, one-hot encoded, with the columns of `_hot`."""
     owner = np.repeat(nominal, values[nominal] + 1)
     code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
     x = graph("Gather", "X", owner, axis=1)

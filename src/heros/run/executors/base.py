@@ -17,7 +17,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class WorkerDied:
-    """The result of an item for which every worker died."""
+    """The result of an item if every worker that tried it died."""
 
     reason: str
 

@@ -52,7 +52,7 @@ class DriftPoint:
 
 
 def joined(parts: Sequence[Block]) -> Block:
-    """Concatenate blocks; features that appear in a later block are missing in earlier ones."""
+    """Concatenate blocks; features that first appear in a later block are missing in earlier blocks."""
     if len(parts) == 1:
         return parts[0]
     width = parts[-1][0].shape[1]

@@ -91,7 +91,7 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def hold(self) -> None:
-        """Write the messages that have arrived to the journal: a broker keeps only so many."""
+        """Write the messages that have arrived to the journal, because a broker stores a limited number."""
         if self._refusal is None:
             self._take(self._wait(0.0))
 
