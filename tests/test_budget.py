@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import warnings
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from heros import Heros, evaluate, policies, pools, streams
+from heros import Heros, evaluate, meters, policies, pools, streams
+from heros.cli import app
 from heros.ensemble import dial
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.dial import Clock, Dial
@@ -347,3 +350,23 @@ def test_a_budget_is_part_of_the_name_of_a_run():
 
     assert "-budget_20_us" in records.run_id(run)
     assert run.settings["budget"] == "20 us"
+
+
+def test_the_stated_watts_of_a_core_reach_budgets_and_meters(monkeypatch):
+    monkeypatch.setenv("HEROS_WATTS", "2.5")
+    assert SpendingLimit.of("5 mJ").seconds == 0.002
+    assert meters.Cpu().watts == 2.5
+    assert meters.Cpu(watts=4).watts == 4
+    for wrong in ("0", "many", "inf"):
+        monkeypatch.setenv("HEROS_WATTS", wrong)
+        with pytest.raises(ParameterError, match=f"'HEROS_WATTS' .* a number > 0. Got '{wrong}' instead"):
+            SpendingLimit.of("5 mJ")
+
+
+def test_watts_on_the_command_line_reach_a_budget():
+    ran = CliRunner().invoke(
+        app, ["run", "agr_a", "--n", "300", "--watts", "2", "--budget", "2 mJ", "--json"]
+    )
+    assert ran.exit_code == 0, ran.output
+    dial = json.loads(ran.stdout)["settings"]["dial"]
+    assert float(dial["used"].split()[0]) == pytest.approx(2000 * dial["seconds_per_instance"], rel=0.01)

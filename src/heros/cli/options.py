@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from heros._base.registry import written_parts
 from heros.meters import Meter
+from heros.meters.cpu import WATTS
 
 __all__ = [
     "AnswerName",
@@ -60,6 +62,13 @@ __all__ = [
     "Window",
     "count",
 ]
+
+
+def _state_watts(watts: float | None) -> float | None:
+    """Use the power of a core for every meter and budget of this process and of those that it starts."""
+    if watts is not None:
+        os.environ[WATTS] = str(watts)
+    return watts
 
 
 def count(text: str | int) -> int:
@@ -287,7 +296,11 @@ MeterName = Annotated[
 ]
 Watts = Annotated[
     float | None,
-    typer.Option(help="Power of a busy core in watts, for the cpu meter.", rich_help_panel=MEASURES),
+    typer.Option(
+        help="Power of a busy core in watts, for the cpu meter and budgets of energy.",
+        rich_help_panel=MEASURES,
+        callback=_state_watts,
+    ),
 ]
 Intensity = Annotated[
     float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.", rich_help_panel=MEASURES)

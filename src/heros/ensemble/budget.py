@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from heros.errors import ParameterError
-from heros.meters.cpu import cpu_model, watts_per_core
+from heros.meters.cpu import core_watts
 
 __all__ = ["SpendingLimit", "checked_budget", "expect_budget"]
 
@@ -62,7 +62,7 @@ class SpendingLimit:
         kind: Kind = "time" if unit == "s" else "energy" if unit == "J" and period is None else "power"
         if period is not None and unit != "J":
             raise ParameterError.of("budget", owner, RULE, text)
-        watts = watts_per_core(cpu_model())[0] if watts is None else watts
+        watts = core_watts()[0] if watts is None else watts
         return cls(text.strip(), kind, amount / PERIODS[period or "s"], watts)
 
     @property

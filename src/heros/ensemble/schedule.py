@@ -18,7 +18,7 @@ from heros.ensemble.dial import Clock
 from heros.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros.meters.carbon import Carbon
 from heros.meters.carbon_signal import CarbonSignal
-from heros.meters.cpu import cpu_model, watts_per_core
+from heros.meters.cpu import core_watts
 from heros.meters.energy import JOULES_PER_KWH
 from heros.storage.disk import write_whole
 
@@ -108,7 +108,7 @@ class Schedule:
         self.limit, self.signal, self.delay = limit, signal, delay
         self.path, self.clock = None if path is None else Path(path), Clock() if clock is None else clock
         self.seconds = math.inf if limit is None else limit.seconds * HOUR
-        self.watts = watts_per_core(cpu_model())[0] if limit is None else limit.watts
+        self.watts = core_watts()[0] if limit is None else limit.watts
         self.hour, self.spent = 0, 0.0  # the present hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import platform
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +14,9 @@ from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.energy import Reading
 
-__all__ = ["DEFAULT_WATTS", "Cpu", "cpu_model", "watts_per_core"]
+__all__ = ["DEFAULT_WATTS", "WATTS", "Cpu", "core_watts", "cpu_model", "watts_per_core"]
+
+WATTS = "HEROS_WATTS"
 
 DEFAULT_WATTS = 10.0
 
@@ -75,6 +79,23 @@ def _named_in(cpuinfo: str) -> str:
     return fields.get("model name") or (ARM_DESIGNS.get(fields.get("CPU part", ""), "") if designed else "")
 
 
+def core_watts() -> tuple[float, str]:
+    """Return the watts of a busy core of this machine, and the source of this number.
+
+    The environment variable ``HEROS_WATTS`` takes precedence over the table of CPUs.
+    """
+    stated = os.environ.get(WATTS)
+    if not stated:
+        return watts_per_core(cpu_model())
+    try:
+        watts = float(stated)
+    except ValueError:
+        watts = math.nan
+    if not 0 < watts < math.inf:
+        raise ParameterError.of(WATTS, "the environment", "a number > 0", stated)
+    return watts, "stated"
+
+
 def watts_per_core(model: str) -> tuple[float, str]:
     """Return the watts of one core of this CPU, and the source of this number.
 
@@ -100,8 +121,9 @@ class Cpu(Meter):
     Parameters
     ----------
     watts
-        The power of a busy core. By default the CPU's design power divided by its cores, if the CPU is in a
-        small table, otherwise 10 W; the reading names the source.
+        The power of a busy core. By default that of the environment variable ``HEROS_WATTS``, else the CPU's
+        design power divided by its cores, if the CPU is in a small table, otherwise 10 W; the reading names
+        the source.
     carbon
         The carbon intensity; without it, CO2e is not computed.
     process
@@ -125,7 +147,7 @@ class Cpu(Meter):
     ) -> None:
         super().__init__(carbon, process=process)
         if watts is None:
-            self.watts, self.origin = watts_per_core(cpu_model())
+            self.watts, self.origin = core_watts()
         else:
             self.watts, self.origin = number(watts, "watts", "Cpu", 0), "stated"
         if self.watts == 0:

@@ -277,9 +277,7 @@ class Checkpointer:
             except DataError as error:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if there:
-            raise DataError(
-                f"No checkpoint in {self.directory} can be read: all {len(there)} are damaged."
-            )
+            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(there)} are damaged.")
         return None
 
 
