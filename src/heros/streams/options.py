@@ -101,6 +101,17 @@ class Options:
                 (numeric if word == "numeric" else ignore).append(name)
         return replace(self, nominal=nominal, dates=dates, numeric=numeric, ignore=ignore, **named)  # type: ignore[arg-type]
 
+    def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Return the values of each column for which `nominal` or `classes` lists them."""
+        listed = dict(_mapping(self.nominal))
+        if self.classes is not None:
+            listed[self.target_among(names)] = self.classes
+        return {
+            name: [str(label_of(value)) for value in values]
+            for name, values in listed.items()
+            if values is not None
+        }
+
     def target_among(self, names: Sequence[str]) -> str:
         """Return the name of the target column: by default the last column."""
         if not names:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
-from heros.data.columns import Column
+from heros.data.columns import Column, is_text, trimmed
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow
@@ -52,7 +52,28 @@ class TableReader(ABC):
     def __init__(self, label: str, missing: Sequence[str] = (), usual: Sequence[str] = MISSING) -> None:
         self.label = label
         self.words = checked_words((*usual, *checked_words(missing)))  # words for missing values
+        self._kept: dict[str, set[str]] = {}
+        self._kept_elsewhere: list[str] = []
         self.said_words = tuple(word for word in self.words if word not in MISSING)
+
+    def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
+        """Do not read a word as missing in a column that lists it among its values."""
+        self._kept = {name: {*self.words} & {*names} for name, names in values.items()}
+        kept = {word for words in self._kept.values() for word in words}
+        self._kept_elsewhere = [word for word in self.words if word in kept]
+        self.words = tuple(word for word in self.words if word not in kept)
+
+    def without_kept(self, chunk: Chunk) -> Chunk:
+        """Return the rows with the words of `keep_names` read as missing in all other columns."""
+        if not self._kept_elsewhere:
+            return chunk
+        columns = [
+            trimmed(array, [word for word in self._kept_elsewhere if word not in self._kept.get(name, ())])
+            if is_text(array.type) and not pa.types.is_dictionary(array.type)
+            else array
+            for name, array in zip(self.names, chunk.columns, strict=True)
+        ]
+        return replace(chunk, columns=columns)
 
     @abstractmethod
     def read(self) -> Chunk | None:

@@ -64,9 +64,11 @@ class TableRows(RowBlocks):
     def __init__(self, reader: TableReader, options: Options) -> None:
         options.check(reader.names)
         self.reader, self._weights = reader, options.weights
+        reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
+        first = reader.without_kept(first)
         layout = Layout(reader, options, first)
         if what := layout.no_classes():
             raise DataError(f"{reader.label}: {what}")
@@ -130,7 +132,7 @@ class TableRows(RowBlocks):
                 chunk = self.reader.read_within(most, timeout)
                 if isinstance(chunk, Signal):
                     return chunk
-                self._load(chunk)
+                self._load(self.reader.without_kept(chunk))
         except DataError as error:
             strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
             self._fault = DataError(str(error)) if strict else error
