@@ -393,9 +393,7 @@ class Service:
             key = self._key(request)
             self._expect_intact(key)
             expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
-            coded = self._encoded(request["x"], request["y"])
-            self._keep(request["x"], request["y"], None, key)
-            self._enqueue(Labelled(key, *coded, None))
+            self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
         waiting = self._waiting(id)
@@ -404,8 +402,7 @@ class Service:
             raise Unknown(f"The instance with the id {id!r} waits for a label of another key.")
         self._expect_intact(waiting.key)
         x = orjson.loads(waiting.row)
-        coded = self._encoded(x, request["y"])
-        self._keep(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)
+        coded = self._accepted(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)
         self.pending.take(id)  # type: ignore[arg-type]
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
@@ -423,21 +420,35 @@ class Service:
             self.waitlist.add(WaitingLabel(now, x, y, *rest))
         except HerosError as error:
             raise Refusal(f"The instance cannot be stored: {error}", 507, (b"retry-after", b"5")) from None
+        except TypeError as error:
+            raise Wrong(f"The instance cannot be written as JSON: {error}") from None
 
-    def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
-        """Encode an instance and its label; new features, values and classes extend the schema."""
+    def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
+        """Encode an instance and its label, which may extend the schema, and store them.
+
+        An error changes nothing: the encoder that reads the stored instances again must see the same ones.
+        """
+        known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
-        encoder = copy.deepcopy(self._encoder) if first else self._encoder
+        encoder = copy.deepcopy(known) if first or known.reveals(x) else known
         try:
             coded = encoder.encode(x, y, grow=False)
-            if coded is None and self._may_grow():
+            if coded is None and not self._may_grow():
+                raise NotNow("The schema grows too fast: retry instances with new features or values later.")
+            if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
             raise _wrong(why) from None
-        if coded is None:
-            raise NotNow("The schema grows too fast: retry instances with new features or values later.")
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got no features.")
+        try:
+            self._keep(x, y, *rest)
+        except BaseException:
+            known.seen = seen
+            raise
+        if coded is None:  # extends the schema, which the instance was found to be able to
+            coded = encoder.encode(x, y)
+            assert coded is not None
         self._encoder = encoder
         return coded
 
