@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -244,6 +245,57 @@ def test_a_deeply_nested_row_is_refused_before_anything_changes(turned, tmp_path
         turned.time = START + HOUR
         service.wait()
         assert (service.history.learnt, service.failed) == (8, 0)
+
+
+def test_instances_that_are_refused_when_they_are_learnt_are_told_and_training_goes_on(
+    turned, tmp_path, caplog
+):
+    with served(service_of(tmp_path, carbon=DIRTY)) as client:
+        service = client.running.service
+        teach(service, 20)
+        service._trailing._classes_closed = True  # reads no class, unlike when the rows were accepted
+        before = client.get("/health").json()["notices"]
+        turned.time = START + HOUR
+        service.wait()
+        assert (service.fault, service.failed, service.history.learnt, service.queued) == (None, 20, 0, 0)
+        assert "20 accepted instances are not learnt: " in caplog.text
+        assert client.get("/health").json()["notices"] == before + 1
+        service._trailing = copy.deepcopy(service._encoder)
+        teach(service, 10)
+        service.wait()
+        assert (service.fault, service.history.learnt) == (None, 10)
+
+
+@pytest.mark.parametrize("where", ["open", "take", "note"])
+def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeypatch, where):
+    service = service_of(tmp_path / "0", carbon=DIRTY, carbon_delay="3h")
+    teach(service, 10)
+    service.checkpoint().result(20)
+    teach(service, 190, 10)
+
+    owner = {"open": service.learner, "take": service.waitlist, "note": service.schedule}[where]
+    works = getattr(owner, where)
+
+    def fails(*given):
+        if given:
+            raise RuntimeError("broken")
+        return works()  # `note` without a number is called elsewhere, too
+
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, where, fails)
+        turned.time = START + HOUR
+        service.wait()
+        assert service.fault == "RuntimeError: broken"
+        with pytest.raises(HerosError, match="so it writes no checkpoint"):
+            service.checkpoint().result(20)
+        with pytest.raises(HerosError, match="can no longer train"):
+            teach(service, 1)
+        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        service.stop()
+    for copied in "01":  # after a kill, and after a stop
+        with service_of(tmp_path / copied) as again:
+            again.wait()
+            assert (again.history.learnt, again.failed, again.queued) == (200, 0, 0)
 
 
 @pytest.mark.matrix(most=1)

@@ -618,11 +618,13 @@ class Service:
 
     def _turn(self) -> bool:
         """Process the next block of instances or the next action; return False if there is none."""
+        if self.waitlist is not None and self.fault is not None:
+            self._jobs.clear()  # they stay on disk: no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
             reached = bool(self._actions) and self._actions[0][0] <= self.waitlist.taken
-            if not reached and not self._take_from(self.waitlist) and not self._actions:
-                return False
-            if not self._jobs:
+            if not reached and self._take_from(self.waitlist):
+                return True
+            if self._actions:
                 self._actions.popleft()[1]()
                 return True
         if not self._jobs:
@@ -652,22 +654,20 @@ class Service:
 
     def _take_from(self, waitlist: Waitlist) -> bool:
         """Queue the next instances of the waitlist that may be learnt now; return whether there are some."""
+        if self.fault is not None or (self._stopping and self.store is not None):
+            return False
         room, since = self.learner.chunk, waitlist.oldest
-        if since is None or (self._stopping and self.store is not None):
+        if since is None:
             return False
         if self.schedule is not None:
             self.schedule.start()
             room = self.schedule.room(room, since)
-        labels = waitlist.take(room)
+        labels, refused = waitlist.take(room), 0
         for one in labels:
             try:
                 coded = self._trailing.encode(one.x, one.y)
-            except Refused as why:  # not possible unless an earlier instance could not be stored
-                self.last_error, self.failed, self._queued = (
-                    str(why.error()),
-                    self.failed + 1,
-                    self._queued - 1,
-                )
+            except Refused as why:  # e.g. the service began with another model file
+                self.last_error, refused = str(why.error()), refused + 1
                 continue
             assert coded is not None
             schema = self._trailing.schema
@@ -675,6 +675,12 @@ class Service:
                 self._opened = schema
                 self._jobs.append(partial(self._grow, schema))
             self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
+        if refused:
+            told = f"{refused} accepted instances are not learnt: {self.last_error}"
+            LOG.error(told)
+            with self._door:
+                self.failed, self._queued = self.failed + refused, self._queued - refused
+                self._encoder.tell(told)
         return bool(labels)
 
     def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
@@ -768,6 +774,8 @@ class Service:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
         with self._door:
             self._checkpoints_queued -= 1
+        if self.waitlist is not None and self.fault is not None:  # it would delete instances not learnt
+            raise HerosError(f"The service can no longer train, so it writes no checkpoint: {self.fault}")
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
