@@ -298,6 +298,32 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
             assert (again.history.learnt, again.failed, again.queued) == (200, 0, 0)
 
 
+def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_accepted(turned, tmp_path):
+    kept = tmp_path / "kept"
+    with service_of(tmp_path / "0", carbon=DIRTY, nominal=["zip"]) as service:
+        for i in range(20):
+            service.learn({"x": {"zip": 53000 + i % 4}, "y": f"{i % 2}"})
+        shutil.copytree(tmp_path / "0", kept)  # before any checkpoint
+
+    def again(nominal=("zip",), task="classification"):
+        store = CheckpointDirectory(kept)
+        return Service(OneModel(model(task=task)), store=store, seconds=None, nominal=nominal)
+
+    store = CheckpointDirectory(kept)
+    with pytest.raises(HerosError, match=r"The option --keys must .* 20 .*: false\. Got true:"):
+        store.expect(keyed=True)
+    store.close()
+    with pytest.raises(HerosError, match=r'The option --nominal must .*: \["zip"\]\. Got \[\]:'):
+        again(nominal=())
+    with pytest.raises(HerosError, match=r'--task must .*: "classification"\. Got "regression":'):
+        again(task="regression")
+    with again() as service:
+        service.wait()
+        assert (service.history.learnt, service.failed) == (20, 0)
+    with again(nominal=("zip", "street")) as service:  # no instance waits any more
+        assert service.history.learnt == 20
+
+
 @pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned, tmp_path, seed):

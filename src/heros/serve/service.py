@@ -32,7 +32,7 @@ from heros.serve.history import History
 from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.waitlist import FILE as WAITING
-from heros.serve.waitlist import WaitingLabel, Waitlist
+from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
 from heros.serve.webhook import Webhook
 
 __all__ = ["LearnOutcome", "Service"]
@@ -199,7 +199,9 @@ class Service:
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
         try:
             resumed = self._resume(window)
-            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
+            self.schedule, self.waitlist = self._open_waitlist(
+                carbon, carbon_delay, nominal := sorted(nominal)
+            )
         except BaseException:
             self._close()
             raise
@@ -806,13 +808,23 @@ class Service:
         self.checkpoint_error = None
         self.checkpoints += 1
 
-    def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
+    def _open_waitlist(
+        self, carbon: Any, delay: float | str, nominal: list[str]
+    ) -> tuple[Schedule | None, Waitlist | None]:
         """Return when to learn, and the instances that wait; None if learning never waits."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
-        needed = schedule is not None or (path is not None and path.exists())
-        return schedule, Waitlist(path) if needed else None
+        if schedule is None and (path is None or not path.exists()):
+            return None, None
+        task = "regression" if self.learner.task.numeric else "classification"
+        options = {"keys": self.learner.keyed, "task": task, "nominal": nominal}
+        if path is not None:
+            expect_options(path, options)
+        waitlist = Waitlist(path)
+        if path is not None:
+            write_options(path, options)
+        return schedule, waitlist
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare an encoder that reads them as when they were accepted."""
