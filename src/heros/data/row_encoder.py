@@ -24,8 +24,8 @@ from heros.data.columns import (
 )
 from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
-from heros.data.infer import FEWEST, infer_value, is_clear
-from heros.data.number_format import FORMATS, NumberFormat, format_of
+from heros.data.infer import FEWEST, infer_value
+from heros.data.number_format import FORMATS, NumberFormat, format_of, is_clear
 from heros.data.schema import Feature, Schema
 from heros.data.values import (
     BLANKS,
@@ -352,8 +352,8 @@ class RowEncoder:
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
         columns = (place.column for place in self.places.values())
-        formats = (column.format for column in columns if isinstance(column, NumberColumn))
-        comma = any(form is not None and form.decimal == "," for form in formats)
+        clear = (one for one in columns if isinstance(one, NumberColumn) and not one.tentative)
+        comma = {one.format.decimal for one in clear if one.format is not None} == {","}
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
         if isinstance(column, NameColumn):

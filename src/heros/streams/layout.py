@@ -22,7 +22,7 @@ from heros.data.columns import (
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import format_of
+from heros.data.number_format import format_of, has_decimal_commas
 from heros.data.values import NUMBER, label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
@@ -48,6 +48,7 @@ class Layout:
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
         self.counts = cache(lambda index: counts_of(first.columns[index]))  # computed once per column
+        self._comma = cache(self._has_decimal_commas)  # computed only if a column is ambiguous
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
         self.features: dict[int, Column] = {}
@@ -100,7 +101,7 @@ class Layout:
         counts = self.counts(self.target)
         if len(counts) <= FEW_NUMBERS:
             return False
-        form, matched = format_of(counts, comma=self.reader.decimal_comma)
+        form, matched = format_of(counts, comma=self._comma)
         if matched < sum(counts.values()):
             return False
         numbers = (float(value) if form is None else form.number(value) for value in counts)
@@ -113,7 +114,17 @@ class Layout:
 
     def _format(self, index: int) -> tuple[Any, int]:
         text = is_text(self.first.columns[index].type)
-        return format_of(self.counts(index) if text else {}, comma=self.reader.decimal_comma)
+        return format_of(self.counts(index) if text else {}, comma=self._comma)
+
+    def _has_decimal_commas(self) -> bool:
+        """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
+        left = {*self.options.ignore, *self.options.nominal}
+        texts = (
+            index
+            for index, array in enumerate(self.first.columns)
+            if is_text(array.type) and self.reader.names[index] not in left
+        )
+        return has_decimal_commas(map(self.counts, texts), usual=self.reader.decimal_comma)
 
     def _as_told(self, index: int) -> Column | None:
         """Return a column as the user declared it, or None if the user did not declare it."""
@@ -154,7 +165,7 @@ class Layout:
             return None
         name, most = self.reader.names[index], self.options.most_values
         if is_text(array.type) and not pa.types.is_dictionary(array.type):
-            found = infer(name, self.counts(index), most, comma=self.reader.decimal_comma)
+            found = infer(name, self.counts(index), most, comma=self._comma)
         else:
             found = infer_array(name, array, most)
         if not isinstance(found, str):
