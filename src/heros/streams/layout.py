@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from heros._base.lazy import pa
-from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -27,13 +26,11 @@ from heros.data.values import NUMBER, label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
+from heros.streams.value_checks import FEW_NUMBERS, MOST_WORDS, not_classes, not_numbers, similar
 
 __all__ = ["Layout"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
-
-FEW_NUMBERS = 20
-"""Up to this many distinct numbers may be classes even if some have decimals."""
 
 FEW_CLASSES = 10
 """Up to this many distinct numbers are classes without a notice, such as digits or grades."""
@@ -201,6 +198,14 @@ class Layout:
         what = not_classes(self.counts(self.target))
         if not what:
             return ""
+        if words := not_numbers(self.counts(self.target)):
+            listed = ",".join(map(repr, words[:MOST_WORDS]))
+            more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+            return (
+                f"the target {target!r} must hold numbers or classes. Got {what}: most are numbers, but not "
+                f"{listed}{more} (missing=[{listed}] if such rows have no target; task='classification' if "
+                "each value is a class)."
+            )
         return (
             f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
             "target=; or set task='regression' if these are quantities, task='classification' if each value "
@@ -220,10 +225,17 @@ class Layout:
             "(task='regression' if they are quantities, task='classification' if this is right)."
         )
 
+    def similar_classes(self) -> str:
+        """Return a notice if classes differ only in case or punctuation; else an empty string."""
+        declared = self._declared_names(self.target) is not None
+        if self.numeric or self.options.classes is not None or declared:
+            return ""
+        how = similar(self.counts(self.target))
+        return f"The target {self.reader.names[self.target]!r} has {how}: each is a class." if how else ""
+
     def notices(self) -> Iterator[str]:
         """Yield notices about columns whose reading may surprise the user."""
-        if doubt := self.doubtful_classes():
-            yield doubt
+        yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
         options = self.options
         for index, why in self.ignored.items():
             name = self.reader.names[index]
@@ -262,20 +274,3 @@ def _with_hint(column: Column) -> Column:
     elif isinstance(column, DateColumn):
         column.hint = HINT
     return column
-
-
-def not_classes(counts: Mapping[str, int]) -> str:
-    """Return what a target holds instead of classes; an empty string if it may hold classes.
-
-    Examples
-    --------
-    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
-    ('90 different numbers in 90 rows', '')
-    >>> not_classes({f"note {i}": 1 for i in range(90)})
-    '90 different values in 90 rows'
-    """
-    distinct, total = len(counts), sum(counts.values())
-    many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if (many or distinct > MANY) and all(NUMBER.fullmatch(value) for value in counts):
-        return f"{distinct:,} different numbers in {total:,} rows"
-    return f"{distinct:,} different values in {total:,} rows" if many else ""
