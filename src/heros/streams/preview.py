@@ -33,9 +33,7 @@ WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
 
-PLACEHOLDERS = frozenset(
-    "blank empty missing n.a. nil none tba tbd undefined unknown unspecified void xx xxx ?? ??? -- ---".split()
-)
+WORDS_FOR_NOTHING = "blank empty missing n.a. nil none tba tbd undefined unknown unspecified void xx xxx ?? ???"
 """Names, in lower case, that may stand for a missing value."""
 
 PADDED = re.compile(r"0\d+")
@@ -216,7 +214,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             yield f"{most} inputs, shared by rare values"
         yield layout.suspicion(index)
         yield similar(counts)
-        words = {word: n for word, n in counts.items() if word.casefold() in PLACEHOLDERS}
+        words = {word: n for word, n in counts.items() if word.casefold() in WORDS_FOR_NOTHING.split()}
         if words and not column.closed:
             said = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
             listed = ",".join(map(repr, words))
