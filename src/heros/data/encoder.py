@@ -26,7 +26,7 @@ from heros.data.columns import (
     trimmed,
 )
 from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
-from heros.data.infer import infer_array
+from heros.data.infer import infer_array, no_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
@@ -67,7 +67,8 @@ class Encoder(RowEncoder):
     schema
         The initial schema.
     nominal
-        Columns whose numbers are names, not quantities.
+        Columns whose numbers are names, not quantities. None if the caller has no such option: notices then
+        advise a schema instead.
     ignore
         Columns to ignore.
     classes
@@ -316,7 +317,8 @@ class Encoder(RowEncoder):
                 typed = given if pa.types.is_dictionary(given.type) else array
                 found = infer_array(name, typed, self._most, comma=comma)
             if isinstance(found, str):
-                self.tell(f"The column {name!r} is left out: {found}.")
+                way = "" if no_feature(given.type) else " (a categorical column is kept)"
+                self.tell(f"The column {name!r} is left out: {found}{way}.")
                 ignored.append(name)
                 continue
             if isinstance(found, NameColumn) and not found.values:

@@ -84,7 +84,7 @@ class RowEncoder:
         self,
         schema: Schema | None = None,
         *,
-        nominal: Iterable[str] = (),
+        nominal: Iterable[str] | None = None,
         ignore: Iterable[str] = (),
         classes: Sequence[object] | None = None,
         grows: bool = True,
@@ -100,7 +100,8 @@ class RowEncoder:
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
-        self._nominal = frozenset(nominal)
+        self._nominal = frozenset(nominal or ())
+        self._to_keep = "a schema with some of its names" if nominal is None else "nominal="
         names = tuple(str(label_of(value)) for value in classes or ())
         known = schema or Schema((), names, numeric)
         ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
@@ -452,7 +453,7 @@ class RowEncoder:
         codes = column.values
         if len(codes) == FEWEST - 1 == self.seen and name not in self._nominal and self._most is not None:
             why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
-            self._ignore(name, f"The column {name!r} is left out: {why} (nominal= keeps it).")
+            self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True
             return
         before = codes.shared
