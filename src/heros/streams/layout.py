@@ -237,9 +237,10 @@ class Layout:
         """Yield notices about columns whose reading may surprise the user."""
         yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
         options = self.options
+        nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
             name = self.reader.names[index]
-            yield f"The column {name!r} is left out: {why} (nominal= keeps it, ignore= hides this notice)."
+            yield f"The column {name!r} is left out: {why} ({nominal} keeps it, ignore= hides this notice)."
         named = {*options.nominal, *options.numeric, *options.dates, options.weights}
         for index, column in self.features.items():
             if column.name in named:
@@ -247,7 +248,7 @@ class Layout:
             if how := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 made = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {how}{made} (nominal= reads it as names)."
+                yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
 
