@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Heros, evaluate, pools, streams
+from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.data.codes import Codes
 from heros.data.encoder import Encoder
 from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
@@ -745,6 +745,28 @@ def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):
     assert colour.note == "\"unknown\" 10 times (missing=['unknown'] if that means missing)"
     assert (many.examples, many.note) == (("x0", "x1", "x2"), "")
     assert postcode.note == "leading zeros, such as '01050', are lost (nominal= keeps them, as names)"
+
+
+def test_a_notice_advises_only_what_its_entrance_has():
+    rows = [{"id": f"A-{i}", "x": i % 5} for i in range(60)]
+    labels = ["ab"[i % 2] for i in range(60)]
+    frame = pa.Table.from_pylist([{**row, "y": y} for row, y in zip(rows, labels, strict=True)])
+
+    def model():
+        return Heros(pools.Hoeffding([{}]), k=1, seed=1)
+
+    expected = {
+        "a schema that declares it keeps it": lambda: model().learn(rows, labels),
+        "a categorical column is kept": lambda: model().learn(frame.drop_columns("y"), labels),
+        "nominal= of streams.from_frame keeps it": lambda: evaluate(model(), frame, target="y"),
+        "nominal= keeps it": lambda: streams.from_iter(zip(rows, labels, strict=True)).draw(60),
+    }
+    for advice, learn in expected.items():
+        with pytest.warns(DataNotice, match=rf"nothing to learn from \({advice}"):
+            learn()
+    known = Schema((Feature("id", values=("A-0",)),), ("a", "b"))
+    learnt = model().bind(known).learn(rows, labels)
+    assert [feature.name for feature in learnt.schema.features] == ["id", "x"]
 
 
 @pytest.mark.parametrize("distinct", [290, 120])

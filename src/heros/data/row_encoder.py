@@ -101,7 +101,9 @@ class RowEncoder:
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal or ())
-        self._to_keep = "a schema with some of its names" if nominal is None else "nominal="
+        declared = schema.features if schema is not None and not seen else ()
+        self._no_identifiers = self._nominal.union(one.source for one in declared if one.nominal)
+        self._to_keep = "a schema that declares it" if nominal is None else "nominal="
         names = tuple(str(label_of(value)) for value in classes or ())
         known = schema or Schema((), names, numeric)
         ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
@@ -451,7 +453,11 @@ class RowEncoder:
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
-        if len(codes) == FEWEST - 1 == self.seen and name not in self._nominal and self._most is not None:
+        if (
+            len(codes) == FEWEST - 1 == self.seen
+            and name not in self._no_identifiers
+            and self._most is not None
+        ):
             why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
             self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True
