@@ -107,8 +107,8 @@ def format_of(
     return best[0], most
 
 
-SAMPLE = 1000
-"""The number of distinct values of a column in which `has_decimal_commas` looks for decimal marks."""
+FEW, SAMPLE = 100, 1000
+"""The numbers of distinct values of a column that show whether it has numbers, and their decimal mark."""
 
 
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
@@ -136,19 +136,22 @@ def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
 
     `plain` is whether numbers in the default format count.
     """
-    first = dict(islice(counts.items(), SAMPLE))
-    form, matched = format_of(first)
-    if 2 * matched < sum(first.values()) or (form is None and not plain):
+    first = dict(islice(counts.items(), FEW))
+    if 2 * format_of(first)[1] < sum(first.values()):
         return ""
-    mark = "." if form is None else form.decimal
-    return mark if any(map(is_clear, first)) else ""
+    marked = (text for text in islice(counts, SAMPLE) if "." in text or "," in text)
+    return next(filter(None, (_mark(text) for text in marked if plain or not NUMBER.fullmatch(text))), "")
 
 
 def is_clear(text: str) -> bool:
     """Return whether a text shows which character is the decimal mark."""
-    if text.isdecimal():
-        return False
-    return len({form.decimal for form in FORMATS if form.number(text) is not None}) == 1
+    return not text.isdecimal() and _mark(text) != ""
+
+
+def _mark(text: str) -> str:
+    """Return the decimal mark of a number; "" if the text is not a number or may have either mark."""
+    marks = {form.decimal for form in FORMATS if form.number(text) is not None}
+    return marks.pop() if len(marks) == 1 else ""
 
 
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:
