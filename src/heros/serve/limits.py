@@ -123,4 +123,6 @@ def _expect_shallow(name: str, value: Any) -> None:
     ]:
         depth += 1
         if depth > DEEPEST:
-            raise Wrong(f"The field {name[:99]!r} must be nested at most {DEEPEST} levels deep.")
+            raise Wrong(
+                f"The field {name[:99]!r} must be nested at most {DEEPEST} levels deep. Got more instead."
+            )
