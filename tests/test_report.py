@@ -432,7 +432,10 @@ def test_the_report_names_the_target_and_what_is_not_read(tmp_path):
     assert "300 instances. Target: <b>&lt;late&gt;</b> (2 classes). " in shop
     assert "<dt>target</dt><dd>the column &#x27;&lt;late&gt;&#x27;</dd>" in shop
     assert "<dt>columns left out</dt><dd>&#x27;order&#x27;</dd>" in shop
-    assert re.search(r"<dt>read as missing</dt><dd>empty values and the usual words, [^<]*; also &#x27;unknown&#x27;</dd>", shop)
+    assert re.search(
+        r"<dt>read as missing</dt><dd>empty values and the usual words, [^<]*; also &#x27;unknown&#x27;</dd>",
+        shop,
+    )
     assert "Target:" not in agrawal
     assert "<dt>columns left out</dt><dd>none</dd>" in agrawal
 

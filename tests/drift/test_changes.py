@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest

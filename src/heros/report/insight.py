@@ -63,7 +63,10 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     order = [told.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
     title = f"Feature importance over time: {label}"
-    note = "The stronger the colour, the larger the share of the column. The most important column is on top."
+    note = (
+        "The stronger the colour, the larger the share of the column, as a running mean, which follows a "
+        "change with a delay. The most important column is on top."
+    )
     ends = np.array([told.end[part[-1]] for part in parts])
     chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
     return bars + chart

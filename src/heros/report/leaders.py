@@ -179,6 +179,4 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
     ends = np.array([run.curves.end[part[-1]] for part in parts])
     rows = [names[i] for i in order.tolist()]
-    return heat_map(
-        f"Which models were trained when: {label}", share[order], ends, marks, rows, note=SHADES
-    )
+    return heat_map(f"Which models were trained when: {label}", share[order], ends, marks, rows, note=SHADES)
