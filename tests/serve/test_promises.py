@@ -26,7 +26,7 @@ from heros import Heros, pools
 from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
 from heros.serve.checkpoint import CheckpointDirectory
-from heros.serve.learners import ModelPerKey
+from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Wrong
 from heros.serve.service import Service
 from heros.serve.status import memory
@@ -262,6 +262,32 @@ def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, option, va
     assert f"The {option[2:].replace('-', '_')} must be the same as in the checkpoint in" in done.stderr
 
 
+def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
+    """Somebody who trains a model anew and starts the service again must not serve the old one unawares."""
+    first, second, kept = tmp_path / "first.heros", tmp_path / "second.heros", tmp_path / "kept"
+    for file, colour in ((first, "red"), (second, "blue")):
+        model = Heros(pools.NaiveBayesGrid(), k=1, seed=1)
+        model.learn([{"a": i, "colour": colour} for i in range(9)], ["no", "yes", "no"] * 3).save(file)
+
+    def opened(file):
+        store = CheckpointDirectory(kept)
+        try:
+            if file is not None:
+                store.begin_with(file)
+            return Service(OneModel(Heros.load(first if file is None else file)), store=store)
+        except HerosError:
+            store.close()
+            raise
+
+    with opened(first) as service:
+        service.learn({"x": {"a": 1, "colour": "red"}, "y": "no"})
+    for file in (first, None):  # the same file, or none, continues
+        with opened(file) as service:
+            assert service.history.learnt == 1
+    with pytest.raises(HerosError, match="Got another file: leave out --model"):
+        opened(second)
+
+
 # -- limits ---------------------------------------------------------------------------------------------
 
 
@@ -306,12 +332,14 @@ def test_growth_is_bounded_per_second(monkeypatch):
             statuses.append(grow(len(statuses)).status_code)
             service.wait()
         assert set(statuses) == {202, 429}
+        service._growth_debt += 60  # so that a slow machine does not pay it off meanwhile
         assert "schema grows too fast" in grow(len(statuses)).json()["detail"]
         teach(service, 20)
         batch = [{"x": {"colour": colour}, "y": "odd"} for colour in ("red", "another new one")]
         taken = client.post("/learn/batch", json={"instances": batch}).json()
         assert taken["accepted"] == 1
         assert "schema grows too fast" in taken["refused"][0]["why"]
+        service._growth_debt = 0.4  # paid off within a second
         assert soon(lambda: grow(1000).status_code == 202)
 
 

@@ -452,7 +452,7 @@ def test_a_checkpoint_holds_what_was_sent_before_it_and_nothing_else(tmp_path):
     for i, (x, y) in enumerate(rows(100)):
         service.predict({"id": i, "x": x})
         service.learn({"id": i, "y": y})
-    service.predict({"id": "never", "x": {"size": 1.0}})
+    service.predict({"id": "never", "x": {"size": 1.0, "colour": "red"}})
     service.wait()
     assert service.checkpoints == 2
     service.store.close()  # as after a kill: the service has written nothing since

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -167,7 +168,9 @@ def serve_command(
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)
     if store is not None:
         store.expect(keyed=keys)
-        store.expect_same(heros, list(options_of) if model is not None else given)
+        if model is not None:
+            store.begin_with(model)
+        store.expect_same(heros, given)
     learner: ServedLearner = OneModel(heros)
     if keys:
         room = None if memory is None else memory * 1_000_000
@@ -188,12 +191,10 @@ def serve_command(
         nominal=nominal or (),
         on_change=on_change,
     )
-    if service.schedule is not None and store is None:
-        say("heros: without --checkpoint, labelled instances that wait are lost when the service ends")
     if service.queued:
         say(f"heros: {_instances(service.queued)} wait to be learnt")
     if service.history.learnt:
-        say(f"heros: continues after {_instances(service.history.learnt)}")
+        say(f"heros: continues from {checkpoint} after {_instances(service.history.learnt)}")
     logging.basicConfig(format="heros: %(message)s")
     with told():
         serve(
@@ -202,7 +203,7 @@ def serve_command(
             port=port,
             token=token,
             allow_hosts=allow_host or (),
-            started=lambda address: say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)"),
+            started=partial(_started, checkpoint),
         )
     say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
 
@@ -226,6 +227,12 @@ def every_of(text: str) -> tuple[int | None, float | None]:
     if unit is None:
         return options.count(text), None
     return None, float(options.count(text[:-1]) * unit)
+
+
+def _started(checkpoint: Path | None, address: str) -> None:
+    say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)")
+    if checkpoint is None:
+        say("heros: without --checkpoint, what the service learns is lost when it ends")
 
 
 def _instances(n: int) -> str:

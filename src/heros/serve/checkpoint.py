@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import math
 import os
 import socket
@@ -61,6 +62,7 @@ class CheckpointDirectory:
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
         self.path = self.directory / NAME
+        self.origin: str | None = None  # digest of the model file with which the service began
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._began = os.stat(self.directory)
@@ -122,12 +124,29 @@ class CheckpointDirectory:
             kept = archive.read(self.path, KIND)[0].get("model")
             _expect_same(self.directory, kept, serialization.description(model), names)
 
+    def begin_with(self, file: Path) -> None:
+        """Expect a checkpoint, if there is one, of a service that began with this model file."""
+        try:
+            self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise HerosError(f"The file {file} must be readable. Got: {reason(error)}.") from None
+
+    def _continue(self, document: Mapping[str, Any]) -> None:
+        origin = document.get("origin")
+        if self.origin is not None and origin != self.origin:
+            raise HerosError(
+                f"The checkpoint in {self.directory} must be of a service that began with the same file. "
+                "Got another file: leave out --model to continue from the checkpoint, or serve the new model "
+                "with another --checkpoint directory."
+            )
+        self.origin = origin
+
     def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write the whole service atomically."""
         self._expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
-        content = document | {"history": list(history), "written": time.time()}
+        content = document | {"history": list(history), "written": time.time(), "origin": self.origin}
         if isinstance(learner, ModelPerKey):
             content["template"] = serialization.description(learner.model)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
@@ -150,6 +169,7 @@ class CheckpointDirectory:
             document, arrays = archive.read(self.path, KIND)
         else:
             return None
+        self._continue(document)
         if isinstance(learner, OneModel):
             learner.take_over(serialization.unpack(Heros, document["model"], archive.subset(arrays, "model")))
         history = {str(name): archive.subset(arrays, f"history/{name}") for name in document["history"]}
@@ -164,7 +184,7 @@ def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[s
         if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given.get(name), option=LOOSE):
             raise HerosError(
                 f"The {name} must be the same as in the checkpoint in {place}: {_short(kept.get(name))}. "
-                f"Got {_short(given.get(name))}."
+                f"Got {_short(given.get(name))}: continue without this option, or use another directory."
             )
 
 
