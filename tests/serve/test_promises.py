@@ -528,6 +528,24 @@ def test_learning_goes_on_if_publishing_raises(monkeypatch, caplog):
     assert service.counts.learnt == 306
 
 
+def test_a_status_that_cannot_be_made_is_told(monkeypatch, caplog):
+    with served(one()) as client:
+        assert "heros_status_failed 0.0" in client.get("/metrics").text
+        with monkeypatch.context() as broken:
+            broken.setattr("heros.serve.status._curve", lambda service: 1 / 0)
+            assert soon(lambda: client.get("/state").json()["status_error"] is not None)
+            health = client.get("/health")
+            assert (health.status_code, health.json()["status"]) == (
+                503,
+                "metrics and the page are out of date",
+            )
+            assert health.json()["status_error"] == "ZeroDivisionError: division by zero"
+            assert "heros_status_failed 1.0" in client.get("/metrics").text
+            assert client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": 1}).status_code == 202
+        assert soon(lambda: client.get("/health").status_code == 200)  # although nobody asks for the state
+        assert caplog.text.count("cannot be updated") == 1
+
+
 def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
     service = one()
     with served(service) as client:

@@ -41,6 +41,7 @@ HEALTH = {
     "storage_error": "training waits for storage",
     "checkpoint_error": "checkpoints fail",
     "publish_error": "predictions are out of date",
+    "status_error": "metrics and the page are out of date",
 }
 MOST_NOTICES = 50
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
@@ -305,7 +306,7 @@ class Api:
 
     async def _health(self, query: bytes) -> Reply:
         service = self.service
-        errors = service.errors
+        errors = self._errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
         counts = {"queued": service.queued, "notices": len(service.notices)}
         health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
@@ -318,10 +319,14 @@ class Api:
         """Return the state for the page, at most 1.5 seconds old unless the service is overloaded."""
         self.picture.ask()
         for _ in range(80):
-            if self.picture.is_fresh:
+            if self.picture.is_fresh or self.picture.error is not None:
                 break
             await asyncio.sleep(0.025)
-        return self.picture.state | self.service.errors
+        return self.picture.state | self._errors
+
+    @property
+    def _errors(self) -> dict[str, str | None]:
+        return self.service.errors | {"status_error": self.picture.error}
 
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
