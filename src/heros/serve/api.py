@@ -347,7 +347,7 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 
 
 def _reason(why: str) -> Reason:
-    return why if isinstance(why, Reason) else str(Wrong(why))
+    return why if isinstance(why, Reason) else Wrong(why).reason
 
 
 def _all_rejected(taken: LearnOutcome) -> Refusal:

@@ -38,10 +38,15 @@ class Refusal(Exception):
         super().__init__(why)
         self.status, self.headers = self.status if status is None else status, headers
 
-    def __str__(self) -> Reason:
+    @property
+    def reason(self) -> Reason:
+        """The text of the error, with the status and the headers."""
         reason = Reason(super().__str__())
         reason.status, reason.headers = self.status, self.headers
         return reason
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class Wrong(Refusal):
