@@ -279,7 +279,19 @@ def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch):
     assert hook.counts == {"delivered": 1, "failed": 1, "dropped": 0}
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://x/y", "localhost", "http://", 3])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd",
+        "ftp://x/y",
+        "localhost",
+        "http://",
+        3,
+        "http://[bad",
+        "http://x:port",
+        "http://x:0",
+    ],
+)
 def test_only_web_addresses_are_told(url):
     with pytest.raises(ParameterError, match="a URL with http"):
         Webhook(url)
