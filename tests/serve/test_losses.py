@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
@@ -23,7 +24,7 @@ from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.serve.webhook import Webhook
 from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
-from serve.serving import many, model, one, rows, served
+from serve.serving import await_picture, many, model, one, rows, served
 
 
 def test_an_action_that_nobody_waits_for_any_more_does_not_end_training():
@@ -65,6 +66,28 @@ def test_a_key_whose_model_cannot_be_read_costs_no_other_key(tmp_path, caplog, m
         service.learn({"key": "c", "x": {"size": 1.0}, "y": "odd"})
         service.wait()
         assert service.history.learnt == 22
+
+
+def test_a_damaged_model_of_the_busiest_key_does_not_freeze_the_status(tmp_path):
+    with Keyed(model(), directory=tmp_path) as keyed:
+        for i, (x, y) in enumerate(rows(40)):
+            keyed.learn("busy" if i % 4 else "calm", x, y)
+        keyed.commit()
+    with closing(sqlite3.connect(tmp_path / FILE)) as file, file:
+        find = "SELECT id, learnt FROM models JOIN figures ON id = model WHERE key = ?"
+        number, learnt = file.execute(find, ['"busy"']).fetchone()
+        damaged = bytearray(learnt)
+        damaged[len(damaged) // 2] ^= 1
+        file.execute("UPDATE models SET learnt = ? WHERE id = ?", [bytes(damaged), number])
+    with served(many(tmp_path)) as client:
+        batch = [{"key": "calm", "x": x, "y": y} for x, y in rows(20)]
+        assert client.post("/learn/batch?wait=true", json={"instances": batch}).json()["accepted"] == 20
+        await_picture(client, 20)
+        state = client.get("/state").json()
+        assert (state["leaders_key"], state["model_instances"]) == ("calm", 30)
+        assert "heros_learnt_total 20.0" in client.get("/metrics").text
+        assert client.get("/leaderboard?key=busy").status_code == 503
+        assert client.get("/health").status_code == 200
 
 
 def test_a_store_that_another_process_locks_for_a_while_keeps_its_rows(tmp_path):

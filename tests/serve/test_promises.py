@@ -429,6 +429,46 @@ def test_idle_connections_do_not_shut_others_out():
             assert len(client.running.server.connections) <= 50
 
 
+def silent(address, requests):
+    """Return a connection of a client that sends requests for the page and reads no reply."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    client.settimeout(20)
+    client.connect(address)
+    client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n" * requests)
+    return client
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files are counted as on Unix")
+def test_clients_that_read_no_replies_do_not_shut_others_out(monkeypatch):
+    """Connections are closed before the timeout if there are too many, and so are their files."""
+    monkeypatch.setattr("heros.serve.http.READING", 1e6)
+    with served(one(limits=Limits(connections=10))) as client, ExitStack() as stack:
+        server, address = client.running.server, client.running.socket.getsockname()
+        before = len(os.listdir("/dev/fd"))
+        for i in range(30):
+            stack.enter_context(silent(address, 400))
+            if i < 10:
+                assert soon(lambda i=i: sum(one.unsent > 0 for one in list(server.connections)) > i)
+            assert httpx.get(f"{client.base_url}/health", timeout=20).status_code == 200
+        assert len(server.connections) <= 10
+        assert soon(lambda: len(os.listdir("/dev/fd")) <= before + 30 + 10)
+
+
+@pytest.mark.parametrize("requests", [400, 1], ids=["full", "closing"])
+def test_a_client_that_reads_no_reply_is_disconnected(requests, monkeypatch):
+    monkeypatch.setattr("heros.serve.http.READING", 0.3)
+    with served(one(limits=Limits(seconds=0.2))) as client:
+        server = client.running.server
+        big = b"x" * 50_000_000  # more than the buffers of the system hold
+        monkeypatch.setattr(client.running.api, "_page", big if requests == 1 else big[:100_000])
+        with silent(client.running.socket.getsockname(), requests) as other:
+            if requests == 1:
+                other.shutdown(socket.SHUT_WR)
+            assert soon(lambda: any(one.unsent for one in list(server.connections)))
+            assert soon(lambda: not any(one.unsent for one in list(server.connections)))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits on files are of Unix")
 def test_connections_are_as_many_as_there_are_files_for(tmp_path):
     heros = Path(sys.executable).with_name("heros")
@@ -486,6 +526,24 @@ def test_learning_goes_on_if_publishing_raises(monkeypatch, caplog):
         teach(service, 5)
         assert soon(lambda: client.get("/health").status_code == 200)
     assert service.counts.learnt == 306
+
+
+def test_a_status_that_cannot_be_made_is_told(monkeypatch, caplog):
+    with served(one()) as client:
+        assert "heros_status_failed 0.0" in client.get("/metrics").text
+        with monkeypatch.context() as broken:
+            broken.setattr("heros.serve.status._curve", lambda service: 1 / 0)
+            assert soon(lambda: client.get("/state").json()["status_error"] is not None)
+            health = client.get("/health")
+            assert (health.status_code, health.json()["status"]) == (
+                503,
+                "metrics and the page are out of date",
+            )
+            assert health.json()["status_error"] == "ZeroDivisionError: division by zero"
+            assert "heros_status_failed 1.0" in client.get("/metrics").text
+            assert client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": 1}).status_code == 202
+        assert soon(lambda: client.get("/health").status_code == 200)  # although nobody asks for the state
+        assert caplog.text.count("cannot be updated") == 1
 
 
 def test_a_thread_that_fails_is_told_and_stops(monkeypatch):

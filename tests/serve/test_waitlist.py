@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from functools import partial
 
@@ -24,6 +25,8 @@ from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Refusal, Wrong
 from heros.serve.service import Service
+from heros.serve.waitlist import FILE
+from heros.streams.live.journal import BUSY
 from serve.serving import await_picture, model, rows, served
 from serve.test_wire import command
 from test_ensemble import equal_state
@@ -329,6 +332,58 @@ def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_a
         assert (service.history.learnt, service.failed) == (20, 0)
     with again(nominal=("zip", "street")) as service:  # no instance waits any more
         assert service.history.learnt == 20
+
+
+def test_a_lock_on_the_waitlist_makes_few_requests_wait(turned, tmp_path):
+    """A batch is refused as temporary, and only its first instance waits for the lock."""
+    batch = {"instances": [{"x": x, "y": y} for x, y in rows(30)]}
+    with served(service_of(tmp_path, carbon=DIRTY)) as client:
+        assert client.post("/learn/batch", json=batch).json()["accepted"] == 30
+        other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        refused = client.post("/learn/batch", json=batch)  # the client waits for 20 seconds at most
+        alone = client.post("/learn", json=batch["instances"][0])
+        assert client.post("/predict", json={"x": {"size": 1.0}}).status_code == 200
+        for one in (refused, alone):
+            assert (one.status_code, one.headers["retry-after"]) == (507, "5")
+            assert "locked" in one.json()["detail"]
+        other.execute("ROLLBACK")
+        other.close()
+        assert client.post("/learn", json=batch["instances"][0]).status_code == 202
+        journal = client.running.service.waitlist._journal
+        assert journal._file.execute("PRAGMA busy_timeout").fetchone() == (BUSY,)  # waits for a lock again
+        assert client.running.service.queued == 31
+
+
+def test_a_batch_is_refused_for_good_only_if_all_of_it_is_wrong(turned, tmp_path, monkeypatch):
+    """Otherwise a client would drop instances that it could send again."""
+
+    def full(label):
+        raise HerosError("The journal must be writable. Got: disk full.")
+
+    wrong, right = {"x": 3, "y": "odd"}, {"x": {"size": 2.0}, "y": "odd"}
+    with served(service_of(tmp_path, carbon=DIRTY)) as client:
+
+        def sent(*instances):
+            return client.post("/learn/batch", json={"instances": instances})
+
+        client.running.service.learn(right)
+        add = client.running.service.waitlist.add
+        with monkeypatch.context() as broken:
+            broken.setattr(client.running.service.waitlist, "add", full)
+            for batch in ([right, right], [wrong, right]):
+                assert (sent(*batch).status_code, sent(*batch).headers["retry-after"]) == (507, "5")
+            assert sent(wrong, wrong).status_code == 422
+            assert "retry-after" not in sent(wrong).headers
+            broken.setattr(
+                client.running.service.waitlist,
+                "add",
+                lambda one: full(one) if one.x["size"] > 2 else add(one),
+            )
+            taken = sent(wrong, right, {"x": {"size": 3.0}, "y": "odd"})
+        assert taken.status_code == 202
+        assert taken.json()["accepted"] == 1
+        assert [(one["at"], one["status"]) for one in taken.json()["refused"]] == [(0, 422), (2, 507)]
 
 
 @pytest.mark.matrix(most=1)

@@ -20,7 +20,7 @@ from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
-from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
+from heros.serve.limits import NotNow, Reason, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import LearnOutcome, Service
 from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard, waiting
@@ -41,6 +41,7 @@ HEALTH = {
     "storage_error": "training waits for storage",
     "checkpoint_error": "checkpoints fail",
     "publish_error": "predictions are out of date",
+    "status_error": "metrics and the page are out of date",
 }
 MOST_NOTICES = 50
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
@@ -228,10 +229,9 @@ class Api:
         with self.service.room_for(len(instances)):
             async for some in _slices(instances):
                 self.service.learn_some(some, taken)
-        if taken.accepted == 0 and taken.refused:
-            at, why = taken.refused[0]
-            raise Wrong(f"All instances were rejected. Instance {at}: {why}")
-        refused = [{"at": at, "why": why} for at, why in taken.refused]
+        refused = [{"at": at, "why": why, "status": _reason(why).status} for at, why in taken.refused]
+        if taken.accepted == 0 and refused:
+            raise _all_rejected(taken)
         counts = {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
         return 202, counts | _with(taken.notices)
 
@@ -306,7 +306,7 @@ class Api:
 
     async def _health(self, query: bytes) -> Reply:
         service = self.service
-        errors = service.errors
+        errors = self._errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
         counts = {"queued": service.queued, "notices": len(service.notices)}
         health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
@@ -319,10 +319,14 @@ class Api:
         """Return the state for the page, at most 1.5 seconds old unless the service is overloaded."""
         self.picture.ask()
         for _ in range(80):
-            if self.picture.is_fresh:
+            if self.picture.is_fresh or self.picture.error is not None:
                 break
             await asyncio.sleep(0.025)
-        return self.picture.state | self.service.errors
+        return self.picture.state | self._errors
+
+    @property
+    def _errors(self) -> dict[str, str | None]:
+        return self.service.errors | {"status_error": self.picture.error}
 
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
@@ -340,6 +344,20 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
     return document
+
+
+def _reason(why: str) -> Reason:
+    return why if isinstance(why, Reason) else Wrong(why).reason
+
+
+def _all_rejected(taken: LearnOutcome) -> Refusal:
+    """Return the error for a batch without an accepted instance.
+
+    If any instance may be accepted later, so may the batch: the reply then has the status of this instance.
+    """
+    refused = [(at, _reason(why)) for at, why in taken.refused]
+    at, why = next((one for one in refused if one[1].is_temporary), refused[0])
+    return Refusal(f"All instances were rejected. Instance {at}: {why}", why.status, *why.headers)
 
 
 def _with(notices: list[str]) -> dict[str, list[str]]:

@@ -39,6 +39,7 @@ BACKLOG = 2048
 OTHER_FILES = 64  # file descriptors that a process needs besides its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
+READING = 60.0  # seconds that a client may leave a reply unread
 JSON = [(b"content-type", b"application/json")]
 STATUS = {one.value: b"HTTP/1.1 %d %b\r\n" % (one.value, one.phrase.encode()) for one in http.HTTPStatus}
 LOG = logging.getLogger("heros.serve")
@@ -72,7 +73,7 @@ class _Request:
         connection = self._connection
         if self.wants_100 and not self.complete:
             self.wants_100 = False
-            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         while (not self.complete or self._read) and not connection.gone:
             self._waiting = connection.server.loop.create_future()
             await self._waiting
@@ -117,13 +118,17 @@ class _Connection(asyncio.Protocol):
         self._queue: deque[_Request] = deque()  # pipelined requests
         self._paused = False  # reading is paused while requests are queued
         self._full = False  # the client does not read the replies
+        self._written = 0  # bytes of replies
+        self._delivered = 0  # how many of them had left the buffer at the last check
+        self._moved = 0.0  # time of the last check at which this number had changed or the buffer was empty
+        self.stalled = 0.0  # seconds from then to the last check
 
     # -- from the transport -------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport = cast(asyncio.Transport, transport)
         self._ends = {"client": _pair(transport, "peername"), "server": _pair(transport, "sockname")}
-        self.since = self.server.loop.time()
+        self.since = self._moved = self.server.loop.time()
         self.server.welcome(self)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -155,6 +160,25 @@ class _Connection(asyncio.Protocol):
             self._refuse_head()
         elif not self._in_head and self._incoming is not None and self._working is None and not self._queue:
             self._start(self._incoming)
+
+    def write(self, data: bytes) -> None:
+        self._written += len(data)
+        self.transport.write(data)
+
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that the client has not accepted yet."""
+        return self.transport.get_write_buffer_size()
+
+    def check_reader(self, now: float) -> None:
+        """Abort the connection if the client has not read any byte of a reply for too long."""
+        unsent = self.unsent
+        delivered = self._written - unsent
+        if unsent == 0 or delivered != self._delivered:
+            self._delivered, self._moved = delivered, now
+        self.stalled = now - self._moved
+        if self.stalled > READING:
+            self.transport.abort()
 
     def pause_writing(self) -> None:
         self._full = True
@@ -249,7 +273,7 @@ class _Connection(asyncio.Protocol):
         close = b"connection: close\r\n" if last else b""
         sent = b"" if request.scope["method"] == "HEAD" else body
         head = STATUS[status], self.server.date, lines, len(body), close, sent
-        self.transport.write(b"%b%b%bcontent-length: %d\r\n%b\r\n%b" % head)
+        self.write(b"%b%b%bcontent-length: %d\r\n%b\r\n%b" % head)
         self.server.bodies -= request.size
         request.size = 0
         self._working = None
@@ -288,7 +312,7 @@ class _Connection(asyncio.Protocol):
         if self._working is None or not self._working.is_answered:
             body = json.dumps({"detail": why}).encode()
             lines = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-            self.transport.write(STATUS[status] + lines % len(body) + body)
+            self.write(STATUS[status] + lines % len(body) + body)
         self.transport.close()
 
     @property
@@ -362,6 +386,8 @@ class Server:
         """Update the date header, and close connections of slow clients."""
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         now = self.loop.time()
+        for connection in list(self.connections):
+            connection.check_reader(now)
         for connection in list(self.quiet):
             if connection.coming and connection.since < now - self.limits.seconds:
                 connection.refuse(408, f"A request must arrive within {self.limits.seconds:g} seconds.")
@@ -369,14 +395,26 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many, close the connection that has been idle for longest."""
+        """Add a connection; if there are too many, close another one."""
         self.connections.add(connection)
         self.quiet[connection] = None
-        if len(self.connections) > self.most:
-            oldest = next(iter(self.quiet))
-            if oldest is not connection:
-                oldest.refuse(429, "Too many connections.")
-                self.forget(oldest)
+        if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
+            other.refuse(429, "Too many connections.")
+            if other.unsent:  # closing would wait until the client has read everything
+                other.transport.abort()
+            self.forget(other)
+
+    def _least_needed(self, newest: _Connection) -> _Connection | None:
+        """Return the connection whose client has not read for longest, or else has been idle for longest.
+
+        None if all connections but the newest have requests in progress.
+        """
+        unread = [one for one in self.connections if one.unsent]
+        slowest = max(unread, key=lambda one: (one.stalled, one.unsent), default=None)
+        idle = next(iter(self.quiet))
+        if idle is not newest and (slowest is None or not slowest.stalled):
+            return idle
+        return slowest
 
     def forget(self, connection: _Connection) -> None:
         """Remove a connection."""

@@ -93,6 +93,7 @@ class _Collector:
                 state["checkpoint_error"] is not None,
             ),
             "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
+            "status_failed": ("1 if these metrics are out of date.", state["status_error"] is not None),
             "waiting_bytes": ("Bytes of the instances that wait for labels.", pending["bytes"]),
             "keys": ("Keys with a model.", keys.get("count")),
             "keys_in_memory": ("Models in memory.", keys.get("in_memory")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import mmap
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +25,7 @@ from heros.serve.service import Service
 
 __all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard", "waiting"]
 
+LOG = logging.getLogger("heros.serve")
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
@@ -39,7 +42,8 @@ class StatusSnapshot:
         self._service = service
         self._started = time.monotonic()
         self._asked = 0.0
-        self._made = 0.0
+        self._made = self._tried = 0.0
+        self.error: str | None = None  # why the state could not be updated
         self._keys: dict[str, Any] | None = None
         self._keys_made = 0.0
         self._rate = (time.monotonic(), service.history.learnt, 0.0)
@@ -60,8 +64,18 @@ class StatusSnapshot:
 
     def _keep(self) -> None:
         now = time.monotonic()
-        if now - self._made >= EVERY and now - self._asked < WATCHED:
+        wanted = now - self._asked < WATCHED or self.error is not None  # /health reports the error
+        if not wanted or min(now - self._made, now - self._tried) < EVERY:
+            return
+        self._tried = now
+        try:
             self._make()
+        except Exception as error:  # training continues
+            if self.error is None:
+                LOG.exception("The state for /metrics and the page cannot be updated; retrying every second")
+            self.error = f"{type(error).__name__}: {error}"
+        else:
+            self.error = None
 
     def _make(self) -> None:
         service = self._service
@@ -121,15 +135,17 @@ class StatusSnapshot:
         self._made = began  # set last: a waiting client reads the state at once
 
     def _model(self) -> tuple[Heros, Any]:
-        """Return the model for the leaderboard, and its key; with keys, use the model of the busiest key."""
+        """Return the model for the leaderboard, and its key.
+
+        With keys, this is the model of the busiest key whose model can be read, or else the template.
+        """
         learner = self._service.learner
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
-        rows = (self._keys or {}).get("rows") or []
-        try:
-            return (learner.models[rows[0]["key"]], rows[0]["key"]) if rows else (learner.model, None)
-        except KeyError:
-            return learner.model, None
+        for row in (self._keys or {}).get("rows") or []:
+            with suppress(KeyError, HerosError):  # removed meanwhile, or damaged
+                return learner.models[row["key"]], row["key"]
+        return learner.model, None
 
     def _per_second(self) -> float:
         then, before, rate = self._rate

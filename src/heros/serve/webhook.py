@@ -60,8 +60,7 @@ class Webhook:
     """
 
     def __init__(self, url: str, *, send: Callable[[bytes], object] | None = None) -> None:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not _is_http(url):
             raise ParameterError.of("on_change", "Service", "a URL with http:// or https://", url)
         self.url = url
         self.counts = {"delivered": 0, "failed": 0, "dropped": 0}
@@ -141,3 +140,12 @@ class Webhook:
                 reply.read(1)
         except URLError as error:  # raised as a plain OSError, for a shorter message
             raise OSError(str(error)) from None
+
+
+def _is_http(url: Any) -> bool:
+    """Return whether this is a URL with http:// or https://, a host and, if there is one, a valid port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (AttributeError, TypeError, ValueError):  # no text, an invalid IPv6 address or an invalid port
+        return False

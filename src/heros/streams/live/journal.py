@@ -16,6 +16,8 @@ from heros.storage.disk import is_in_place
 
 __all__ = ["Journal", "Received"]
 
+BUSY = 1000  # milliseconds to wait for another process that has locked the file
+
 
 @dataclass(frozen=True, slots=True)
 class Received:
@@ -55,7 +57,8 @@ class Journal:
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)
-            self._file = sqlite3.connect(self.path or ":memory:", check_same_thread=False)
+            self._file = sqlite3.connect(self.path or ":memory:", BUSY / 1000, check_same_thread=False)
+            self._is_patient = True
             self._file.execute("PRAGMA journal_mode = WAL")
             with self._file:
                 self._file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -129,10 +132,25 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Execute the block as one transaction."""
+        """Execute the block as one transaction.
+
+        While another process locks the file, only the first transaction waits for it. Later ones fail at
+        once, because an event loop that writes many messages must not wait for each of them.
+        """
         self._expect_same_file()
-        with self._expected("writable"), self._file:
-            yield
+        with self._expected("writable"):
+            try:
+                with self._file:
+                    yield
+            except sqlite3.OperationalError:
+                self._wait_for_locks(False)
+                raise
+            self._wait_for_locks(True)
+
+    def _wait_for_locks(self, patient: bool) -> None:
+        if patient is not self._is_patient:
+            self._file.execute(f"PRAGMA busy_timeout = {BUSY if patient else 0}")
+            self._is_patient = patient
 
     @contextmanager
     def _expected(self, rule: str) -> Iterator[None]:
