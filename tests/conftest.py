@@ -47,9 +47,3 @@ def dask_cluster():
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
         yield cluster
-
-
-@pytest.fixture(autouse=True)
-def _no_stated_watts(monkeypatch):
-    """Forget the watts of a core that an earlier test stated with ``--watts``."""
-    monkeypatch.delenv("HEROS_WATTS", raising=False)

@@ -258,4 +258,7 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     assert 0.2 < y.mean() < 0.5
     again = runner.invoke(app, ["example", "deliveries"])
     assert again.exit_code == 2
-    assert "The file deliveries.csv already exists" in again.stderr
+    assert "The file deliveries.csv already exists; pass --force to replace it" in again.stderr
+    (tmp_path / "deliveries.csv").write_text("spoilt")
+    assert runner.invoke(app, ["example", "deliveries", "--force"]).exit_code == 0
+    assert (tmp_path / "deliveries.csv").read_text().count("\n") == 6001

@@ -65,6 +65,21 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert records.read(place).n_instances == 10
 
 
+def test_runs_on_two_targets_of_a_file_have_a_record_each(tmp_path, pool):
+    rows = "".join(f"{i % 7},{'late' if i % 3 else 'early'},{'yes' if i % 2 else 'no'}\n" for i in range(60))
+    (tmp_path / "orders.csv").write_text("size,delivery days,paid\n" + rows)
+    for target in ("paid", "delivery days"):
+        ok(
+            "run", f"{tmp_path}/orders.csv", "--target", target, "--pool", pool, "--out", f"{tmp_path}/out"
+        )  # fmt: skip
+    found = [place.relative_to(tmp_path / "out").parts[0] for place in records.find(tmp_path / "out")]
+    assert found == ["orders", "orders-delivery_days"]
+    assert [records.read(place).stream for place in records.find(tmp_path / "out")] == [
+        "orders",
+        "orders-delivery days",
+    ]
+
+
 def test_run_names_its_target_and_every_file_that_it_writes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{i % 7},{'yes' if i % 2 else 'no'}\n" for i in range(60))

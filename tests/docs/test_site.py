@@ -32,6 +32,15 @@ PAGES = {
     "late labels": "live.html",
     "drift": "drift.html",
     "explain prediction": "drift.html",
+    "shap": "drift.html",
+    "report": "cli.html",
+    "class imbalance": "results.html",
+    "evaluate": "results.html",
+    "update model": "results.html",
+    "new class": "values.html",
+    "classification": "tutorial.html",
+    "quick start": "tutorial.html",
+    "pandas": "streams.html",
 }
 
 

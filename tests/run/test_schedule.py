@@ -282,6 +282,17 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     assert "Row 1 of" in told[-1] or "at least one" in told[-1]
 
 
+def test_no_instance_waits_longer_because_the_clock_was_ahead_when_it_came():
+    clock = Simulated()
+    signal = CarbonSignal(
+        [(START + i * HOUR, 500 - i) for i in range(200)], lambda text: None
+    )  # ever cleaner
+    schedule = Schedule(None, signal, 6 * HOUR, clock=clock, tell=lambda text: None)
+    assert schedule.room(10, since=START + 100 * HOUR) == 0
+    clock.time += 6 * HOUR
+    assert schedule.room(10) == 10
+
+
 def test_a_url_that_cannot_be_reached_stops_nothing():
     told = []
     signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json", told.append)
@@ -313,9 +324,10 @@ def test_a_url_gives_pairs():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("time,grams\nyesterday,3\n", "Row 1 .* must be a time and a number of g CO2e per kWh"),
+        ("time,grams\nyesterday,3\n", "Row 1 .* must be a time .* and a number of g CO2e per kWh"),
         ("0,3\n3600,-1\n", "Row 2"), ("0,nan\n", "Row 1"), ("", "at least one time"), ('{"a": 1}', "a list of pairs"),
-        ("[[0, 1], [2]]", "Row 2"), ("[", "CSV or JSON"),
+        ("[[0, 1], [2]]", "Row 2"), ("[", "CSV or JSON"), ("time,grams\n1795011763000,3\n", "seconds since 1970"),
+        ("x" * 200_000, "CSV or JSON"), ("[" * 100_000, "CSV or JSON"),
     ],
 )  # fmt: skip
 def test_a_file_without_times_and_intensities_is_a_clear_error(tmp_path, text, fault):

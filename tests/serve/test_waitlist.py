@@ -295,3 +295,23 @@ def test_kill_9_of_a_real_service(tmp_path):
         finally:
             process.send_signal(signal.SIGKILL)
             process.communicate()
+
+
+def test_a_waitlist_that_lost_its_newest_labels_with_the_power_is_told_and_goes_on(turned, tmp_path, caplog):
+    """Without power, the file of waiting labels may end before the checkpoint, which was synchronized."""
+    with service_of(tmp_path / "kept", carbon=DIRTY) as service:
+        teach(service, 20)
+        shutil.copytree(tmp_path / "kept", tmp_path / "early")
+        turned.time += HOUR
+        service.wait()
+    for file in (tmp_path / "early").glob("waiting.sqlite*"):
+        shutil.copy(file, tmp_path / "kept")
+    (tmp_path / "kept" / "waiting.sqlite").unlink()
+    with service_of(tmp_path / "kept", carbon=DIRTY) as service:
+        assert "ends before the checkpoint" in caplog.text
+        assert service.history.learnt == 20
+        teach(service, 10, start=20)
+        service.wait()
+        assert service.history.learnt == 30
+    with service_of(tmp_path / "kept", carbon=DIRTY) as service:
+        assert service.history.learnt == 30

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Heros, evaluate, pools, streams
+from heros import Feature, Heros, Schema, evaluate, pools, streams
 from heros.data.codes import Codes
 from heros.data.encoder import Encoder
 from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
@@ -684,6 +684,101 @@ def test_thousands_are_told_from_decimals_by_the_values_without(tmp_path):
     text = "pay;bonus;share;label\n" + "1,250;$2,500;0,125;a\n980;$1,100;0,250;b\n" * 9
     X, _ = quietly(written(tmp_path, text))[0].draw(2)
     assert X.tolist() == [[1250, 2500, 0.125], [980, 1100, 0.25]]
+
+
+MARKS = {  # the other columns of the first 150 rows; how 1,299 and 7.125% are read then
+    "delimiter only": ("7%", "980 m", 1.299, 7125),
+    "amounts": ("€1,234.50", "980 m", 1299, 7.125),
+    "plain decimals": ("12.5", "980 m", 1299, 7.125),
+    "decimal commas": ("12,5", "980 m", 1.299, 7125),
+    "both": ("12,5", "12.5", 1.299, 7125),
+    "names": ("v1.5", "a, b", 1.299, 7125),
+}
+
+
+@pytest.mark.parametrize("case", MARKS)
+def test_other_columns_outweigh_the_delimiter_in_an_ambiguous_column(case, tmp_path):
+    one, other, price, share = MARKS[case]
+    rows = (
+        f"{one};{other};€1,100;20%;a\n{one};{other};€1,200;0%;b\n" * 75 + f"{one};{other};€1,299;7.125%;a\n"
+    )
+    stream = quietly(written(tmp_path, "one;other;price;share;label\n" + rows))[0]
+    X, _ = stream.draw(200)
+    assert X[-1, -2:].tolist() == [price, share]
+
+
+def test_decimal_commas_of_another_column_count_in_every_table(tmp_path):
+    rows = [{"a": "1,234", "b": "7,5", "c": 12.5, "label": "xy"[i % 2]} for i in range(150)]
+    frame = pa.Table.from_pylist(rows)
+    learnt = Heros(pools.Hoeffding([{}]), k=1, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        learnt.learn(frame.drop_columns("label"), frame["label"])
+        path = written(tmp_path, "\n".join(map(json.dumps, rows)), "s.jsonl")
+        found = [streams.from_frame(frame).draw(1)[0], streams.read(path).draw(1)[0]]
+    assert [X.tolist() for X in found] == [[[1.234, 7.5, 12.5]]] * 2
+    assert learnt.schema.features[0].written == ",."
+
+
+def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
+    rows = "".join(
+        f"{('red', 'Red', 'blue.', 'blue')[i % 4]},{('kept', 'lost', 'Kept')[i % 3]}\n" for i in range(60)
+    )
+    path = written(tmp_path, f"colour,status\n{rows}")
+    expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each is a class."
+    stream, said = quietly(path)
+    assert (said, stream.schema.classes) == ([expected], ("Kept", "kept", "lost"))
+    looked = streams.look(path)
+    assert looked.faults == (expected,)
+    assert (
+        looked.columns[0].note
+        == "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
+    )
+    assert quietly(path, classes=["kept", "Kept", "lost"])[1] == []
+
+
+def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):
+    words = ["a", "b", "c", "d", "e", "f", "unknown"]
+    rows = "".join(f"{words[i % 7]},x{i % 30},0{1050 + i % 3},{i % 2}\n" for i in range(70))
+    colour, many, postcode, _ = streams.look(written(tmp_path, f"colour,many,postcode,label\n{rows}")).columns
+    assert colour.examples == tuple(words)
+    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] if that means missing)"
+    assert (many.examples, many.note) == (("x0", "x1", "x2"), "")
+    assert postcode.note == "leading zeros, such as '01050', are lost (nominal= keeps them, as names)"
+
+
+def test_a_notice_advises_only_what_its_entrance_has():
+    rows = [{"id": f"A-{i}", "x": i % 5} for i in range(60)]
+    labels = ["ab"[i % 2] for i in range(60)]
+    frame = pa.Table.from_pylist([{**row, "y": y} for row, y in zip(rows, labels, strict=True)])
+
+    def model():
+        return Heros(pools.Hoeffding([{}]), k=1, seed=1)
+
+    expected = {
+        "a schema that declares it keeps it": lambda: model().learn(rows, labels),
+        "a categorical column is kept": lambda: model().learn(frame.drop_columns("y"), labels),
+        "nominal= of streams.from_frame keeps it": lambda: evaluate(model(), frame, target="y"),
+        "nominal= keeps it": lambda: streams.from_iter(zip(rows, labels, strict=True)).draw(60),
+    }
+    for advice, learn in expected.items():
+        with pytest.warns(DataNotice, match=rf"nothing to learn from \({advice}"):
+            learn()
+    known = Schema((Feature("id", values=("A-0",)),), ("a", "b"))
+    learnt = model().bind(known).learn(rows, labels)
+    assert [feature.name for feature in learnt.schema.features] == ["id", "x"]
+
+
+@pytest.mark.parametrize("distinct", [290, 120])
+def test_words_in_a_numeric_target_are_named(tmp_path, distinct):
+    rows = [f"{i},{'free' if i % 50 == 7 else i % distinct * 1.25}\n" for i in range(300)]
+    path = written(tmp_path, "a,price\n" + "".join(rows))
+    with pytest.raises(
+        DataError, match=r"must hold numbers or classes.* but not 'free' \(missing=\['free'\] if"
+    ):
+        streams.read(path)
+    assert "but not 'free'" in streams.look(path).faults[0]
+    assert streams.read(path, missing=["free"]).schema.numeric
 
 
 @pytest.mark.parametrize("unit", [1, 1000])

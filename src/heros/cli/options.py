@@ -64,9 +64,11 @@ __all__ = [
 ]
 
 
-def _state_watts(watts: float | None) -> float | None:
-    """Use the power of a core for every meter and budget of this process and of those that it starts."""
+def _state_watts(context: typer.Context, watts: float | None) -> float | None:
+    """Use the power of a core for every meter and budget of the command and of the processes it starts."""
     if watts is not None:
+        before = os.environ.get(WATTS, "")  # empty means not stated
+        context.call_on_close(lambda: os.environ.update({WATTS: before}))
         os.environ[WATTS] = str(watts)
     return watts
 

@@ -62,7 +62,8 @@ class Results:
             expect_table_place(self.predictions, "predictions", "heros run")
         for path in () if self.replace else self._files:
             if path.exists():
-                raise HerosError(f"The file {path} already exists; pass --force to replace it.")
+                way = "pass --force to replace it, or choose another name"
+                raise HerosError(f"The file {path} already exists; {way}.")
 
     def written(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
         """Write all results; return a line about each written result, and the first error, if any.

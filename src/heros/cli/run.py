@@ -96,7 +96,8 @@ def run_command(
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
         if not kept.get("resume"):
-            raise HerosError(f"The record {there} already exists; pass --force to replace it.")
+            way = "pass --force to replace it, or another directory with --out"
+            raise HerosError(f"The record {there} already exists; {way}.")
         finished = recorded_before(there, model, source, window, list(names))
         if finished is not None and results.there:
             say(f"heros: the run is finished; its record is {there} (--force runs it again)")

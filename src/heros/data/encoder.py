@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ from heros.data.columns import (
     trimmed,
 )
 from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
-from heros.data.infer import infer_array
+from heros.data.infer import infer_array, no_feature
+from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretch, Stretches, widened
@@ -66,7 +67,8 @@ class Encoder(RowEncoder):
     schema
         The initial schema.
     nominal
-        Columns whose numbers are names, not quantities.
+        Columns whose numbers are names, not quantities. None if the caller has no such option: notices then
+        advise a schema instead.
     ignore
         Columns to ignore.
     classes
@@ -296,17 +298,27 @@ class Encoder(RowEncoder):
         """Initialize the schema from the first rows of the first table."""
         columns: list[Column] = []
         ignored: list[str] = []
-        for name, given in zip(names, arrays, strict=True):
-            array = _plain(given, self.words)
+        read = [_plain(given, self.words) for given in arrays]
+
+        @cache
+        def comma() -> bool:
+            texts = zip(names, read, strict=True)
+            left = {*self._nominal, *self.ignored}
+            return has_decimal_commas(
+                counts_of(one) for name, one in texts if is_text(one.type) and name not in left
+            )
+
+        for name, given, array in zip(names, arrays, read, strict=True):
             missing = np.asarray(array.is_null(nan_is_null=True))
             if name in self.ignored or missing.all():
                 continue
             found: Column | str = NameColumn(name, Codes(most=self._most), fresh=True)
             if name not in self._nominal:
                 typed = given if pa.types.is_dictionary(given.type) else array
-                found = infer_array(name, typed, self._most)
+                found = infer_array(name, typed, self._most, comma=comma)
             if isinstance(found, str):
-                self.tell(f"The column {name!r} is left out: {found}.")
+                way = "" if no_feature(given.type) else " (a categorical column is kept)"
+                self.tell(f"The column {name!r} is left out: {found}{way}.")
                 ignored.append(name)
                 continue
             if isinstance(found, NameColumn) and not found.values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from heros.data.dates import (
     micros_of,
     micros_of_array,
 )
-from heros.data.number_format import FORMATS, NumberFormat, format_of
+from heros.data.number_format import NumberFormat, format_of, is_clear
 from heros.data.values import BLANKS, Refused, kind_of, label_of, shown
 
 FEWEST = 50
@@ -30,15 +30,20 @@ MICROS_OF_A_DAY = 86_400_000_000
 
 
 def infer(
-    name: str, counts: Mapping[str, int], most: int | None, *, comma: bool = False, names: bool = False
+    name: str,
+    counts: Mapping[str, int],
+    most: int | None,
+    *,
+    comma: Callable[[], bool] | bool = False,
+    names: bool = False,
 ) -> Column | str:
     """Return the inferred kind of a text column, or the reason why it is left out.
 
     A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
     ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
     is nominal. `counts` is the number of occurrences of each value, without missing values. `most` is the
-    largest number of inputs of a nominal column, or None for no limit. `comma` is whether a comma is more
-    likely a decimal mark than a thousands separator, and `names` is whether numbers are names.
+    largest number of inputs of a nominal column, or None for no limit. `comma` is as for
+    `format_of`, and `names` is whether numbers are names.
 
     Examples
     --------
@@ -66,12 +71,6 @@ def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -
     """Return a numeric column with a format, which is tentative if all texts are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
-
-
-def is_clear(text: str) -> bool:
-    """Return whether a text shows which character is the decimal mark."""
-    marks = {form.decimal for form in FORMATS if form.number(text) is not None}
-    return len(marks) == 1 and not text.isdecimal()
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
@@ -107,10 +106,12 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     raise Refused(name, shown(value), "be a number, text or a date")
 
 
-def infer_array(name: str, array: pa.Array, most: int | None) -> Column | str:  # noqa: PLR0911  one per kind
+def infer_array(  # noqa: PLR0911  one per kind
+    name: str, array: pa.Array, most: int | None, *, comma: Callable[[], bool] | bool = False
+) -> Column | str:
     """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
 
-    Dictionaries (categorical columns) and booleans are nominal.
+    Dictionaries (categorical columns) and booleans are nominal. `comma` is as for `format_of`.
     """
     kind, types = array.type, pa.types
     if why := no_feature(kind):
@@ -128,7 +129,7 @@ def infer_array(name: str, array: pa.Array, most: int | None) -> Column | str:  
         clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
         return DateColumn(name, None, not types.is_time(kind), clock)
     if is_text(kind):
-        return infer(name, counts_of(array), most)
+        return infer(name, counts_of(array), most, comma=comma)
     return NumberColumn(name)
 
 

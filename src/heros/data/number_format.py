@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from heros.data.values import NUMBER
 
-__all__ = ["FORMATS", "NumberFormat", "format_of", "number_in"]
+__all__ = ["FORMATS", "NumberFormat", "format_of", "has_decimal_commas", "is_clear", "number_in"]
 
 CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 BLANK = " \u00a0\u2009\u202f"
@@ -70,10 +71,13 @@ APART = BLANK + "'’_"
 FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "."), NumberFormat(",", APART))
 
 
-def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[NumberFormat | None, int]:
+def format_of(
+    counts: Mapping[str, int], *, comma: Callable[[], bool] | bool = False
+) -> tuple[NumberFormat | None, int]:
     """Return the most frequent format (None: the default format) and the number of values that match it.
 
-    `comma` is whether a comma is more likely a decimal mark than a thousands separator.
+    `comma` is whether a comma is more likely a decimal mark than a thousands separator. If it is a function,
+    it is called only if the values can be read in both ways.
 
     Examples
     --------
@@ -87,15 +91,67 @@ def format_of(counts: Mapping[str, int], *, comma: bool = False) -> tuple[Number
     (None, 0)
     """
     plain = sum(count for value, count in counts.items() if NUMBER.fullmatch(value))
-    best: tuple[NumberFormat | None, int] = (None, plain)
     if plain == sum(counts.values()):
-        return best
-    comma = comma and not _has_thousands(counts)
-    for form in sorted(FORMATS, key=lambda form: (form.decimal == ",") != comma):
-        matched = sum(count for value, count in counts.items() if form.number(value) is not None)
-        if matched > best[1]:
-            best = form, matched
-    return best
+        return None, plain
+    matched = {
+        form: sum(count for value, count in counts.items() if form.number(value) is not None)
+        for form in FORMATS
+    }
+    most = max(matched.values())
+    if most <= plain:
+        return None, plain
+    best = [form for form in FORMATS if matched[form] == most]
+    if len({form.decimal for form in best}) > 1 and not _has_thousands(counts):
+        mark = "," if (comma() if callable(comma) else comma) else "."
+        best.sort(key=lambda form: form.decimal != mark)
+    return best[0], most
+
+
+FEW, SAMPLE = 100, 1000
+"""The numbers of distinct values of a column that show whether it has numbers, and their decimal mark."""
+
+
+def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
+    """Return whether ambiguous numbers such as ``1,234`` have decimal commas, by the columns of their table.
+
+    The columns decide if some of them clearly have decimal commas and no column clearly has decimal points,
+    or the reverse. Otherwise the result is `usual`: whether the delimiter of the file suggests decimal
+    commas. Only then are numbers in the default format (``12.5``) evidence, too: without such a delimiter
+    they may have been written by a program.
+
+    Examples
+    --------
+    >>> amounts, shares, weights = {"€1,234.50": 1}, {"0%": 1, "20%": 1}, {"7,5": 2}
+    >>> has_decimal_commas([amounts, shares], usual=True), has_decimal_commas([shares], usual=True)
+    (False, True)
+    >>> has_decimal_commas([weights, shares]), has_decimal_commas([weights, shares, {"12.5": 1}])
+    (True, True)
+    """
+    marks = {_decimal_mark(counts, plain=usual) for counts in columns}
+    return usual if (marks >= {".", ","}) or not (marks & {".", ","}) else "," in marks
+
+
+def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
+    """Return the decimal mark that a column clearly has; "" for names and ambiguous numbers.
+
+    `plain` is whether numbers in the default format count.
+    """
+    first = dict(islice(counts.items(), FEW))
+    if 2 * format_of(first)[1] < sum(first.values()):
+        return ""
+    marked = (text for text in islice(counts, SAMPLE) if "." in text or "," in text)
+    return next(filter(None, (_mark(text) for text in marked if plain or not NUMBER.fullmatch(text))), "")
+
+
+def is_clear(text: str) -> bool:
+    """Return whether a text shows which character is the decimal mark."""
+    return not text.isdecimal() and _mark(text) != ""
+
+
+def _mark(text: str) -> str:
+    """Return the decimal mark of a number; "" if the text is not a number or may have either mark."""
+    marks = {form.decimal for form in FORMATS if form.number(text) is not None}
+    return marks.pop() if len(marks) == 1 else ""
 
 
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:

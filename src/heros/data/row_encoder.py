@@ -24,8 +24,8 @@ from heros.data.columns import (
 )
 from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
-from heros.data.infer import FEWEST, infer_value, is_clear
-from heros.data.number_format import FORMATS, NumberFormat, format_of
+from heros.data.infer import FEWEST, infer_value
+from heros.data.number_format import FORMATS, NumberFormat, format_of, is_clear
 from heros.data.schema import Feature, Schema
 from heros.data.values import (
     BLANKS,
@@ -84,7 +84,7 @@ class RowEncoder:
         self,
         schema: Schema | None = None,
         *,
-        nominal: Iterable[str] = (),
+        nominal: Iterable[str] | None = None,
         ignore: Iterable[str] = (),
         classes: Sequence[object] | None = None,
         grows: bool = True,
@@ -100,7 +100,10 @@ class RowEncoder:
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
-        self._nominal = frozenset(nominal)
+        self._nominal = frozenset(nominal or ())
+        declared = schema.features if schema is not None and not seen else ()
+        self._no_identifiers = self._nominal.union(one.source for one in declared if one.nominal)
+        self._to_keep = "a schema that declares it" if nominal is None else "nominal="
         names = tuple(str(label_of(value)) for value in classes or ())
         known = schema or Schema((), names, numeric)
         ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
@@ -352,8 +355,8 @@ class RowEncoder:
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
         columns = (place.column for place in self.places.values())
-        formats = (column.format for column in columns if isinstance(column, NumberColumn))
-        comma = any(form is not None and form.decimal == "," for form in formats)
+        clear = (one for one in columns if isinstance(one, NumberColumn) and not one.tentative)
+        comma = {one.format.decimal for one in clear if one.format is not None} == {","}
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
         if isinstance(column, NameColumn):
@@ -450,9 +453,13 @@ class RowEncoder:
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
-        if len(codes) == FEWEST - 1 == self.seen and name not in self._nominal and self._most is not None:
+        if (
+            len(codes) == FEWEST - 1 == self.seen
+            and name not in self._no_identifiers
+            and self._most is not None
+        ):
             why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
-            self._ignore(name, f"The column {name!r} is left out: {why} (nominal= keeps it).")
+            self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True
             return
         before = codes.shared

@@ -199,8 +199,7 @@ class Schedule:
         `since` is the arrival of the oldest instance that waits; by default the time of `drained`.
         """
         now = self.note()
-        if since is not None:
-            self.since = since
+        self.since = min(self.since if since is None else since, now)  # a clock may have been ahead
         n = most if self.limit is None else min(most, self._fitting())
         before, self.wait = self.wait, self._for_grid(now)
         if n == 0 and self.wait is None:

@@ -23,6 +23,7 @@ __all__ = ["CarbonSignal", "CleanMoment"]
 MOST_BYTES = 10_000_000
 AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
+LATEST = 1e11  # seconds since 1970: the year 5138; milliseconds would be later
 RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
 
 
@@ -175,8 +176,8 @@ class CarbonSignal:
         for number, row in enumerate(rows, 1):
             pair = _pair(row)
             if pair is None:
-                rule = f"Row {number} of {self.name} must be a time and a number of g CO2e per kWh"
-                raise DataError(f"{rule}. Got {row!r} instead.")
+                rule = "a time (ISO 8601 or seconds since 1970) and a number of g CO2e per kWh"
+                raise DataError(f"Row {number} of {self.name} must be {rule}. Got {repr(row)[:80]} instead.")
             values[pair[0]] = pair[1]
         if not values:
             raise DataError(f"{self.name} must have at least one time and intensity. Got no rows.")
@@ -196,12 +197,12 @@ def _rows(data: bytes, name: str) -> list[Any]:
             if not isinstance(rows, list):
                 raise DataError(f"{name} must be a list of pairs [time, g CO2e per kWh].")
             return rows
-    except ValueError as error:
+        delimiter = ";" if ";" in text.partition("\n")[0] else ","
+        rows = [row[:2] for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    except (ValueError, csv.Error, RecursionError) as error:
         if isinstance(error, HerosError):
             raise
         raise DataError(f"{name} must be CSV or JSON. Got: {error}") from None
-    delimiter = ";" if ";" in text.partition("\n")[0] else ","
-    rows = [row[:2] for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
     if rows and (len(rows[0]) < 2 or not _is_number(rows[0][1])):
         rows = rows[1:]
     return [row for row in rows if len(row) < 2 or row[1].strip()]
@@ -214,7 +215,7 @@ def _pair(row: Any) -> tuple[float, float] | None:
         pair = _seconds(time), float(grams)
     except (TypeError, ValueError, OverflowError):
         return None
-    return pair if math.isfinite(pair[0]) and 0 <= pair[1] < math.inf else None
+    return pair if 0 <= pair[0] < LATEST and 0 <= pair[1] < math.inf else None
 
 
 def _is_number(text: str) -> bool:

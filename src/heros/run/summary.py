@@ -83,7 +83,12 @@ def budget_row(run: Run) -> dict[str, str]:
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    awake = f"{dial['awake']:.1f} of {len(run.settings['models'])} models awake on average"
+    models = len(run.settings["models"])
+    awake = (
+        "nothing learnt"
+        if dial["awake"] is None
+        else f"{dial['awake']:.1f} of {models} models awake on average"
+    )
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     return {"budget": f"{dial['asked']} asked, {dial['used']} used {per}, {awake}{floor}"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import deque
@@ -17,6 +18,7 @@ from heros.streams.live.journal import Journal, Received
 
 __all__ = ["FILE", "WaitingLabel", "Waitlist"]
 
+LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
 OVERHEAD = 50  # bytes of an instance on disk, besides its content
@@ -67,8 +69,13 @@ class Waitlist:
 
     def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
         """Continue after this number; yield the instances that wait, with their numbers."""
-        if not 0 <= taken <= self.last:
+        if taken < 0:
             raise DataError(f"the checkpoint must belong to {FILE}")
+        if taken > self.last:
+            lost = "labels that were accepted shortly before may be missing, as after a loss of power"
+            LOG.warning("%s ends before the checkpoint: %s", FILE, lost)
+            self._journal.skip_to(taken)
+            self.last = taken
         self.taken = taken
         self._journal.settle(taken, taken)
         at = taken

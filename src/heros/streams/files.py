@@ -89,7 +89,8 @@ def read(
         one row in twenty is bad, and at least twenty are, `heros.streams.TooManyBadRows` is raised;
         `heros.evaluate` then returns the results so far.
     name
-        The name of the stream; by default the file name without its suffixes.
+        The name of the stream; by default the file name without its suffixes, followed by the target if it is
+        not the last column.
     format
         "csv", "json" (one object per line), "arff", "parquet", "arrow" or "excel"; by default inferred from
         the file name.
@@ -132,7 +133,8 @@ def read(
             [nan,  1.]]), array([0, 1, 0]))
     """
     reader, options = opened(**{setting: value for setting, value in locals().items() if setting != "name"})
-    return weighed(TableStream(reader, options, name or Path(path).name.split(".")[0]), options)
+    name = name or options.stream_name(Path(path).name.split(".")[0], reader.names)
+    return weighed(TableStream(reader, options, name), options)
 
 
 def opened(path: str | os.PathLike[str], **how: Any) -> tuple[TableReader, Options]:

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from heros._base.lazy import pa
-from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import (
     NOT_A_TARGET,
@@ -22,18 +21,16 @@ from heros.data.columns import (
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import format_of
+from heros.data.number_format import format_of, has_decimal_commas
 from heros.data.values import NUMBER, label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
+from heros.streams.value_checks import FEW_NUMBERS, MOST_WORDS, not_classes, not_numbers, similar
 
 __all__ = ["Layout"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
-
-FEW_NUMBERS = 20
-"""Up to this many distinct numbers may be classes even if some have decimals."""
 
 FEW_CLASSES = 10
 """Up to this many distinct numbers are classes without a notice, such as digits or grades."""
@@ -48,6 +45,7 @@ class Layout:
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
         self.counts = cache(lambda index: counts_of(first.columns[index]))  # computed once per column
+        self._comma = cache(self._has_decimal_commas)  # computed only if a column is ambiguous
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
         self.features: dict[int, Column] = {}
@@ -100,7 +98,7 @@ class Layout:
         counts = self.counts(self.target)
         if len(counts) <= FEW_NUMBERS:
             return False
-        form, matched = format_of(counts, comma=self.reader.decimal_comma)
+        form, matched = format_of(counts, comma=self._comma)
         if matched < sum(counts.values()):
             return False
         numbers = (float(value) if form is None else form.number(value) for value in counts)
@@ -113,7 +111,17 @@ class Layout:
 
     def _format(self, index: int) -> tuple[Any, int]:
         text = is_text(self.first.columns[index].type)
-        return format_of(self.counts(index) if text else {}, comma=self.reader.decimal_comma)
+        return format_of(self.counts(index) if text else {}, comma=self._comma)
+
+    def _has_decimal_commas(self) -> bool:
+        """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
+        left = {*self.options.ignore, *self.options.nominal}
+        texts = (
+            index
+            for index, array in enumerate(self.first.columns)
+            if is_text(array.type) and self.reader.names[index] not in left
+        )
+        return has_decimal_commas(map(self.counts, texts), usual=self.reader.decimal_comma)
 
     def _as_told(self, index: int) -> Column | None:
         """Return a column as the user declared it, or None if the user did not declare it."""
@@ -154,7 +162,7 @@ class Layout:
             return None
         name, most = self.reader.names[index], self.options.most_values
         if is_text(array.type) and not pa.types.is_dictionary(array.type):
-            found = infer(name, self.counts(index), most, comma=self.reader.decimal_comma)
+            found = infer(name, self.counts(index), most, comma=self._comma)
         else:
             found = infer_array(name, array, most)
         if not isinstance(found, str):
@@ -190,6 +198,14 @@ class Layout:
         what = not_classes(self.counts(self.target))
         if not what:
             return ""
+        if words := not_numbers(self.counts(self.target)):
+            listed = ",".join(map(repr, words[:MOST_WORDS]))
+            more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
+            return (
+                f"the target {target!r} must hold numbers or classes. Got {what}: most are numbers, but not "
+                f"{listed}{more} (missing=[{listed}] if such rows have no target; task='classification' if "
+                "each value is a class)."
+            )
         return (
             f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
             "target=; or set task='regression' if these are quantities, task='classification' if each value "
@@ -209,14 +225,22 @@ class Layout:
             "(task='regression' if they are quantities, task='classification' if this is right)."
         )
 
+    def similar_classes(self) -> str:
+        """Return a notice if classes differ only in case or punctuation; else an empty string."""
+        declared = self._declared_names(self.target) is not None
+        if self.numeric or self.options.classes is not None or declared:
+            return ""
+        how = similar(self.counts(self.target))
+        return f"The target {self.reader.names[self.target]!r} has {how}: each is a class." if how else ""
+
     def notices(self) -> Iterator[str]:
         """Yield notices about columns whose reading may surprise the user."""
-        if doubt := self.doubtful_classes():
-            yield doubt
+        yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
         options = self.options
+        nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
             name = self.reader.names[index]
-            yield f"The column {name!r} is left out: {why} (nominal= keeps it, ignore= hides this notice)."
+            yield f"The column {name!r} is left out: {why} ({nominal} keeps it, ignore= hides this notice)."
         named = {*options.nominal, *options.numeric, *options.dates, options.weights}
         for index, column in self.features.items():
             if column.name in named:
@@ -224,7 +248,7 @@ class Layout:
             if how := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 made = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {how}{made} (nominal= reads it as names)."
+                yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
 
@@ -251,20 +275,3 @@ def _with_hint(column: Column) -> Column:
     elif isinstance(column, DateColumn):
         column.hint = HINT
     return column
-
-
-def not_classes(counts: Mapping[str, int]) -> str:
-    """Return what a target holds instead of classes; an empty string if it may hold classes.
-
-    Examples
-    --------
-    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
-    ('90 different numbers in 90 rows', '')
-    >>> not_classes({f"note {i}": 1 for i in range(90)})
-    '90 different values in 90 rows'
-    """
-    distinct, total = len(counts), sum(counts.values())
-    many = distinct > FEW_NUMBERS and 2 * distinct > total
-    if (many or distinct > MANY) and all(NUMBER.fullmatch(value) for value in counts):
-        return f"{distinct:,} different numbers in {total:,} rows"
-    return f"{distinct:,} different values in {total:,} rows" if many else ""

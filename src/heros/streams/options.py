@@ -125,6 +125,20 @@ class Options:
             return names[self.target]
         raise self._error("target", f"one of the columns {list(names)}", self.target, names)
 
+    def stream_name(self, file: str, names: Sequence[str]) -> str:
+        """Return the name of a stream: of its file, with the target unless that is the default.
+
+        Runs on two targets of a file are then not compared, and their records have different paths.
+
+        Examples
+        --------
+        >>> names = ["days", "late"]
+        >>> [Options("read", target).stream_name("orders", names) for target in ("late", "days")]
+        ['orders', 'orders-days']
+        """
+        target = self.target_among(names)
+        return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"
+
     def check(self, names: Sequence[str]) -> None:
         """Raise an error for unknown columns, columns with two kinds, and a table without features."""
         for parameter in ("nominal", "numeric", "ignore", "dates"):

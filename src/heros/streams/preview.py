@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 import warnings
 from collections import Counter
@@ -22,13 +23,21 @@ from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout
 from heros.streams.readers import Chunk
+from heros.streams.value_checks import similar
 
 __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
+NAMES = 10  # a column with at most this many names shows all of them
 WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
+
+WORDS_FOR_NOTHING = "blank empty missing n.a. nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
+"""Names, in lower case, that may stand for a missing value."""
+
+PADDED = re.compile(r"0\d+")
+"""A whole number with leading zeros, such as a postcode."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +144,8 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     layout = Layout(reader, options, first)
     faults = [str(fault) for _, fault in first.faults[:3]]
     wrong = layout.no_classes()
-    if doubt := f"{wrong[0].upper()}{wrong[1:]}" if wrong else layout.doubtful_classes():
-        faults.insert(0, doubt)
+    doubts = [f"{wrong[0].upper()}{wrong[1:]}"] if wrong else [layout.doubtful_classes()]
+    faults[:0] = filter(None, (*doubts, "" if wrong else layout.similar_classes()))
     return Look(
         source=reader.label,
         rows=first.n_rows,
@@ -154,7 +163,9 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
     counts = {} if no_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
-    examples = tuple(_cut(value) for value in list(counts)[:EXAMPLES])
+    names = isinstance(layout.features.get(index), NameColumn)
+    few = NAMES if names and len(counts) <= NAMES else EXAMPLES
+    examples = tuple(_cut(value) for value in list(counts)[:few])
     if index == layout.target:
         kind, note = "target", ""
     elif index in layout.empty:
@@ -202,6 +213,12 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         if most is not None and len(counts) > most and not column.closed:
             yield f"{most} inputs, shared by rare values"
         yield layout.suspicion(index)
+        yield similar(counts)
+        words = {word: n for word, n in counts.items() if word.casefold() in WORDS_FOR_NOTHING.split()}
+        if words and not column.closed:
+            said = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
+            listed = ",".join(map(repr, words))
+            yield f"{said} times (missing=[{listed}] if that means missing)"
     else:
         values, faults = column.convert(layout.first.columns[index])
         if faults:
@@ -209,6 +226,9 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"
+        padded = next(filter(PADDED.fullmatch, counts), "") if isinstance(column, NumberColumn) else ""
+        if padded:
+            yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
         if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
             yield "seconds since 1970 (dates=)?"
         elif isinstance(column, NumberColumn) and rows > EXAMPLES and (np.diff(values) == 1).all():

@@ -118,6 +118,13 @@ class Journal:
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
+    def skip_to(self, sequence: int) -> None:
+        """Give the next message the number after `sequence`; all earlier messages are deleted."""
+        with self._transaction():
+            self._file.execute("DELETE FROM messages WHERE sequence <= ?", [sequence])
+            self._file.execute("DELETE FROM sqlite_sequence WHERE name = 'messages'")
+            self._file.execute("INSERT INTO sqlite_sequence VALUES ('messages', ?)", [sequence])
+
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that a query selects."""
         with self._expected("readable"):
