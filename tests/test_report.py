@@ -177,7 +177,7 @@ def test_where_lower_is_better_the_front_goes_below():
 
 
 def test_the_heat_map_has_the_first_model_at_the_bottom():
-    chart = heat_map("t", np.array([[1.0, 1.0], [0.0, 0.5]]), 10, [], ("cheap <1>", "costly"))
+    chart = heat_map("t", np.array([[1.0, 1.0], [0.0, 0.5]]), np.array([5, 10]), [], ("cheap <1>", "costly"))
     assert 'fill-opacity="1.000" d="M0 1h2v1h-2z"' in chart
     assert 'fill-opacity="0.500" d="M1 0h1v1h-1z"' in chart
     assert ">cheap &lt;1&gt;</span>" in chart  # every row has its name
@@ -198,6 +198,48 @@ def test_values_are_shown_on_hover_without_a_script():
     assert [figure_of(tip).split() for tip in tips] == [
         ["at", "100", "a", "&lt;b&gt;", "0.25"], ["at", "200", "a", "&lt;b&gt;", "0.75", "c", "0.5"],
     ]  # fmt: skip
+
+
+def tips_of(chart):
+    """Return position and values of each tip, and the strip over the chart that shows the tip."""
+    found = re.findall(
+        r'<div class="hit" style="left:([\d.]+)%;width:([\d.]+)%"><div class="tip[^"]*">(.*?)</div>', chart
+    )
+    return [(float(left), float(wide), figure_of(tip).split()) for left, wide, tip in found]
+
+
+def test_tips_show_the_true_end_of_each_window():
+    """Nine windows of 50 and one of 48: every value stands at the end of its own window."""
+    ends = np.array([*range(50, 500, 50), 498.0])
+    accuracy = np.linspace(0.5, 0.95, 10)
+    tips = tips_of(line_chart("t", [Line(0, "a", ends, accuracy)]))
+    assert [tip for *_, tip in tips] == [
+        ["at", f"{end:.0f}", "a", f"{value:.4g}"] for end, value in zip(ends, accuracy, strict=True)
+    ]
+    assert [round((left + wide) * 498 / 100) for left, wide, _ in tips] == ends.tolist()
+
+
+def test_tips_of_many_windows_show_values_of_the_record():
+    """A tip shows one window of several then; a line that ends elsewhere says where."""
+    ends = np.arange(1.0, 301) * 100
+    long, short = Line(0, "long", ends, ends / 1e5), Line(1, "short", ends[:-1] - 50, ends[:-1])
+    tips = tips_of(line_chart("t", [long, short]))
+    assert len(tips) == 60
+    for *_, (_, at, *rest) in tips:
+        named = dict(re.findall(r"(long|short) ([\d.e+]+(?: at [\d,]+)?)", " ".join(rest)))
+        for name, line in (("long", long), ("short", short)):
+            value, _, where = named[name].partition(" at ")
+            point = float((where or at).replace(",", ""))
+            assert float(value) == pytest.approx(float(line.y[line.x == point][0]), rel=1e-3)
+    assert tips[-1][2][:2] == ["at", "30,000"]
+
+
+def test_a_map_shows_the_true_ends_of_its_columns():
+    """The last column is shorter, and narrower."""
+    chart = heat_map("t", np.array([[0.0, 0.0, 1.0]]), np.array([400, 800, 1000]), [], ["a"])
+    assert "<title>a: 100% from 800 to 1,000</title>" in chart
+    assert "<title>a: 20% of the time</title>" in chart
+    assert 'd="M2.4 0h0.6v1h-0.6z"' in chart
 
 
 def test_seeds_are_a_band_around_their_mean_that_the_axis_cuts():
@@ -372,3 +414,46 @@ def test_a_report_has_words_instead_of_code(recorded, page):
     seen = re.sub(r"<summary>[^<]*/seed\d</summary>|<dd>[^<]*</dd>", "", text)  # ids, below Settings
     assert not re.search(r"\b(?:zeta|cand|surprise)_|Explore\(|MLPGrid\(|champion", seen)
     assert "<abbr title=" in text
+
+
+def test_the_report_names_the_target_and_what_is_not_read(tmp_path):
+    """Also of a part of a file; a stream whose target has no name says nothing of it in its head."""
+    rng = np.random.default_rng(1)
+    rows = "".join(f"{i},{'unknown' if i % 9 == 0 else rng.integers(9)},{'ab'[i % 2]}\n" for i in range(400))
+    (tmp_path / "shop.csv").write_text("order,size,<late>\n" + rows)
+    stream = streams.read(tmp_path / "shop.csv", missing=["unknown"], ignore=["order"]).take(300)
+    for one in (stream, streams.Agrawal().take(300)):
+        run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), one, window=100)
+        place = records.save(run, tmp_path / "runs")
+        assert records.read(place).reading == run.reading
+    write_report(tmp_path / "runs", tmp_path / "report.html")
+    page = tmp_path / "report.html"
+    shop, agrawal = section(page, "shop"), section(page, r"Agrawal(function=1)")
+    assert "300 instances. Target: <b>&lt;late&gt;</b> (2 classes). " in shop
+    assert "<dt>target</dt><dd>the column &#x27;&lt;late&gt;&#x27;</dd>" in shop
+    assert "<dt>columns left out</dt><dd>&#x27;order&#x27;</dd>" in shop
+    assert re.search(
+        r"<dt>read as missing</dt><dd>empty values and the usual words, [^<]*; also &#x27;unknown&#x27;</dd>",
+        shop,
+    )
+    assert "Target:" not in agrawal
+    assert "<dt>columns left out</dt><dd>none</dd>" in agrawal
+
+
+def test_no_change_is_told_from_not_looked_for(tmp_path):
+    """Older records do not have changes."""
+    X = np.random.default_rng(1).normal(size=(600, 2))
+    stream = streams.from_arrays(X, (X[:, 0] > 0).astype(int), name="steady")
+    run = evaluate(Heros(pools.MLP([{}]), k=1, seed=1), stream, window=200)
+    place = records.save(run, tmp_path)
+    write_report(tmp_path, tmp_path / "report.html")
+    assert "<p>No change detected.</p>" in (tmp_path / "report.html").read_text()
+    assert "changes      no change detected (the error never rose)" in records.read(place).summary()
+    document = json.loads((place / "record.json").read_text())
+    del document["changes"], document["reading"]
+    (place / "record.json").write_text(json.dumps(document))
+    write_report(tmp_path, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "No change detected" not in text
+    assert "columns left out" not in text
+    assert "no change detected" not in records.read(place).summary()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from heros.errors import HerosError
@@ -149,7 +150,7 @@ def _front(readme: Path, streams: Editions, drawn: Sequence[str]) -> list[Path]:
     labels = _listed([streams.first.learners[p.entrant].label for p in shown if p.entrant not in OURS])
     parts = {
         "league": f"![AUROC against CPU time: Heros() beside {labels}](docs/figures/league.png)\n\n"
-        f"{_covered(streams.first, drawn)}",
+        f"{_covered(streams, drawn)}",
         "best known": figures(streams.all.only(BEST_KNOWN), "auroc", "AUROC", brief=True),
     }
     known = {name: part for name, part in parts.items() if f"<!-- {name} -->" in text}
@@ -157,16 +158,54 @@ def _front(readme: Path, streams: Editions, drawn: Sequence[str]) -> list[Path]:
     return [readme]
 
 
-def _covered(standing: Standing, drawn: Sequence[str]) -> str:
-    """Return a caption with the streams in the figure and a link to the page."""
-    streams = f"{len(drawn)} streams"
+def _covered(streams: Editions, drawn: Sequence[str]) -> str:
+    """Return a caption with the streams, machine, seeds and models of the figure, and a link to the page."""
+    standing = streams.first
+    cells = {key: cell for key, cell in standing.cells.items() if key[0] in drawn}
+    over = f"{len(drawn)} streams"
     if len(drawn) < len(standing.arenas):
-        streams = _listed([standing.arenas[name].label for name in drawn])
-    return (
-        f"Means over {streams}, the same instances and the same code for all learners, one machine. Runs\n"
-        f"are stopped after {LIMIT / 60:.0f} minutes of CPU time. Tables and method: "
-        "[docs/league.md](docs/league.md)."
+        over = _listed([standing.arenas[name].label for name in drawn])
+    length = _span(cell.instances for cell in cells.values() if not cell.stopped)
+    machine = "ARM" if any(cell.arm for cell in cells.values()) else "x86-64"
+    ours, others = (
+        _span(cell.seeds for (_, name), cell in cells.items() if name in learners)
+        for learners in (["heros"], _rivals(standing))
     )
+    said = [
+        f"Means over {over} of {length} instances, the same instances and the same code for all learners,",
+        f"on one {machine} machine. Number of seeds: {ours} for `Heros()`, {others} for the other learners.",
+        _former(streams, drawn),
+        f"Runs are stopped after {LIMIT / 60:.0f} minutes of CPU time. Tables and method: "
+        "[docs/league.md](docs/league.md).",
+    ]
+    return "\n".join(filter(None, said))
+
+
+def _former(streams: Editions, drawn: Sequence[str]) -> str:
+    """Return a sentence if `Heros()` had another number of models in the figure than it has today."""
+    then, now = (
+        [cell for s in drawn if (cell := standing.cell(s, "heros"))]
+        for standing in (streams.first, streams.second)
+    )
+    if not then or len(now) < len(drawn) or then[0].models == now[0].models:
+        return ""
+    aurocs = (f"{fmean(cell.mean('auroc') for cell in cells):.4f}".lstrip("0") for cells in (then, now))
+    return (
+        "The picture shows an earlier default of `Heros()`: {} models, mean AUROC {}.\n"
+        "Today's default has {} models and a mean AUROC of {}; it was not timed on this machine."
+    ).format(*(part for pair in zip((then[0].models, now[0].models), aurocs, strict=True) for part in pair))
+
+
+def _span(numbers: Iterable[int]) -> str:
+    """Return the range of some numbers as text.
+
+    Examples
+    --------
+    >>> _span([1, 1]), _span([5418, 100_000])
+    ('1', '5,418 to 100,000')
+    """
+    found = sorted(numbers)
+    return f"{found[0]:,} to {found[-1]:,}" if found[0] < found[-1] else f"{found[0]:,}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -104,7 +104,7 @@ def _draw(
         title += "; hollow: stopped at the limit"
     axes.set_title(title, loc="left", fontsize=8.5, color=FAINT)
     place = [(point.microseconds, point.quality) for point in shown]
-    label_points(axes, place, [standing.learners[point.entrant].label for point in shown])
+    label_points(axes, place, [_label(standing, point.entrant) for point in shown])
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=DPI, metadata={"Software": None})
 
@@ -122,6 +122,13 @@ def _streams(standing: Standing) -> list[str]:
     worth = {frozenset(some): len(some) * sum(some <= other for other in known.values()) for some in rivals}
     chosen = max(worth, key=lambda some: worth[some], default=frozenset[str]())
     return [stream for stream in standing.arenas if stream in chosen]
+
+
+def _label(standing: Standing, name: str) -> str:
+    """Return the label of a learner; that of `Heros()` has the number of models, which has changed."""
+    label = standing.learners[name].label
+    cell = next((cell for (_, entrant), cell in standing.cells.items() if entrant == name), None)
+    return f"{label}, {cell.models} models" if name == "heros" and cell else label
 
 
 def _colour(name: str, entrant: Entrant) -> str:

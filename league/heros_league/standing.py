@@ -71,6 +71,21 @@ class Cell:
         return min(int(run["n_instances"]) for run in self.everywhere)
 
     @property
+    def models(self) -> int:
+        """The number of models of the learner in its runs."""
+        return len(self.everywhere[0]["settings"]["models"])
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds."""
+        return len(self.everywhere)
+
+    @property
+    def arm(self) -> bool:
+        """Whether the timed runs were on an ARM machine."""
+        return any(run["machine"]["isa"] == "neon" for run in self.runs)
+
+    @property
     def stopped(self) -> bool:
         """Whether a run was stopped at the limit."""
         return any(run["settings"].get("stopped", False) for run in self.everywhere)

@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -45,6 +46,12 @@ def test_a_drift_is_noted_with_time_size_and_recovery(run):
     assert change.size == change.after - change.before
     if change.recovered:
         assert change.recovery == change.ended - change.at > 0
+
+
+def test_the_summary_says_where_the_error_rose(run):
+    [change] = errors_of(run[1].changes)
+    assert f"changes: the error rose at instance {change.at:,}" in repr(run[1])
+    assert re.search(rf"^changes +the error rose at instance {change.at:,}", run[1].summary(), re.M)
 
 
 def test_a_stream_without_drift_has_no_change():

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Schema
-from heros.drift import Change, Monitor
+from heros import Schema, streams
+from heros.drift import Change, FeatureChange, Monitor
 from heros.drift.monitor import chi2_test, ks_test
 from heros.errors import DataError, ParameterError
 
@@ -117,3 +117,49 @@ def test_what_does_not_fit_is_refused():
         monitor.restore({"seen": np.array([1])})
     with pytest.raises(ParameterError, match="The 'schema' parameter of Monitor must be a"):
         Monitor(None)
+
+
+def dated(days_per_window, n=6000, seed=1):
+    """Orders in the order of time, with a date that has a clock; nothing changes but the time."""
+    rng = np.random.default_rng(seed)
+    moments = np.sort(rng.random(n)) * days_per_window * n / 500
+    when = np.datetime64("2025-11-03T00:00") + (moments * 86_400).astype("timedelta64[s]")
+    labels = rng.choice(["no", "yes"], n)
+    frame = {"ordered at": [str(one) for one in when], "price": rng.normal(20, 5, n), "late": labels}
+    return streams.from_frame(frame, target="late", dates=["ordered at"])
+
+
+@pytest.mark.parametrize("days_per_window", [0.1, 1, 9, 23, 80])
+def test_dates_that_only_go_on_are_no_change(days_per_window):
+    """Neither day nor day of the year; weekday and hour only where a window covers enough weeks or days."""
+    stream = dated(days_per_window)
+    assert [feature.part for feature in stream.schema.features[:4]] == [
+        "day", "weekday", "day of year", "hour",
+    ]  # fmt: skip
+    monitor = Monitor(stream.schema)
+    assert monitor.update(stream.draw(6000)[0]) == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "columns", "parts"),
+    [
+        (lambda x: x - x % 3, [1], ["weekday"]),
+        (lambda x: x / 2, [3], ["hour"]),
+        (lambda x: np.where(np.arange(500)[:, None] % 4, x, np.nan), [0, 1, 2, 3], ["day", "day of year", "hour", "weekday"]),
+    ],
+)  # fmt: skip
+def test_other_weekdays_hours_and_missing_dates_are_changes(values, columns, parts):
+    stream = dated(80)
+    X = stream.draw(6000)[0]
+    X[5500:, columns] = values(X[5500:, columns])
+    [change] = Monitor(stream.schema).update(X)
+    assert change.at == 6000
+    assert sorted(feature.name for feature in change.features) == sorted(
+        f"ordered at ({part})" for part in parts
+    )
+
+
+def test_the_figures_of_a_change_differ_visibly():
+    assert str(FeatureChange("day", None, 20454.31, 20487.18, 0, 0, 0.5, 0)) == "day (mean 20454 to 20487)"
+    assert "from 20454 to 20487" in str(Change("error", 2, 1, 20454.31, 20487.18, numeric=True))
+    assert str(FeatureChange("x", None, 39.913, 54.087, 0, 0, 0.5, 0)) == "x (mean 39.9 to 54.1)"

@@ -69,13 +69,25 @@ def written(tmp_path):
     base = evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), streams.LED().take(200), window=100)
 
     def write(
-        stream, entrant, auroc, *, seed=1, micros=100.0, megabytes=10.0, stopped=False, place=None, **league
+        stream,
+        entrant,
+        auroc,
+        *,
+        seed=1,
+        micros=100.0,
+        megabytes=10.0,
+        stopped=False,
+        models=1,
+        place=None,
+        **league,
     ):
         cpu = dict.fromkeys(base.cpu, 0.0) | {"other": micros * 1e-6 * base.n_instances}
         about = {"entrant": entrant, "load": [1.0, 2.0], "peak_bytes": megabytes * 1e6} | league
         settings = {**base.settings, "seed": seed, "stopped": stopped, "league": about}
+        settings |= {name: models * base.settings[name] for name in ("models", "costs")}
+        each = {name: models * getattr(base, name).tolist() for name in ("looked", "trained", "invested")}
         figures = {**base.figures, "auroc": auroc, "accuracy": auroc}
-        run = replace(base, stream=stream, figures=figures, cpu=cpu, settings=settings)
+        run = replace(base, stream=stream, figures=figures, cpu=cpu, settings=settings, **each)
         records.save(run, tmp_path, id=place or f"{stream}/{entrant}/seed{seed}", compact=True)
         return tmp_path
 

@@ -140,10 +140,25 @@ def test_the_pages_are_filled_and_filled_again_alike(written, pages, tmp_path):
     assert page.write_page(tmp_path / "r", target)[-1] == readme
     shown = readme.read_text(encoding="utf-8")
     assert "![AUROC against CPU time: Heros() beside SRP](docs/figures/league.png)" in shown
-    assert "Means over 11 streams, the same instances" in shown
+    assert "Means over 11 streams of 200 instances, the same instances" in shown
+    assert " machine. Number of seeds: 1 for `Heros()`, 1 for the other learners." in shown
+    assert "an earlier default" not in shown
     assert shown.endswith("## Install\n")
     assert tuple(path.read_text(encoding="utf-8") for path in pages) == (first, more)
     assert paths[2].read_bytes() == image
+
+
+def test_the_front_page_says_if_the_picture_is_of_an_earlier_default(written, pages, tmp_path):
+    """Of another machine, with another number of models than today's records have."""
+    for stream in ARENA:
+        written(stream, "heros", 0.95, models=2, place=f"old/{stream}/heros/seed1")
+        written(stream, "srp", 0.9, place=f"old/{stream}/srp/seed1")
+        written(stream, "heros", 0.96, models=3, place=f"new/{stream}/heros/seed1")
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- league --><!-- /league -->", encoding="utf-8")
+    page.write_page(tmp_path / "new", pages[0], earlier=tmp_path / "old")
+    told = "an earlier default of `Heros()`: 2 models, mean AUROC .9500.\nToday's default has 3 models and a mean"
+    assert told in readme.read_text(encoding="utf-8")
 
 
 def test_the_front_page_has_the_best_known(written, pages, tmp_path):

@@ -30,12 +30,24 @@ def run():
 
 def test_a_run_says_what_it_is_in_a_few_lines(run):
     text = repr(run)
-    assert len(text.splitlines()) == 4
+    assert len(text.splitlines()) == 5
+    assert "\n changes: no change detected (the error never rose)\n" in text
     assert max(map(len, text.splitlines())) <= 100
     assert f"AUROC {run.auroc:.4f}" in text
     assert "5,500 instances" in text
     assert "of all training steps, weighted by their cost γ (Σγ" in run.summary()
     assert "best model" in run.summary()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_summaries_fit_the_terminal(run, columns, monkeypatch):
+    """As on the command line, whatever is long: the cost, the name of the best model, a budget."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    asked = {"asked": "20 us", "used": "19.8 us", "awake": 3.5, "floor": "a very long list of models " * 4}
+    wide = replace(run, settings={**run.settings, "dial": asked})
+    for text in (wide.summary(), repr(wide)):
+        assert max(map(len, text.splitlines())) <= columns
+        assert "a very long list of models" in " ".join(text.split())
 
 
 def test_a_notebook_draws_the_curves_without_outside_resources(run):

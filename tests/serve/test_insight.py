@@ -56,6 +56,14 @@ def test_an_explanation_adds_up_to_the_prediction():
         assert client.get("/explain").status_code == 405
 
 
+def test_the_page_says_that_its_importance_lags():
+    """The report measures at the end; page and route have running means, and the two differ for a while."""
+    with served(Service(OneModel(model(explainable=True)))) as client:
+        assert client.get("/").text.count("they follow a change with a delay") == 2  # bars and map
+        route = client.get("/openapi.json").json()["paths"]["/importance"]["get"]
+        assert "running means, which follow a change with a delay" in route["summary"]
+
+
 def test_importance_over_http():
     with served(explainable()) as client:
         empty = client.get("/importance").json()

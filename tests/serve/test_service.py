@@ -227,7 +227,7 @@ def test_what_is_nested_deeply_is_refused():
         service.learn({"x": {"size": 1}, "y": "a"})
         service.wait()
         for act in (service.predict, service.learn):
-            with pytest.raises(Wrong, match="Got a list instead"):
+            with pytest.raises(Wrong, match="The field 'size' must be nested at most 100 levels"):
                 act({"x": {"size": DEEP}} | ({} if act == service.predict else {"y": "a"}))
         with pytest.raises(Wrong, match="The label must be text"):
             service.learn({"x": {"size": 1}, "y": DEEP})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 import shutil
 import signal
@@ -21,7 +23,7 @@ from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
-from heros.serve.limits import Limits, NotNow, Refusal
+from heros.serve.limits import Limits, NotNow, Refusal, Wrong
 from heros.serve.service import Service
 from heros.serve.waitlist import FILE
 from heros.streams.live.journal import BUSY
@@ -58,6 +60,14 @@ def service_of(directory=None, budget=None, **settings):
 def teach(service, n, start=0):
     for x, y in rows(n, start):
         service.learn({"x": x, "y": y})
+
+
+def wait_for_all(service, clock):
+    """Let the grid become clean, and wait for training; one wait may end in a turn that began before."""
+    clock.time, deadline = START + HOUR, time.monotonic() + 60
+    while service.queued and service.fault is None:
+        assert time.monotonic() < deadline
+        service.wait()
 
 
 def test_predictions_never_stop_and_the_wait_is_told(turned):
@@ -180,10 +190,6 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
     with service_of(tmp_path, carbon=DIRTY) as service:
         teach(service, 5)
         service.predict({"id": 7, "x": {"size": 1.0}})
-
-        def full(label):
-            raise HerosError("The journal must be writable. Got: disk full.")
-
         with monkeypatch.context() as broken:
             broken.setattr(service.waitlist, "add", full)
             for request in ({"id": 7, "y": "odd"}, {"x": {"size": 2.0}, "y": "odd"}):
@@ -192,6 +198,140 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
                 assert refused.value.status == 507
         service.learn({"id": 7, "y": "odd"})
         assert service.queued == 6
+
+
+def full(label):
+    raise HerosError("The journal must be writable. Got: disk full.")
+
+
+def broken(label):
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize("fail", [full, broken])
+@pytest.mark.parametrize(
+    ("refused", "accepted"),
+    [
+        ({"size": 1.0, "heat": "hot"}, {"size": 1.0, "heat": 20.0}),  # a new column
+        ({"size": 1.0, "day": "25/02/2026"}, {"size": 1.0, "day": "02/25/2026"}),  # the format of a column
+        (
+            {"size": 1.0, "a": {"b": "red"}, "a.b": 1.0},
+            {"size": 1.0, "a.b": "red"},
+        ),  # a field with two values
+    ],
+)
+def test_an_instance_that_is_refused_leaves_no_trace(turned, tmp_path, monkeypatch, fail, refused, accepted):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        for day in ("01/02/2026", "03/04/2026"):
+            service.learn({"x": {"size": 2.0, "day": day}, "y": "odd"})
+        before = service._encoder.seen, service._encoder.schema
+        with monkeypatch.context() as failing:
+            failing.setattr(service.waitlist, "add", fail)
+            with pytest.raises((Refusal, RuntimeError)):
+                service.learn({"x": refused, "y": "odd"})
+        assert (service._encoder.seen, service._encoder.schema) == before
+        for _ in range(3):
+            service.learn({"x": accepted, "y": "odd"})
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed, service.fault) == (5, 0, None)
+
+
+def test_a_deeply_nested_row_is_refused_before_anything_changes(turned, tmp_path):
+    deep = json.loads("[" * 300 + "]" * 300)
+    inside = json.loads('{"a":' * 300 + "1" + "}" * 300)
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        requests = [{"x": x, "y": y} for x, y in rows(10)]
+        requests[4]["x"]["tags"], requests[6]["x"]["tags"], requests[8]["y"] = deep, inside, deep
+        outcome = service.learn_all(requests)
+        assert (outcome.accepted, [at for at, _ in outcome.refused]) == (7, [4, 6, 8])
+        assert (
+            "The field 'tags' must be nested at most 100 levels deep. Got more instead."
+            in outcome.refused[0][1]
+        )
+        assert service.queued == len(service.waitlist) == 7
+        asked = [{"id": i, "x": dict(x)} for i, (x, _) in enumerate(rows(5))]
+        asked[3]["x"]["tags"] = deep
+        with pytest.raises(Wrong, match="The field 'tags' must be nested"):
+            service.predict_all(asked)
+        assert len(service.pending) == 0
+        service.learn({"x": {"size": 1.0, "tags": json.loads("[" * 99 + "]" * 99)}, "y": "odd"})
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed) == (8, 0)
+
+
+def test_instances_that_are_refused_when_they_are_learnt_are_told_and_training_goes_on(
+    turned, tmp_path, caplog
+):
+    with served(service_of(tmp_path, carbon=DIRTY)) as client:
+        service = client.running.service
+        teach(service, 20)
+        service._trailing._classes_closed = True  # reads no class, unlike when the rows were accepted
+        before = client.get("/health").json()["notices"]
+        wait_for_all(service, turned)
+        assert (service.fault, service.failed, service.history.learnt, service.queued) == (None, 20, 0, 0)
+        assert "20 accepted instances are not learnt: " in caplog.text
+        assert client.get("/health").json()["notices"] == before + 1
+        service._trailing = copy.deepcopy(service._encoder)
+        teach(service, 10)
+        service.wait()
+        assert (service.fault, service.history.learnt) == (None, 10)
+
+
+@pytest.mark.parametrize("where", ["open", "take", "note"])
+def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeypatch, where):
+    service = service_of(tmp_path / "0", carbon=DIRTY, carbon_delay="3h")
+    teach(service, 10)
+    service.checkpoint().result(20)
+    teach(service, 190, 10)
+
+    owner = {"open": service.learner, "take": service.waitlist, "note": service.schedule}[where]
+    works = getattr(owner, where)
+
+    def fails(*given):
+        if given:
+            raise RuntimeError("broken")
+        return works()  # `note` without a number is called elsewhere, too
+
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, where, fails)
+        wait_for_all(service, turned)
+        assert service.fault == "RuntimeError: broken"
+        with pytest.raises(HerosError, match="so it writes no checkpoint"):
+            service.checkpoint().result(20)
+        with pytest.raises(HerosError, match="can no longer train"):
+            teach(service, 1)
+        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        service.stop()
+    for copied in "01":  # after a kill, and after a stop
+        with service_of(tmp_path / copied) as again:
+            again.wait()
+            assert (again.history.learnt, again.failed, again.queued) == (200, 0, 0)
+
+
+def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_accepted(turned, tmp_path):
+    kept = tmp_path / "kept"
+    with service_of(tmp_path / "0", carbon=DIRTY, nominal=["zip"]) as service:
+        for i in range(20):
+            service.learn({"x": {"zip": 53000 + i % 4}, "y": f"{i % 2}"})
+        shutil.copytree(tmp_path / "0", kept)  # before any checkpoint
+
+    def again(nominal=("zip",), task="classification"):
+        store = CheckpointDirectory(kept)
+        return Service(OneModel(model(task=task)), store=store, seconds=None, nominal=nominal)
+
+    store = CheckpointDirectory(kept)
+    with pytest.raises(HerosError, match=r"The option --keys must .* 20 .*: false\. Got true:"):
+        store.expect(keyed=True)
+    store.close()
+    with pytest.raises(HerosError, match=r'The option --nominal must .*: \["zip"\]\. Got \[\]:'):
+        again(nominal=())
+    with pytest.raises(HerosError, match=r'--task must .*: "classification"\. Got "regression":'):
+        again(task="regression")
+    with again() as service:
+        service.wait()
+        assert (service.history.learnt, service.failed) == (20, 0)
+    with again(nominal=("zip", "street")) as service:  # no instance waits any more
+        assert service.history.learnt == 20
 
 
 def test_a_lock_on_the_waitlist_makes_few_requests_wait(turned, tmp_path):

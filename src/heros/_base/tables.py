@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from heros._base.lazy import shutil
 
-__all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart"]
+__all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart", "wrapped"]
 
 GAP = "  "
 NARROWEST = 20  # minimum width of a column that wraps
@@ -193,6 +193,18 @@ class Table:
         for line, style in lines:
             print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
 
+    def fitted(self) -> str:
+        """Return the table as text, with wrapped columns fitted to the terminal, without title and caption.
+
+        Examples
+        --------
+        >>> words = "each model was evaluated on 99.0% of the instances and trained on 41.7% of the instances"
+        >>> print(Table(rows=[("cost", words)], align="lw").fitted())
+        cost  each model was evaluated on 99.0% of the instances and trained on 41.7% of
+              the instances
+        """
+        return "\n".join(line for line, _ in self._lines(shutil.get_terminal_size().columns))
+
     def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
         """Return the lines that fit the width, and the omitted columns."""
         table, left_out = self, list[str]()
@@ -227,6 +239,18 @@ class Table:
             for cells, style in rows
             for line in _wrapped(cells, widths, align, wraps=width is not None)
         ]
+
+
+def wrapped(line: str) -> list[str]:
+    """Return a line of text as lines that fit the terminal, indented after the first.
+
+    Examples
+    --------
+    >>> [len(part) <= 80 for part in wrapped("budget: " + "one of fourteen models awake " * 6)]
+    [True, True, True]
+    """
+    width = shutil.get_terminal_size().columns - 2  # a margin, for the brackets of a repr
+    return textwrap.wrap(line, max(width, NARROWEST), subsequent_indent="  ") or [line]
 
 
 def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:

@@ -323,6 +323,8 @@ class RowEncoder:
         for name, value in flat(x):
             missing = self._is_missing(value)
             if not missing:
+                if name in given:  # both as a nested field and with a dotted name
+                    raise Refused(name, "two values", "have one value")
                 given.add(name)
             if name in self.ignored:
                 continue
@@ -476,13 +478,10 @@ class RowEncoder:
         """Fix the format of columns whose texts were ambiguous so far, if this row shows the format."""
         values = dict(flat(x))
         told: list[tuple[_Place, Any, Any]] = []  # (place, old format, new format)
-        for place in self.tentative:
+        for place, form in self._revealed(values):
             column: Any = place.column
-            text = values.get(column.name)
-            form = _told(column, text.strip(BLANKS)) if isinstance(text, str) else None
-            if form is not None:
-                told.append((place, column.format, form))
-                column.format, column.tentative = form, False
+            told.append((place, column.format, form))
+            column.format, column.tentative = form, False
         if not told:
             return
         try:
@@ -499,6 +498,19 @@ class RowEncoder:
             self.tentative.remove(place)
             self._schema = None
             self.revision += 1
+
+    def reveals(self, x: Mapping[Any, Any]) -> bool:
+        """Return whether a row shows the format of a column whose texts were ambiguous so far."""
+        return bool(self.tentative) and bool(self._revealed(dict(flat(x))))
+
+    def _revealed(self, values: Mapping[str, Any]) -> list[tuple[_Place, Any]]:
+        found = []
+        for place in self.tentative:
+            text = values.get(place.column.name)
+            form = _told(place.column, text.strip(BLANKS)) if isinstance(text, str) else None
+            if form is not None:
+                found.append((place, form))
+        return found
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
         """Start with the columns and classes of a first table.

@@ -15,6 +15,8 @@ from heros._base.tables import settings_text, told_apart
 __all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
 
 SURE = 3.0  # a class is listed if its error or share changed by more than this many standard errors
+MOST_DIGITS = 15
+EXACT = 0.1  # two numbers are printed so that their difference is off by less than this share
 AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
 
 Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -60,7 +62,8 @@ class FeatureChange:
         if abs(self.missing_after - self.missing_before) >= self.distance:
             return f"{self.name} (missing {_percent(self.missing_before)} to {_percent(self.missing_after)})"
         if self.value is None:
-            return f"{self.name} (mean {self.before:.3g} to {self.after:.3g})"
+            before, after = _apart(self.before, self.after, 3)
+            return f"{self.name} (mean {before} to {after})"
         return f"{self.name} ({self.value} {_percent(self.before)} to {_percent(self.after)})"
 
 
@@ -157,9 +160,10 @@ class Change:
                 f"{model.before:.3f} to {model.after:.3f} (since about {self.since:,})."
             )
         what = "mean absolute error" if self.numeric else "error"
-        before, after = (
-            f"{value:.4g}" if self.numeric else _percent(value) for value in (self.before, self.after)
-        )
+        if self.numeric:
+            before, after = _apart(self.before, self.after, 4)
+        else:
+            before, after = _percent(self.before), _percent(self.after)
         told = (
             f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
         )
@@ -291,6 +295,22 @@ def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
 
 def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0 else math.nan
+
+
+def _apart(before: float, after: float, digits: int) -> tuple[str, str]:
+    """Return two numbers as text, with enough digits to show their difference.
+
+    Examples
+    --------
+    >>> _apart(39.913, 54.087, 3), _apart(20454.31, 20487.18, 3), _apart(0.5, 0.5, 3)
+    (('39.9', '54.1'), ('20454', '20487'), ('0.5', '0.5'))
+    """
+    for enough in range(digits, MOST_DIGITS + 1):
+        texts = f"{before:.{enough}g}", f"{after:.{enough}g}"
+        shown = float(texts[1]) - float(texts[0])
+        if abs(shown - (after - before)) < EXACT * abs(after - before):
+            return texts
+    return f"{before:.{digits}g}", f"{after:.{digits}g}"
 
 
 def _percent(share: float) -> str:

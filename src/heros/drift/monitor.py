@@ -19,6 +19,9 @@ from heros.errors import DataError, ParameterError
 __all__ = ["Monitor"]
 
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
+ALWAYS_MOVING = ("day", "day of year")  # parts of a date that change with time; values are not compared
+CYCLES = {"weekday": 7, "hour": 1}  # parts of a date that repeat, and the length of the cycle in days
+LEAST_CYCLES = 6  # fewer cycles in a window: the part of the cycle that the window covers decides
 
 
 class Monitor:
@@ -28,6 +31,10 @@ class Monitor:
     with the reference: numbers by the Kolmogorov-Smirnov test, categories and the share of missing values by
     the χ² test. With d features, a change is reported if a p-value is at most `alpha` / d (Bonferroni) and
     the distance is at least `least`. The window then becomes the new reference.
+
+    Dates move by themselves. The day since 1970 and the day of the year are therefore not compared. The
+    hour is compared if the window has instances of at least 6 different days, and the weekday if it has
+    instances of at least 42 different days. Missing dates are always compared.
 
     Parameters
     ----------
@@ -150,10 +157,13 @@ class Monitor:
         if len(usual) < self.window:
             sample.learn(recent, self.reference)
             return
-        moved = []
+        moved, moving = [], self._moving(usual, recent) if kind == "inputs" else frozenset()
         for i, (name, values) in enumerate(names):
             a, b = usual[:, i], recent[:, i]
-            distance, chance = ks_test(a, b) if values is None else chi2_test(a, b, len(values))
+            if i in moving:
+                distance, chance = 0.0, 1.0
+            else:
+                distance, chance = ks_test(a, b) if values is None else chi2_test(a, b, len(values))
             missing, lacking = chi2_test(np.isnan(a) * 1.0, np.isnan(b) * 1.0, 2)
             if lacking < chance:
                 distance, chance = missing, lacking
@@ -167,6 +177,17 @@ class Monitor:
         most = max(change.distance for change in features)
         since = self.seen - self.window
         self._changes.append(Change(kind, self.seen, since, 0.0, most, features=features))
+
+    def _moving(self, usual: NDArray[np.float64], recent: NDArray[np.float64]) -> frozenset[int]:
+        """Return the features whose values are not compared: parts of dates that move by themselves."""
+        days = {one.source: i for i, one in enumerate(self.schema.features) if one.part == "day"}
+        found = {i for i, one in enumerate(self.schema.features) if one.part in ALWAYS_MOVING}
+        for i, one in enumerate(self.schema.features):
+            if one.part in CYCLES and (day := days.get(one.source)) is not None:
+                covered = min(_days(usual[:, day]), _days(recent[:, day]))
+                if covered < LEAST_CYCLES * CYCLES[one.part]:
+                    found.add(i)
+        return frozenset(found)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the reference and the current window as arrays for `restore`, without the changes."""
@@ -216,6 +237,11 @@ class _Sample:
     def forget(self, rows: NDArray[np.float64]) -> None:
         """Replace the reference by these instances."""
         self.usual, self._parts, self.waiting = rows, [], 0
+
+
+def _days(moments: NDArray[np.float64]) -> int:
+    """Return the number of different days among moments in days since 1970; NaN is missing."""
+    return len(np.unique(np.floor(moments[~np.isnan(moments)])))
 
 
 def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,32 +119,38 @@ def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, hi
 
 
 def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
-    """Return strips over the chart; a strip shows the values of all lines while the pointer is in it."""
-    most = max(len(line.x) for line in lines)
-    strips = max(1, min(most, POINTS // 2, READINGS // len(lines)))
-    edges = np.linspace(0, end, strips + 1)
-    within = [np.searchsorted(line.x, edges[1:] + 0.5) for line in lines]
+    """Return strips over the chart; a strip shows the values of all lines while the pointer is in it.
+
+    A strip ends at the end of a window, and shows the values of this window. If there are too many windows,
+    a strip shows the last of several windows.
+    """
+    ends = np.unique(np.concatenate([line.x[np.isfinite(line.y)] for line in lines]))
+    strips = min(len(ends), POINTS // 2, READINGS // len(lines))
+    if strips < 1:
+        return ""
+    edges = [0.0, *(float(part[-1]) for part in np.array_split(ends, strips))]
     parts = []
-    for strip in range(strips):
+    for left, right in pairwise(edges):
         rows = "".join(
-            f'<span><i class="key c{line.colour}"></i>{escape(line.label)}<b>{value}{unit}</b></span>'
-            for line, stops in zip(lines, within, strict=True)
-            if (value := _reading(line, int(stops[strip - 1]) if strip else 0, int(stops[strip])))
+            f'<span><i class="key c{line.colour}"></i>{escape(line.label)}<b>{value}</b></span>'
+            for line in lines
+            if (value := _reading(line, left, right, unit))
         )
-        if rows:
-            side = "tip left" if strip >= strips / 2 else "tip"
-            parts.append(
-                f'<div class="hit" style="left:{100 * strip / strips:.2f}%;width:{100 / strips:.2f}%">'
-                f'<div class="{side}"><em>at {edges[strip + 1]:,.0f}</em>{rows}</div></div>'
-            )
+        side = "tip left" if left >= end / 2 else "tip"
+        parts.append(
+            f'<div class="hit" style="left:{100 * left / end:.2f}%;width:{100 * (right - left) / end:.2f}%">'
+            f'<div class="{side}"><em>at {right:,.0f}</em>{rows}</div></div>'
+        )
     return "".join(parts)
 
 
-def _reading(line: Line, start: int, stop: int) -> str:
-    """Return the mean of a line over some of its points, or "" if there are no points."""
-    values = line.y[start:stop]
-    values = values[np.isfinite(values)]
-    return f"{values.mean():.4g}" if len(values) else ""
+def _reading(line: Line, left: float, right: float, unit: str) -> str:
+    """Return the last value of a line in a strip, with its position if it is not the strip's end."""
+    within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
+    if not len(within):
+        return ""
+    at = float(line.x[within[-1]])
+    return f"{line.y[within[-1]]:.4g}{unit}" + (f" at {at:,.0f}" if at < right else "")
 
 
 # -- placement of labels -----------------------------------------------------------------------------------

@@ -18,9 +18,12 @@ SHOWN = 20  # maximum number of columns in the charts
 
 
 def change_list(run: Run) -> str:
-    """Return a list of the latest detected changes, oldest first."""
-    if not run.changes:
+    """Return a list of the latest detected changes, oldest first; empty if changes were not looked for."""
+    if not run.searched:
         return ""
+    if not run.changes:
+        note = "The error of the ensemble never rose by more than chance explains."
+        return card("Detected changes", "<p>No change detected.</p>", note, whole=True)
     items = "".join(f"<li>{escape(str(change))}</li>" for change in run.changes[-MOST:])
     more = len(run.changes) - MOST
     note = f"The latest {MOST} of {len(run.changes)} changes." if more > 0 else ""
@@ -60,6 +63,10 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     order = [told.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
     title = f"Feature importance over time: {label}"
-    note = "The stronger the colour, the larger the share of the column. The most important column is on top."
-    chart = heat_map(title, merged, float(told.end[-1]), marks, list(reversed(names)), "", note)
+    note = (
+        "The stronger the colour, the larger the share of the column, as a running mean, which follows a "
+        "change with a delay. The most important column is on top."
+    )
+    ends = np.array([told.end[part[-1]] for part in parts])
+    chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
     return bars + chart

@@ -177,6 +177,6 @@ def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], l
     columns = columns_for(len(order), len(lengths))
     parts = np.array_split(np.arange(len(lengths)), columns)
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
-    title, end = f"Which models were trained when: {label}", float(run.curves.end[-1])
+    ends = np.array([run.curves.end[part[-1]] for part in parts])
     rows = [names[i] for i in order.tolist()]
-    return heat_map(title, share[order], end, marks, rows, note=SHADES)
+    return heat_map(f"Which models were trained when: {label}", share[order], ends, marks, rows, note=SHADES)

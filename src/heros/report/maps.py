@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ def columns_for(models: int, windows: int) -> int:
 def heat_map(
     title: str,
     share: NDArray[np.float64],
-    end: float,
+    ends: NDArray[np.number[Any]],
     marks: Sequence[tuple[float, float]],
     rows: Sequence[str],
     of: str = " of the time",
@@ -42,15 +43,19 @@ def heat_map(
 ) -> str:
     """Return a heat map of shares, an array of shape (rows, time); `rows` are names, from the bottom up.
 
+    `ends` has the last instance of each column.
+
     The hover text of a row shows its mean share, followed by `of`; `note` explains the colours.
     """
     models, columns = share.shape
     share = np.clip(share, 0, 1)
+    edges, end = np.concatenate([[0], ends]), float(ends[-1])
+    means = share @ np.diff(edges) / end
     shade = np.ceil(share * SHADES).astype(int)
     drawing = [
-        f"<g><title>{escape(rows[row])}: {share[row].mean():.0%}{of}</title>"
+        f"<g><title>{escape(rows[row])}: {means[row]:.0%}{of}</title>"
         f'<path class="none" d="M0 {models - 1 - row}h{columns}v1h-{columns}z"/>'
-        f"{_cells(row, models, share[row], shade[row], end, rows[row])}</g>"
+        f"{_cells(row, models, share[row], shade[row], edges, rows[row])}</g>"
         for row in range(models)
     ]
     for position, _ in marks:
@@ -65,16 +70,23 @@ def heat_map(
 
 
 def _cells(
-    row: int, models: int, share: NDArray[np.float64], shade: NDArray[np.int64], end: float, name: str
+    row: int,
+    models: int,
+    share: NDArray[np.float64],
+    shade: NDArray[np.int64],
+    edges: NDArray[np.number[Any]],
+    name: str,
 ) -> str:
     """Return rectangles that merge neighbouring cells of equal shade; row 0 is at the bottom."""
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(shade)) + 1, [len(shade)]]).tolist()
-    y = models - 1 - row
+    spans = np.concatenate([[0], np.flatnonzero(np.diff(shade)) + 1, [len(shade)]]).tolist()
+    y, x = models - 1 - row, len(shade) * edges / edges[-1]
+    lengths = np.diff(edges)
     return "".join(
-        f'<path class="heat" fill-opacity="{shade[a] / SHADES:.3f}" d="M{a} {y}h{b - a}v1h{a - b}z">'
-        f"<title>{escape(name)}: {share[a:b].mean():.0%} from {short(end * a / len(shade))} "
-        f"to {short(end * b / len(shade))}</title></path>"
-        for a, b in pairwise(edges)
+        f'<path class="heat" fill-opacity="{shade[a] / SHADES:.3f}" d="M{x[a]:.6g} {y}h{x[b] - x[a]:.6g}v1'
+        f'h{x[a] - x[b]:.6g}z"><title>{escape(name)}: '
+        f"{np.average(share[a:b], weights=lengths[a:b]):.0%} from {edges[a]:,.0f} to {edges[b]:,.0f}"
+        "</title></path>"
+        for a, b in pairwise(spans)
         if shade[a]
     )
 
@@ -83,7 +95,7 @@ def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: floa
     """Return a timeline of consecutive spans (from, to, colour, name); only wide spans have a label."""
     parts = "".join(
         f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'
-        f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {short(start)} to {short(stop)}">'
+        f'width:{100 * (stop - start) / end:.2f}%" title="{escape(name)}: {start:,.0f} to {stop:,.0f}">'
         f"{f'<b>{escape(name)}</b>' if (stop - start) / end > 0.14 else ''}</span>"
         for start, stop, colour, name in spans
     )

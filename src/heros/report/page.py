@@ -18,6 +18,7 @@ from heros.report.groups import Group, full_of, groups_of, headline_of, measures
 from heros.report.html import card, key, row, table
 from heros.report.insight import change_list, importance_charts
 from heros.report.leaders import leaders
+from heros.report.reading import reading_rows, target_words
 from heros.report.verdict import tiles, verdict
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run import records
@@ -70,7 +71,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     legend = f'<ul class="legend">{keys}</ul>'
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
-        f'<p class="faint">{first.n_instances:,} instances{drifts}. '
+        f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
         f"{_models(first)}, at most {escape(str(first.settings['k']))} of them "
         "trained on an instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
@@ -207,6 +208,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
     machine, versions, settings = details["machine"], details["versions"], run.settings
     cause = "too many bad rows" if run.too_many_bad_rows else "Ctrl-C"
     rows = {
+        **reading_rows(run),
         "pool": pool_words(settings["pool"]),
         "policy": f"{policy_words(settings['policy_as_written'])} ({settings['policy']})",
         "trained at most": f"{settings['k']} models on an instance; all on the first {settings['warmup']}",

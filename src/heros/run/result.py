@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.tables import wrapped
 from heros.drift.changes import Change
 from heros.ensemble import Heros
 from heros.ensemble.importance import Importance
@@ -22,7 +23,7 @@ from heros.run.predictions import Predictions
 from heros.run.summary import Imbalance, imbalance_of
 from heros.streams.live import BadRows, DriftPoint
 
-__all__ = ["Callback", "Price", "Run", "Window", "checked_callbacks"]
+__all__ = ["Callback", "Price", "Reading", "Run", "Window", "checked_callbacks"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,21 @@ class Price:
         return self.looking + self.training
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the stream of a run was read.
+
+    Examples
+    --------
+    >>> Reading("late", ignored=("order",)).ignored
+    ('order',)
+    """
+
+    target: str | None  # the target column; None if the target has no name
+    ignored: tuple[str, ...] = ()  # columns that are left out
+    words: tuple[str, ...] = ()  # words read as missing, in addition to the usual words
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """The performance of a model on a stream, and its cost.
@@ -62,6 +78,7 @@ class Run:
     <Run Agrawal(function=1): 3,000 instances
      AUROC 0...  accuracy 0...  κ ...  log-loss 0...
      training: ...% of the cost of training every model; ... CPU s, ... J
+     changes: ...
      best model at the end: ...>
     >>> run.to_arrow().column_names
     ['end', 'auroc', 'accuracy', 'kappa', 'log_loss', 'spent', 'reward', 'cpu', 'best']
@@ -87,6 +104,8 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
+    searched: bool = field(default=False, repr=False)  # whether changes were looked for
+    reading: Reading | None = field(default=None, repr=False)  # of the stream; None if it is not known
     importance: Importance | None = field(default=None, repr=False)  # of the columns, if `explainable`
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
@@ -112,7 +131,7 @@ class Run:
         return self.bad_rows.are_too_many(self.n_instances + self.bad_rows.count)
 
     def __repr__(self) -> str:
-        first, *rest = summary.lines(self)
+        first, *rest = (part for line in summary.lines(self) for part in wrapped(line))
         return f"<Run {first}\n " + "\n ".join(rest) + ">"
 
     def _repr_html_(self) -> str:
@@ -125,7 +144,7 @@ class Run:
 
     def summary(self) -> str:
         """Return the performance and the cost as text, as printed by `heros run`."""
-        return str(summary.bill(self))
+        return summary.bill(self).fitted()
 
     def plot(self, *names: str, ax: Any = None) -> Any:
         """Draw the curves of measures, by default of the first measure; return the matplotlib axes.

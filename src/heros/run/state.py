@@ -25,7 +25,7 @@ from heros.pools.timing import price_list
 from heros.run.baselines import Baselines
 from heros.run.curves import MOST_POINTS, Curves, Points
 from heros.run.predictions import Predictions
-from heros.run.result import Callback, Price, Run, Window
+from heros.run.result import Callback, Price, Reading, Run, Window
 from heros.run.validation import PENDING, expect_fit
 from heros.storage import archive
 from heros.streams.live import Source
@@ -183,6 +183,8 @@ class Evaluation:
             settings=settings_of(model),
             drifts=self.stream.drifts,
             changes=counted_from(model.changes, model.instances - self.n),
+            searched=True,
+            reading=Reading(self.stream.target, self.stream.schema.ignored, self.stream.schema.words),
             importance=model.importance().since(model.instances - self.n) if model.explainable else None,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,

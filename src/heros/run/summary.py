@@ -17,8 +17,19 @@ from heros.run.predictions import Predictions
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-__all__ = ["Imbalance", "bill", "budget_row", "champion", "energy_text", "imbalance_of", "lines"]
+__all__ = [
+    "Imbalance",
+    "bill",
+    "budget_row",
+    "champion",
+    "changes_row",
+    "energy_text",
+    "imbalance_of",
+    "lines",
+]
 
+NO_CHANGE = "no change detected (the error never rose)"
+LATEST = 5  # maximum number of changes in a row
 SHOWN = 5  # maximum number of measures in a line
 EVEN = 0.4  # classes are imbalanced if the rarest class has less than this fraction of an equal share
 
@@ -35,6 +46,7 @@ def lines(run: Run) -> list[str]:
         figures,
         *([] if uneven is None else [str(uneven)]),
         f"training: {run.gamma_share:.1%} of the cost of training every model; {spent}",
+        *(f"changes: {text}" for text in changes_row(run).values()),
         f"best model at the end: {_name_of_champion(run)}",
         *(f"budget: {text}" for text in budget_row(run).values()),
         *run.bad_rows.text().splitlines(),
@@ -69,6 +81,7 @@ def bill(run: Run, title: str | None = None) -> Table:
         f"(Σγ {run.gamma_spent:,.0f})",
         **_price(run),
         **budget_row(run),
+        **changes_row(run),
         "best model": _name_of_champion(run),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
@@ -92,6 +105,20 @@ def budget_row(run: Run) -> dict[str, str]:
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     return {"budget": f"{dial['asked']} asked, {dial['used']} used {per}, {awake}{floor}"}
+
+
+def changes_row(run: Run) -> dict[str, str]:
+    """Return a row with the detected changes; empty if changes were not looked for."""
+    if not run.searched:
+        return {}
+    rose = [f"{change.at:,}" for change in run.changes if change.kind == "error"]
+    fell = sum(change.kind == "model" for change in run.changes)
+    more = f" and {len(rose) - LATEST} earlier" if len(rose) > LATEST else ""
+    where = "instance" if len(rose) == 1 else "instances"
+    text = f"the error rose at {where} {', '.join(rose[-LATEST:])}{more}" if rose else "the error never rose"
+    times = "once" if fell == 1 else f"{fell:,} times"
+    single = f"; the score of a single model fell {times}" if fell else ""
+    return {"changes": f"{text}{single}" if run.changes else NO_CHANGE}
 
 
 def _price(run: Run) -> dict[str, str]:

@@ -21,6 +21,8 @@ from heros._base.lazy import filelock
 from heros.ensemble import Heros, serialization
 from heros.errors import DataError, HerosError
 from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
+from heros.serve.waitlist import FILE as WAITING
+from heros.serve.waitlist import expect_options
 from heros.storage import archive
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE as KEYS
@@ -113,6 +115,7 @@ class CheckpointDirectory:
 
     def expect(self, *, keyed: bool) -> None:
         """Raise an error if the directory holds one model but `keyed` is True, or the other way round."""
+        expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
             raise HerosError(f"The directory {self.directory} must hold a model per key. Got one model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():

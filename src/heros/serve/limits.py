@@ -22,6 +22,10 @@ class Reason(str):
         return any(name == b"retry-after" for name, _ in self.headers)
 
 
+DEEPEST = 100  # levels of nested lists and objects; JSON is written with at most 254
+NESTED = frozenset({dict, list})
+
+
 class Refusal(Exception):
     """A rejected request, with the reason, the status of the reply and additional headers.
 
@@ -110,7 +114,7 @@ def expect_name(text: str, what: str, longest: int) -> str:
 def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     """Raise an error unless an instance is an object with few enough and short enough field names.
 
-    Fields of nested objects count too.
+    Fields of nested objects count too. Values that are nested too deep to be stored are refused.
 
     Examples
     --------
@@ -122,8 +126,11 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     if type(x) is not dict:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
     short = longest is None or len("".join(x)) <= longest
-    if short and len(x) <= most and dict not in map(type, x.values()):
+    if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # the common case
+    for name, value in x.items():
+        if type(value) in NESTED:
+            _expect_shallow(name, value)
     fields, inner = len(x), [x]
     while inner:
         one = inner.pop()
@@ -134,3 +141,18 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")
+
+
+def _expect_shallow(name: str, value: Any) -> None:
+    level, depth = [value], 1
+    while level := [
+        inner
+        for one in level
+        for inner in (one.values() if type(one) is dict else one)
+        if type(inner) in NESTED
+    ]:
+        depth += 1
+        if depth > DEEPEST:
+            raise Wrong(
+                f"The field {name[:99]!r} must be nested at most {DEEPEST} levels deep. Got more instead."
+            )

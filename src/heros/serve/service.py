@@ -32,7 +32,7 @@ from heros.serve.history import History
 from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.waitlist import FILE as WAITING
-from heros.serve.waitlist import WaitingLabel, Waitlist
+from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
 from heros.serve.webhook import Webhook
 
 __all__ = ["LearnOutcome", "Service"]
@@ -199,7 +199,9 @@ class Service:
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
         try:
             resumed = self._resume(window)
-            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
+            self.schedule, self.waitlist = self._open_waitlist(
+                carbon, carbon_delay, nominal := sorted(nominal)
+            )
         except BaseException:
             self._close()
             raise
@@ -393,9 +395,7 @@ class Service:
             key = self._key(request)
             self._expect_intact(key)
             expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
-            coded = self._encoded(request["x"], request["y"])
-            self._keep(request["x"], request["y"], None, key)
-            self._enqueue(Labelled(key, *coded, None))
+            self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
         waiting = self._waiting(id)
@@ -404,8 +404,7 @@ class Service:
             raise Unknown(f"The instance with the id {id!r} waits for a label of another key.")
         self._expect_intact(waiting.key)
         x = orjson.loads(waiting.row)
-        coded = self._encoded(x, request["y"])
-        self._keep(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)
+        coded = self._accepted(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)
         self.pending.take(id)  # type: ignore[arg-type]
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
@@ -423,21 +422,35 @@ class Service:
             self.waitlist.add(WaitingLabel(now, x, y, *rest))
         except HerosError as error:
             raise Refusal(f"The instance cannot be stored: {error}", 507, (b"retry-after", b"5")) from None
+        except TypeError as error:
+            raise Wrong(f"The instance cannot be written as JSON: {error}") from None
 
-    def _encoded(self, x: Any, y: Any) -> tuple[list[float], float]:
-        """Encode an instance and its label; new features, values and classes extend the schema."""
+    def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
+        """Encode an instance and its label, which may extend the schema, and store them.
+
+        An error changes nothing: the encoder that reads the stored instances again must see the same ones.
+        """
+        known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
-        encoder = copy.deepcopy(self._encoder) if first else self._encoder
+        encoder = copy.deepcopy(known) if first or known.reveals(x) else known
         try:
             coded = encoder.encode(x, y, grow=False)
-            if coded is None and self._may_grow():
+            if coded is None and not self._may_grow():
+                raise NotNow("The schema grows too fast: retry instances with new features or values later.")
+            if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
             raise _wrong(why) from None
-        if coded is None:
-            raise NotNow("The schema grows too fast: retry instances with new features or values later.")
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got no features.")
+        try:
+            self._keep(x, y, *rest)
+        except BaseException:
+            known.seen = seen
+            raise
+        if coded is None:  # extends the schema, which the instance was found to be able to
+            coded = encoder.encode(x, y)
+            assert coded is not None
         self._encoder = encoder
         return coded
 
@@ -607,11 +620,13 @@ class Service:
 
     def _turn(self) -> bool:
         """Process the next block of instances or the next action; return False if there is none."""
+        if self.waitlist is not None and self.fault is not None:
+            self._jobs.clear()  # they stay on disk: no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
             reached = bool(self._actions) and self._actions[0][0] <= self.waitlist.taken
-            if not reached and not self._take_from(self.waitlist) and not self._actions:
-                return False
-            if not self._jobs:
+            if not reached and self._take_from(self.waitlist):
+                return True
+            if self._actions:
                 self._actions.popleft()[1]()
                 return True
         if not self._jobs:
@@ -641,22 +656,20 @@ class Service:
 
     def _take_from(self, waitlist: Waitlist) -> bool:
         """Queue the next instances of the waitlist that may be learnt now; return whether there are some."""
+        if self.fault is not None or (self._stopping and self.store is not None):
+            return False
         room, since = self.learner.chunk, waitlist.oldest
-        if since is None or (self._stopping and self.store is not None):
+        if since is None:
             return False
         if self.schedule is not None:
             self.schedule.start()
             room = self.schedule.room(room, since)
-        labels = waitlist.take(room)
+        labels, refused = waitlist.take(room), 0
         for one in labels:
             try:
                 coded = self._trailing.encode(one.x, one.y)
-            except Refused as why:  # not possible unless an earlier instance could not be stored
-                self.last_error, self.failed, self._queued = (
-                    str(why.error()),
-                    self.failed + 1,
-                    self._queued - 1,
-                )
+            except Refused as why:  # e.g. the service began with another model file
+                self.last_error, refused = str(why.error()), refused + 1
                 continue
             assert coded is not None
             schema = self._trailing.schema
@@ -664,6 +677,12 @@ class Service:
                 self._opened = schema
                 self._jobs.append(partial(self._grow, schema))
             self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
+        if refused:
+            told = f"{refused} accepted instances are not learnt: {self.last_error}"
+            LOG.error(told)
+            with self._door:
+                self.failed, self._queued = self.failed + refused, self._queued - refused
+                self._encoder.tell(told)
         return bool(labels)
 
     def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
@@ -757,6 +776,8 @@ class Service:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
         with self._door:
             self._checkpoints_queued -= 1
+        if self.waitlist is not None and self.fault is not None:  # it would delete instances not learnt
+            raise HerosError(f"The service can no longer train, so it writes no checkpoint: {self.fault}")
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
@@ -787,13 +808,23 @@ class Service:
         self.checkpoint_error = None
         self.checkpoints += 1
 
-    def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
+    def _open_waitlist(
+        self, carbon: Any, delay: float | str, nominal: list[str]
+    ) -> tuple[Schedule | None, Waitlist | None]:
         """Return when to learn, and the instances that wait; None if learning never waits."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
-        needed = schedule is not None or (path is not None and path.exists())
-        return schedule, Waitlist(path) if needed else None
+        if schedule is None and (path is None or not path.exists()):
+            return None, None
+        task = "regression" if self.learner.task.numeric else "classification"
+        options = {"keys": self.learner.keyed, "task": task, "nominal": nominal}
+        if path is not None:
+            expect_options(path, options)
+        waitlist = Waitlist(path)
+        if path is not None:
+            write_options(path, options)
+        return schedule, waitlist
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare an encoder that reads them as when they were accepted."""

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.errors import DataError
+from heros.errors import DataError, HerosError
 from heros.streams.live.journal import Journal, Received
 
-__all__ = ["FILE", "WaitingLabel", "Waitlist"]
+__all__ = ["FILE", "WaitingLabel", "Waitlist", "expect_options", "write_options"]
 
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
@@ -133,3 +136,44 @@ def _read(payload: bytes) -> WaitingLabel:
     return (
         label if label.predicted is None else label._replace(predicted=np.array(label.predicted, np.float64))
     )
+
+
+def expect_options(path: Path, options: Mapping[str, Any]) -> None:
+    """Raise a HerosError if instances wait in a file that a service with other options has accepted.
+
+    Such instances would be read differently, and many of them refused.
+    """
+    if not path.exists():
+        return
+    with _opened(path) as file:
+        tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master").fetchall()}
+        if not tables >= {"messages", "options"}:
+            return
+        ((waiting,),) = file.execute("SELECT count(*) FROM messages").fetchall()
+        kept = dict(file.execute("SELECT name, value FROM options").fetchall())
+    for name, value in options.items():
+        given = orjson.dumps(value).decode()
+        if waiting and kept.get(name, given) != given:
+            raise HerosError(
+                f"The option --{name} must be the same as for the {waiting:,} labelled instances that wait "
+                f"in {path}: {kept[name]}. Got {given}: continue with the same option until they are learnt, "
+                "or use another directory."
+            )
+
+
+def write_options(path: Path, options: Mapping[str, Any]) -> None:
+    """Write the options with which a service accepts instances to the file of its waitlist."""
+    with _opened(path) as file:
+        file.execute("CREATE TABLE IF NOT EXISTS options (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        rows = [(name, orjson.dumps(value).decode()) for name, value in options.items()]
+        file.executemany("INSERT OR REPLACE INTO options VALUES (?, ?)", rows)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the file for one transaction; convert errors of SQLite to a HerosError."""
+    try:
+        with closing(sqlite3.connect(path)) as file, file:
+            yield file
+    except sqlite3.Error as error:
+        raise HerosError(f"The file {path} must be readable and writable. Got: {error}.") from None

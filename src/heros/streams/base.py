@@ -180,6 +180,7 @@ class RowStream(Stream):
 
     _rows: Any
     schema = passed("schema", "_rows.encoder")
+    target = passed("target", "_rows")
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
@@ -200,6 +201,7 @@ class Taken(Stream):
     """A stream of the next n instances of another stream."""
 
     schema = passed("schema", "_source")
+    target = passed("target", "_source")
     bad_rows = passed("bad_rows", "_source")
     weighed = passed("weighed", "_source")
     weights = passed("weights", "_source")
@@ -240,6 +242,7 @@ class Turned(Stream):
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
+    target = passed("target", "_source")
     bad_rows = passed("bad_rows", "_source")
     n_instances = passed("n_instances", "_source")
 
@@ -279,6 +282,8 @@ class Turned(Stream):
 
 class Retargeted(Turned):
     """A stream with a feature of another stream as the target. Rows without that value are skipped."""
+
+    target = passed("feature")
 
     def __init__(self, source: Stream, feature: str) -> None:
         super().__init__(source, feature, f"{source.name}.{feature}", "with_target")

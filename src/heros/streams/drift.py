@@ -66,6 +66,7 @@ class Drift(Stream):
         self._begin()
 
     schema = passed("schema", "_before")
+    target = passed("target", "_before")
     drifts = passed("_drifts")
 
     @property

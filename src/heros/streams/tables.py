@@ -81,7 +81,8 @@ class TableRows(RowBlocks):
             ignore=layout.left_out,
             nominal=options.nominal,
         )
-        super().__init__(reader.label, encoder, skip=options.on_bad_row == "skip")
+        target = reader.names[layout.target]
+        super().__init__(reader.label, encoder, target=target, skip=options.on_bad_row == "skip")
         self._label_at, self._classes = layout.target, layout.classes
         self._begin(layout, first)
         self._load(first)

@@ -28,7 +28,7 @@ from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
 from heros.run.curves import Curves
 from heros.run.records.provenance import provenance
-from heros.run.result import Price, Run
+from heros.run.result import Price, Reading, Run
 from heros.streams import BadRow, BadRows, DriftPoint
 from heros.streams.live import Source
 
@@ -181,6 +181,10 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
+    "reading": (
+        "reading",
+        _optional(_made(Reading, target=_optional(TEXT), ignored=_each(TEXT), words=_each(TEXT))),
+    ),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
     "n_instances": ("n_instances", POSITIVE),
@@ -232,7 +236,7 @@ OTHERS: dict[str, Kind] = {
     "energy/wall_seconds": AMOUNT,
     "co2e_kg": _optional(NUMBER),
 }
-MAY_LACK = ("baselines", "changes", "classes", "importance")
+MAY_LACK = ("baselines", "changes", "classes", "importance", "reading")
 """Optional fields, which some of the paper's records do not have."""
 
 
@@ -265,7 +269,7 @@ def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
         if path in document or path not in MAY_LACK
     }
     figures = {name: FIGURE.read(document["results"][name]) for name in figures_in(document)}
-    return Run(figures=figures, curves=curves, **said)
+    return Run(figures=figures, curves=curves, searched="changes" in document, **said)
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:

@@ -75,9 +75,12 @@ class Source(ABC):
     ----------
     name : str
         The name in tables and figures.
+    target : str, optional
+        The name of the target column or field; None if the target has no name.
     """
 
     name: str
+    target: str | None = None
     _position: int = 0
 
     @property

@@ -42,7 +42,7 @@ class RowBlocks:
         self.bad_rows = BadRows()
         self.read = 0  # rows processed: returned or skipped
         self.given: list[int] = []  # indices of the returned rows among those processed last
-        self._target = target
+        self.target = target
         self._skip, self._told = skip, False
         self._forget()
 
@@ -160,11 +160,11 @@ class RowBlocks:
     def _pair(self, row: Any) -> tuple[Mapping[Any, Any], Any]:
         if isinstance(row, tuple) and len(row) == 2 and isinstance(row[0], Mapping):
             return row
-        if self._target is None or not isinstance(row, Mapping):
-            what = "" if self._target is None else f", or a mapping with {self._target!r}"
+        if self.target is None or not isinstance(row, Mapping):
+            what = "" if self.target is None else f", or a mapping with {self.target!r}"
             raise Refused(None, repr(row), f"be a pair (features, label){what}")
-        features = {name: value for name, value in row.items() if name != self._target}
-        return features, row.get(self._target)
+        features = {name: value for name, value in row.items() if name != self.target}
+        return features, row.get(self.target)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without fetched rows, which a copy reads itself."""
@@ -207,7 +207,7 @@ class RowSource(Source):
         owner = type(self).__name__
         if target is not None and not isinstance(target, str):
             raise ParameterError.of("target", owner, "the name of a feature, or None", target)
-        self.name = name
+        self.name, self.target = name, target
         self._rows = rows_of(name, owner, target=target, **how)
         self._standing: dict[str, Any] = {}
         self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows fetched, but not processed
