@@ -151,7 +151,8 @@ def test_a_directory_with_checkpoints_is_not_written_to_unless_resumed(tmp_path)
     evaluate(make(), agrawal(), **kept(tmp_path))
     before = names(tmp_path)
     with pytest.raises(
-        HerosError, match=r"must be empty, unless the run is resumed \(resume=True\)\. It contains .*\.heros\.$"
+        HerosError,
+        match=r"must be empty, unless the run is resumed \(resume=True\)\. It contains .*\.heros\.$",
     ):
         evaluate(make(), agrawal(), **kept(tmp_path))
     assert names(tmp_path) == before
