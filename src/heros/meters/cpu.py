@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -56,6 +57,7 @@ ARM_DESIGNS = {
 """ARM designs by part number, for machines without a model name in Linux."""
 
 
+@cache
 def cpu_model() -> str:
     """Return the name of this machine's CPU."""
     try:
