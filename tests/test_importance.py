@@ -205,7 +205,7 @@ def test_the_history_and_the_sample_are_bounded():
     kept = RunningImportance(Schema.of(["a"], classes=["no", "yes"]))
     rng = np.random.default_rng(1)
     for at in range(0, 400_000, EACH):
-        if kept.due(rng.normal(size=1), at, alarm=0) is not None:
+        if kept.to_predict(rng.normal(size=1), at, alarm=0) is not None:
             kept.learn(np.array([0.5, 0.5]), np.tile([0.4, 0.6], (AT_ONCE, 1)))
         kept.keep(rng.normal(size=(EACH, 1)), at)
     told = kept.result()

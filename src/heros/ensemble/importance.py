@@ -187,12 +187,12 @@ class RunningImportance:
         )
         self.history = _widened(self.history, len(self.columns))
 
-    def due(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
-        """Return copies of instance `at` with one column changed in each if a measurement is due.
+    def to_predict(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
+        """Return copies of instance `at` with one column changed in each; None if the sample is too small.
 
         `alarm` is the instance of the last change of the error; earlier measurements are forgotten.
         """
-        if at % EACH or len(self.rows) < FEWEST:
+        if len(self.rows) < FEWEST:
             return None
         if alarm > self.alarm:
             self.alarm, self.counts = alarm, np.zeros_like(self.counts)
@@ -209,7 +209,7 @@ class RunningImportance:
         return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
 
     def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add the changes from `before` to `after`, the predictions for the copies that `due` returned."""
+        """Add the changes from `before` to `after`, the predictions for the copies of `to_predict`."""
         changes = np.square(after - before).sum(axis=1).tolist()
         for column, change in zip(self._turns(), changes, strict=True):
             if math.isfinite(change):

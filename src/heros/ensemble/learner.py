@@ -141,7 +141,7 @@ class Learner:
     ) -> Block:
         """Predict and train; if it is due, measure the importance of a few columns on the first instance."""
         at, changed = self.step.instances, None
-        asked = importance.due(X[0], at, self.step.last_alarm)
+        asked = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
         if asked is not None:
             late = None if delays is None else np.full(len(asked), delays[0])
             changed = self.step.predict(asked, late)
