@@ -22,7 +22,7 @@ from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Reason, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
-from heros.serve.service import LearnOutcome, Service
+from heros.serve.service import LearnOutcome, Output, Service
 from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard, waiting
 
 __all__ = ["Api"]
@@ -209,10 +209,10 @@ class Api:
         return 200, await self._do(self.service.predict, request)
 
     async def _predict_batch(self, request: Any) -> Reply:
-        predictions: list[Any] = []
-        async for some in _slices(self._instances(request)):
-            predictions += await self._do(self.service.predict_all, some)
-        return 200, {"predictions": predictions}
+        instances, outputs = self._instances(request), list[Output]()
+        async for some in _slices(instances):
+            outputs += await self._do(self.service.outputs, some)
+        return 200, {"predictions": self.service.answers(instances, outputs)}
 
     async def _explain(self, request: Any) -> Reply:
         self._expect_explainable()
