@@ -26,7 +26,7 @@ from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
 from heros.data.infer import FEWEST, infer_value
 from heros.data.number_format import FORMATS, NumberFormat, format_of, is_clear
-from heros.data.schema import Feature, Schema
+from heros.data.schema import Feature, Schema, distinct
 from heros.data.values import (
     BLANKS,
     BOOLEANS,
@@ -117,12 +117,12 @@ class RowEncoder:
         self._said_words = schema.words
         self.words = frozenset((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
-        current = {name: {f.name for f in column.features()} for name, column in columns.items()}
+        parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.places: dict[str, _Place] = {}
         self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
-            if feature.name not in current[name]:
+            if feature.part not in parts[name]:
                 self._retired[at] = feature
             elif name in self.places:
                 self.places[name].at += (at,)
@@ -158,7 +158,7 @@ class RowEncoder:
             for place in self.places.values():
                 features |= zip(place.at, place.column.features(), strict=True)
             self._schema = Schema(
-                tuple(features[at] for at in range(self.width)),
+                distinct(features[at] for at in range(self.width)),
                 tuple(self.classes),
                 self.numeric,
                 self._said_words,
@@ -403,12 +403,12 @@ class RowEncoder:
 
     def _turns_into_names(self, column: Column, value: Any) -> bool:
         """Return whether a column with very few numbers so far becomes nominal."""
-        first = isinstance(column, NumberColumn) and not column.feature
+        first = isinstance(column, NumberColumn) and not self._has_turned(column.name)
         return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the number format of a nominal column if nearly all of its values are numbers."""
-        if column.feature or column.name in self._nominal or self._closed:
+        if self._has_turned(column.name) or column.name in self._nominal or self._closed:
             return None
         if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
             return None
@@ -416,6 +416,10 @@ class RowEncoder:
         form, numbers = format_of(names)
         others = len(names) - numbers
         return (form,) if others and numbers >= MOST_NUMBERS * others else None
+
+    def _has_turned(self, name: str) -> bool:
+        """Return whether the kind of a column has already changed."""
+        return any(feature.source == name for feature in self._retired.values())
 
     def _expect_short(self, text: str, name: str) -> None:
         most = self._limits.text

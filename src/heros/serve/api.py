@@ -44,6 +44,7 @@ HEALTH = {
     "status_error": "metrics and the page are out of date",
 }
 MOST_NOTICES = 50
+LARGE = 16_384  # bytes of a body, which may take thirty times as much memory when it is parsed
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -74,6 +75,7 @@ class Api:
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
+        self._large = asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
             "/explain": self._explain,
@@ -114,7 +116,10 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                reply = self.posts[path](self._parsed(path, body))
+                large = len(body) > LARGE
+                reply = (
+                    self._act_on_large(path, body) if large else self.posts[path](self._parsed(path, body))
+                )
                 if not isinstance(reply, tuple):
                     reply = await reply
                 if scope["query_string"]:
@@ -174,6 +179,12 @@ class Api:
         if len(body) > self.limits.body:
             raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
         return body
+
+    async def _act_on_large(self, path: str, body: bytes) -> Reply:
+        """Parse and process large bodies one at a time, because a parsed body takes much memory."""
+        async with self._large:
+            reply = self.posts[path](self._parsed(path, body))
+            return reply if isinstance(reply, tuple) else await reply
 
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
