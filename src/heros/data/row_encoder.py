@@ -392,6 +392,7 @@ class RowEncoder:
             form = self._turns_into_numbers(column, value)
             if form is not None:
                 turned_ = NumberColumn(name, True, form[0], feature=f"{name} (number)")
+                turned_.value(value, self.words)  # raises if it is infinite
                 return lambda: self._turn(place, turned_)
             most = self._limits.values
             if most is not None and len(column.values) >= most:
