@@ -374,7 +374,14 @@ def _floats(array: pa.Array) -> Values:
 
 
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return a text column with trimmed values, and null for words that stand for a missing value."""
+    """Return a text column with trimmed values, and null for words that stand for a missing value.
+
+    Other columns are unchanged, also dictionaries, which declare their names.
+    """
+    if not is_text(column.type) or pa.types.is_dictionary(column.type):
+        return column
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
     encoded = column.dictionary_encode()
     if 2 * len(encoded.dictionary) < len(column):  # trim each distinct text once
         names = _trimmed_each(encoded.dictionary, words)
