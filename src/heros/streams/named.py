@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -106,8 +107,7 @@ def class_counts(stream: Stream) -> list[int]:
     >>> class_counts(streams.Agrawal(function=1).take(10_000))
     [6754, 3246]
     """
-    counts = np.zeros(stream.schema.n_classes, dtype=np.int64)
+    counts: Counter[int] = Counter()
     for _, y in stream.blocks(1 << 14):
-        found = np.bincount(y, minlength=stream.schema.n_classes)
-        counts = found + np.pad(counts, (0, len(found) - len(counts)))
-    return [int(count) for count in counts]
+        counts.update(dict(enumerate(np.bincount(y).tolist())))
+    return [counts[label] for label in range(stream.schema.n_classes)]

@@ -156,38 +156,35 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
     """Download from the first address that works."""
     errors = []
     for url in real.urls:
-        message = _try_home(real, url, arff)
-        if message is None:
-            return
-        errors.append(message)
+        try:
+            return _download_from(url, real, arff)
+        except DataError as error:
+            errors.append(str(error))
     raise DataError(
         f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)} "
         f"Put it there manually as {path.name} (a Parquet file with the label in the last column, 'class')."
     )
 
 
-def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
-    """Download from one address; return the error message, or None."""
+def _download_from(url: str, real: RealStream, arff: Path) -> None:
+    """Download from one address, and extract the file if the address is an archive."""
+    most = real.most_bytes
+    if not url.endswith(".tar.gz"):
+        return fetch(url, arff, real.name, most)
+    archive = arff.with_suffix(".tar.gz")
+    fetch(url, archive, real.name, most)
     try:
-        if not url.endswith(".tar.gz"):
-            fetch(url, arff, real.name, real.most_bytes)
-            return None
-        archive = arff.with_suffix(".tar.gz")
-        fetch(url, archive, real.name, real.most_bytes)
         with tarfile.open(archive) as tar:
             member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
             content = None if member is None else tar.extractfile(member)
             if member is None or content is None:
-                return f"{url} contains no file *_transformed.arff."
-            if member.size > real.most_bytes:
-                return f"{url} contains a file longer than the limit of {real.most_bytes:,} bytes."
+                raise DataError(f"{url} contains no file *_transformed.arff.")
+            if member.size > most:
+                raise DataError(f"{url} contains a file longer than the limit of {most:,} bytes.")
             with content, OutputFile(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
-    except DataError as error:
-        return str(error)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
-        return f"{url} is not a valid archive."
-    return None
+        raise DataError(f"{url} is not a valid archive.") from None
 
 
 def _convert(real: RealStream, arff: Path, path: Path) -> None:
@@ -205,16 +202,13 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
                 counts.update(labels)
                 digest.update("".join(f"{label}\n" for label in labels).encode())
                 bar.advance(task, len(y))
-        _check_content(real, stream.schema, dict(counts), digest.hexdigest())
-
-
-def _check_content(real: RealStream, schema: Schema, counts: dict[str, int], labels: str) -> None:
-    _check_shape(real, schema, sum(counts.values()), "The download")
-    must = f"The download must hold the stream {real.name!r} with the"
-    if counts != real.class_counts:
-        raise DataError(f"{must} class counts {real.class_counts}. Got {counts} instead.")
-    if real.labels not in (None, labels):
-        raise DataError(f"{must} labels in their order (SHA-256 {real.labels}). Got {labels} instead.")
+        _check_shape(real, stream.schema, counts.total(), "The download")
+        must = f"The download must hold the stream {real.name!r} with the"
+        if counts != real.class_counts:
+            raise DataError(f"{must} class counts {real.class_counts}. Got {dict(counts)} instead.")
+        if real.labels not in (None, digest.hexdigest()):
+            rule = f"labels in their order (SHA-256 {real.labels})"
+            raise DataError(f"{must} {rule}. Got {digest.hexdigest()} instead.")
 
 
 def _table(block: Block, schema: Schema) -> pa.Table:
@@ -245,15 +239,13 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
         request = urllib.request.Request(url, headers={"User-Agent": "heros"})
         with _opener(url).open(request, timeout=TIMEOUT) as answer, progress("bytes") as bar:
             total = _length(url, answer.headers.get("Content-Length"))
-            if total is not None and total > most:
-                raise _too_long(url, most)
             task = bar.add_task(title, total=total)
             received = 0
             with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
                 while piece := answer.read(PIECE):
                     received += len(piece)
-                    if received > most:
-                        raise _too_long(url, most)
+                    if max(received, total or 0) > most:
+                        raise DataError(f"{url} is longer than the limit of {most:,} bytes.")
                     file.write(piece)
                     bar.update(task, completed=received)
     except urllib.error.HTTPError as error:
@@ -286,7 +278,3 @@ def _length(url: str, announced: str | None) -> int | None:
     if not announced.strip().isdecimal():
         raise DataError(f"{url} returned an invalid length ({announced!r}).")
     return int(announced)
-
-
-def _too_long(url: str, most: int) -> DataError:
-    return DataError(f"{url} is longer than the limit of {most:,} bytes.")
