@@ -44,7 +44,6 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-NOT_A_TARGET = "be a number, because it is the target (or set task='classification')"
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 

@@ -24,10 +24,6 @@ DAY_AND_NAME = r"(?P<day>\d{1,2})[ -](?P<named>[A-Za-z]{3,9})\.?,?[ -](?P<year>\
 NAME_AND_DAY = r"(?P<named>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})"
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
-SURE = 0.9
-"""The share of values that must be dates for a column to be a date column."""
-
-
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
 """Numeric date formats, and the length of their unit in seconds."""
@@ -119,7 +115,7 @@ def _without_zone(moment: datetime) -> datetime:
 def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
     """Return the date format of a column, and whether another format fits equally well.
 
-    Return None if the column has no dates.
+    Return None if fewer than nine in ten values are dates in one format.
 
     Examples
     --------
@@ -141,7 +137,7 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
             matched = sum(count for text, count in counts.items() if reading.moment(text) is not None)
             best.append((matched, reading))
     best.sort(key=lambda pair: -pair[0])
-    if not best or best[0][0] < SURE * total:
+    if not best or best[0][0] < 0.9 * total:
         return None
     return best[0][1], len(best) > 1 and best[1][0] == best[0][0]
 

@@ -378,13 +378,13 @@ class RowEncoder:
             raise Refused(name, shown(value), "be a number or text")
         try:
             cell = column.value(value, self.words)
-        except Refused:
-            if self._turns_into_names(column, value):
-                turned = NameColumn(
-                    name, Codes([str(name_of(value))], self._most), missing=True, feature=f"{name} (name)"
-                )
-                return lambda: self._turn(place, turned)
-            raise
+        except Refused:  # a column with very few numbers so far becomes nominal
+            numbers = isinstance(column, NumberColumn) and not column.feature
+            if not numbers or self.seen >= MOST_NUMBERS or kind_of(value) != "text" or self._closed:
+                raise
+            codes = Codes([str(name_of(value))], self._most)
+            turned = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
+            return lambda: self._turn(place, turned)
         if cell is None:
             assert isinstance(column, NameColumn)
             label = str(name_of(value))
@@ -400,11 +400,6 @@ class RowEncoder:
         if self._has_new_clock(column, value):
             return lambda: self._add_clock(place)
         return None
-
-    def _turns_into_names(self, column: Column, value: Any) -> bool:
-        """Return whether a column with very few numbers so far becomes nominal."""
-        first = isinstance(column, NumberColumn) and not column.feature
-        return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the number format of a nominal column if nearly all of its values are numbers."""
@@ -543,7 +538,7 @@ class RowEncoder:
             self.tell(f"The column {column.name!r} is read as {how}.")
 
 
-def _told(column: Column, text: str) -> Any:
+def _told(column: Any, text: str) -> Any:
     """Return the format that a text reveals for an ambiguous column; None if the text is ambiguous too."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
@@ -551,5 +546,4 @@ def _told(column: Column, text: str) -> Any:
     if not is_clear(text):
         return None
     fits = [form for form in FORMATS if form.number(text) is not None]
-    same = isinstance(column, NumberColumn) and column.format in fits
-    return column.format if same else fits[0]  # type: ignore[union-attr]
+    return column.format if column.format in fits else fits[0]

@@ -49,38 +49,38 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
-        line, lines = self._first_lines()
+        lines = self._first_lines()
         if said := SEPARATOR.fullmatch(lines[0]):
             delimiter = delimiter or said[1].decode()
-            line, lines = self._skip_lines(1, line, lines)
+            lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]
         self._delimiter = delimiter or _likeliest_delimiter(texts, quote)
         self.decimal_comma = self._delimiter != ","
-        skipped = self._preamble(texts) if header else 0
-        if skipped:
-            line, lines = self._skip_lines(skipped, line, lines)
-            self._tell_skipped(skipped, "line", line)
+        if header and (skipped := self._preamble(texts)):
+            lines = self._skip_lines(skipped, lines)
+            self._tell_skipped(skipped, "line", self._at[1])
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
         try:
             cells = next(reader)
         except (csv.Error, StopIteration) as error:
             raise DataError(
-                f"{self.label}, line {line}: the header must be readable. Got: {error}."
+                f"{self.label}, line {self._at[1]}: the header must be readable. Got: {error}."
             ) from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
-            used = reader.line_num  # a name may span several lines
-            self._start = self._at = (self._at[0] + sum(map(len, lines[:used])), line + used)
+            self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
-    def _skip_lines(self, n: int, line: int, lines: list[bytes]) -> tuple[int, list[bytes]]:
-        """Continue after the first n lines."""
-        left = lines[n:]
-        if not any(one.strip() for one in left):
+    def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
+        """Continue after the first n lines; return the others."""
+        if not any(one.strip() for one in lines[n:]):
             raise DataError(f"{self.label} must have a header and at least one row. Got only blank lines.")
-        self._start = self._at = (self._at[0] + sum(map(len, lines[:n])), line + n)
-        return line + n, left
+        self._start_after(lines[:n])
+        return lines[n:]
+
+    def _start_after(self, lines: list[bytes]) -> None:
+        self._start = self._at = (self._at[0] + sum(map(len, lines)), self._at[1] + len(lines))
 
     def _preamble(self, lines: Sequence[str]) -> int:
         """Return the number of lines above the header, such as titles, which have fewer or more cells.
@@ -106,8 +106,8 @@ class DelimitedReader(TextReader):
             fullest = max(fullest, len(filled))
         return 0
 
-    def _first_lines(self) -> tuple[int, list[bytes]]:
-        """Return the number of the first non-blank line, and the lines from it on; set `_at` to its start."""
+    def _first_lines(self) -> list[bytes]:
+        """Return the lines from the first non-blank line on; set `_at` to its start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -115,13 +115,12 @@ class DelimitedReader(TextReader):
                 f"{self.label} must have a header and at least one row. Got an empty file instead."
             )
         skipped = len(head) - len(start)
-        line = 1 + head[:skipped].count(b"\n")
-        self._start = self._at = (skipped, line)
+        self._start = self._at = (skipped, 1 + head[:skipped].count(b"\n"))
         lines = start.split(b"\n", LINES_LOOKED_AT)
         lines = [one + b"\n" for one in lines[:-1]] or lines  # complete lines only
         if b"\r" in lines[0].rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got only carriage returns.")
-        return line, lines
+        return lines
 
     def _end_of_records(self, data: bytes) -> int:
         if not self._quote or self._quote.encode() not in data:

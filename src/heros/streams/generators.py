@@ -21,7 +21,6 @@ __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
 
 _MOST_COORDINATES = 10_000_000  # limit over all centroids, which move with every instance
 _MOST = 1_000_000  # limit of centroids, features and classes
-_POINTS = (0.25, 0.5, 0.75)
 
 Rows = NDArray[np.float64]
 
@@ -297,7 +296,7 @@ class Friedman(Numbers):
     def drifts(self) -> tuple[DriftPoint, ...]:
         """The drift points."""
         points = {None: 0, "local": 3}.get(self.drift, 2)
-        return tuple(DriftPoint(int(self.length * share), self.width) for share in _POINTS[:points])
+        return tuple(DriftPoint(self.length * i // 4, self.width) for i in range(1, points + 1))
 
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.drift is None:

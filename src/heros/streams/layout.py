@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import (
-    NOT_A_TARGET,
     Column,
     DateColumn,
     NameColumn,
@@ -21,7 +19,7 @@ from heros.data.columns import (
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import format_of, has_decimal_commas
+from heros.data.number_format import NumberFormat, format_of, has_decimal_commas
 from heros.data.values import NUMBER, label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
@@ -85,8 +83,8 @@ class Layout:
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
             return column
-        form = self._format(self.target)[0]
-        return NumberColumn(self.reader.names[self.target], format=form, rule=NOT_A_TARGET)
+        rule = "be a number, because it is the target (or set task='classification')"
+        return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
         """Return whether the target is a number: by the options, or if it has many numbers with decimals."""
@@ -109,9 +107,9 @@ class Layout:
         said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
         return said or self._declared_names(self.target) is not None
 
-    def _format(self, index: int) -> tuple[Any, int]:
+    def _format(self, index: int) -> NumberFormat | None:
         text = is_text(self.first.columns[index].type)
-        return format_of(self.counts(index) if text else {}, comma=self._comma)
+        return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
         """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
@@ -131,7 +129,7 @@ class Layout:
             return self._nominal(index, values, options.most_values)
         if name in options.numeric or name == options.weights:
             counts = self.counts(index) if is_text(array.type) else {}
-            return number_column(name, counts, self._format(index)[0])
+            return number_column(name, counts, self._format(index))
         if name not in options.dates:
             return None
         written = options.dates[name] if isinstance(options.dates, Mapping) else None

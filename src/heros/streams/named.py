@@ -20,9 +20,6 @@ from heros.streams.paper_datasets import REAL, open_real
 
 __all__ = ["EXAMPLES", "NAMES", "class_counts", "load"]
 
-LENGTH = 1_000_000
-GRADUAL = 50_000  # instances over which a gradual drift spreads
-
 
 def load(name: str, *, length: int | None = None) -> Stream:
     """Open one of the paper's eleven streams, or an example.
@@ -52,7 +49,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
     if length is not None:
         length = whole(length, "length", "load", 1)
     if name in _SYNTHETIC:
-        n = LENGTH if length is None else length
+        n = 1_000_000 if length is None else length
         stream: Stream = _SYNTHETIC[name](n).take(n)
         stream.name = name
         return stream
@@ -71,7 +68,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
 def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
     """Return a stream of n instances with evenly spaced drifts."""
     stream = concept(settings[0])
-    width = max(1, n * GRADUAL // LENGTH) if gradual else 1
+    width = max(1, n // 20) if gradual else 1
     for i, setting in enumerate(settings[1:], start=1):
         stream = Drift(stream, concept(setting), position=i * n // len(settings), width=width)
     return stream

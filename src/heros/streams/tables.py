@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
-from heros.data.columns import Faults, NameColumn, Values, counts_of, encode
+from heros.data.columns import Faults, NameColumn, Values, counts_of
 from heros.data.encoder import YOUNG, Encoder, in_micros
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretches
-from heros.data.values import LARGEST_TARGET, Refused, listed
+from heros.data.values import LARGEST_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
@@ -201,15 +202,13 @@ class TableRows(RowBlocks):
             large = np.flatnonzero(np.abs(values) > LARGEST_TARGET).tolist()
             wrong |= {row: Refused(name, f"{values[row]:g}", rule) for row in large}
             return values, wrong | faults
-        codes, labels = encode(array)
-        known = [None if label is None else self.encoder.classes.code(label) for label in (*labels, None)]
-        table = np.array([np.nan if code is None else code for code in known], dtype=np.float64)
-        values = table[codes]
+        values = replace(self._classes, values=self.encoder.classes).codes_of(array, ())
+        values[values < 0] = np.nan
         if self._classes.closed:
             rule = f"be one of {listed(list(self.encoder.classes))}"
             for row in np.flatnonzero(np.isnan(values)).tolist():
                 if row not in faults:
-                    faults[row] = Refused(name, repr(labels[codes[row]]), rule)
+                    faults[row] = Refused(name, repr(label_of(array[row].as_py())), rule)
         return values, faults
 
 
