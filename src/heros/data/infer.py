@@ -40,10 +40,10 @@ def infer(
     """Return the inferred kind of a text column, or the reason why it is left out.
 
     A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
-    ten of its values are dates in one format. It is left out if its values are identifiers: all distinct,
-    or more than `most` and mostly distinct. Otherwise it is nominal. `counts` is the number of occurrences of each value, without missing values. `most` is the
-    largest number of inputs of a nominal column, or None for no limit. `comma` is as for
-    `format_of`, and `names` is whether numbers are names.
+    ten of its values are dates in one format. It is left out if its values are identifiers: all distinct, or
+    more than `most` and mostly distinct. Otherwise it is nominal. `counts` has the number of occurrences of
+    each value, without missing values. `most` is the largest number of inputs of a nominal column; `comma` is
+    as for `format_of`, and `names` is whether numbers are names.
 
     Examples
     --------

@@ -18,29 +18,17 @@ from heros.errors import DataError, HerosError
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
-__all__ = ["FAULTS", "readable"]
-
-FAULTS = (
-    OSError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    SystemError,
-    TypeError,
-    ValueError,
-)
-"""Exceptions, in addition to Arrow's own, that damaged files raise."""
+__all__ = ["readable"]
 
 
 @contextmanager
 def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
-    """Convert errors caused by a damaged file to a DataError."""
+    """Convert errors caused by a damaged file, which may be of any kind, to a DataError."""
     try:
         yield
     except HerosError:
         raise
-    except (pa.ArrowException, *FAULTS) as error:
+    except Exception as error:
         raise kind(f"{label} must {rule}. Got: {error}") from None
 
 
@@ -50,9 +38,7 @@ class ArrowReader(TableReader):
     def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         super().__init__(label, missing)
         self._nested = any(pa.types.is_struct(kind) for kind in schema.types)
-        schema = flat_table(schema.empty_table()).schema
-        self.names = list(schema.names)
-        self._kinds = list(schema.types)
+        self.names = flat_table(schema.empty_table()).column_names
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
