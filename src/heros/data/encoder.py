@@ -232,38 +232,36 @@ class Encoder(RowEncoder):
         trimmed and missing values are null.
         """
         there = {*names} - {*self.ignored}
-        absent = {name: one for name, one in self.places.items() if name not in there}
+        absent = {name: one for name, one in self.known.items() if name not in there}
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
         for name, given in zip(names, arrays, strict=True):
             if name in self.ignored:
                 continue
-            place = self.places.get(name)
-            if place is not None and isinstance(place.column, NameColumn):
-                column: Column = place.column
-                values = place.column.codes_of(given, () if plain else self.words)
+            column = self.known.get(name)
+            if isinstance(column, NameColumn):
+                values = column.codes_of(given, () if plain else self.words)
                 unknown = values < 0
                 if unknown.any():
                     new |= unknown
                     values[unknown] = math.nan
-                features[place.at[0]] = values
+                features[column.at[0]] = values
             else:
                 array = given if plain else _plain(given, self.words)
-                if place is None:
+                if column is None:
                     if array.null_count < n:
                         new |= ~np.asarray(array.is_null(nan_is_null=True))
                     continue
-                column = place.column
-                values, wrong = column.convert(array)  # type: ignore[union-attr]
-                for at, one_feature in zip(place.at, values.reshape(n, len(place.at)).T, strict=True):
+                values, wrong = column.convert(array)
+                for at, one_feature in zip(column.at, values.reshape(n, len(column.at)).T, strict=True):
                     features[at] = one_feature
                 faults = wrong | faults
                 if isinstance(column, DateColumn) and self._may_get_clock(column):
                     clocked, _ = replace(column, clock=True).convert(array)
                     new |= clocked[:, -1] > 0
-            if not column.missing and (gaps := np.isnan(features[place.at[0]])).any():
+            if not column.missing and (gaps := np.isnan(features[column.at[0]])).any():
                 new |= gaps
-        new |= any(not one.column.missing for name, one in absent.items() if name not in self.ignored)
+        new |= any(not one.missing for name, one in absent.items() if name not in self.ignored)
         return _side_by_side(features, n), new, faults
 
     def _rows_of(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Pair | Stretch]:

@@ -186,8 +186,8 @@ class TableRows(RowBlocks):
         )
         y, wrong = self._targets(chunk.columns[self._label_at])
         closely |= np.isnan(y)
-        if self._weights is not None and (place := self.encoder.places.get(self._weights)) is not None:
-            wrong = _no_weights(self._weights, X[:, place.at[0]]) | wrong
+        if self._weights is not None and (column := self.encoder.known.get(self._weights)) is not None:
+            wrong = _no_weights(self._weights, X[:, column.at[0]]) | wrong
         return X, y, closely, faults | wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
