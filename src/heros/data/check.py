@@ -95,10 +95,7 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
 
 
 def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
-    """Return y (n,) as class indices; raise a DataError that names the first bad label.
-
-    Whole numbers are indices; text is a class name.
-    """
+    """Return y (n,), indices or names of classes, as indices; a DataError names the first bad label."""
     labels = _one_each(y, n, "label", "class indices")
     if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
         return _by_name(labels.tolist(), classes)

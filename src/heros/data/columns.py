@@ -318,10 +318,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features, by name.
-
-    If the kind of a column changed, the later kind is used.
-    """
+    """Return the source columns of features, by name; the later kind if the kind of a column changed."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.column else ""

@@ -133,10 +133,7 @@ class Encoder(RowEncoder):
         yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
-        """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.
-
-        `at` is the index of the row for the message, if there are several.
-        """
+        """Return a row for prediction, or raise a `DataError`; `at` is its index if there are several."""
         try:
             return self.row_to_predict(x)
         except Refused as why:

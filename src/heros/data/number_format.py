@@ -87,8 +87,6 @@ def format_of(
     ('.', ',')
     >>> format_of({"1,234": 2, "17": 1}, comma=True)[0].decimal  # "17" has no decimals
     '.'
-    >>> format_of({"red": 3})
-    (None, 0)
     """
     plain = sum(count for value, count in counts.items() if NUMBER.fullmatch(value))
     if plain == sum(counts.values()):
@@ -105,10 +103,6 @@ def format_of(
         mark = "," if (comma() if callable(comma) else comma) else "."
         best.sort(key=lambda form: form.decimal != mark)
     return best[0], most
-
-
-FEW, SAMPLE = 100, 1000
-"""The numbers of distinct values of a column that show whether it has numbers, and their decimal mark."""
 
 
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
@@ -132,14 +126,11 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark that a column clearly has; "" for names and ambiguous numbers.
-
-    `plain` is whether numbers in the default format count.
-    """
-    first = dict(islice(counts.items(), FEW))
+    """Return the decimal mark that a column clearly has, by `plain` numbers too; "" if there is none."""
+    first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""
-    marked = (text for text in islice(counts, SAMPLE) if "." in text or "," in text)
+    marked = (text for text in islice(counts, 1000) if "." in text or "," in text)
     return next(filter(None, (_mark(text) for text in marked if plain or not NUMBER.fullmatch(text))), "")
 
 

@@ -54,13 +54,11 @@ class Feature:
     shared: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise ParameterError.of("name", "Feature", "a string", self.name)
-        if not isinstance(self.missing, bool):
-            raise ParameterError.of("missing", "Feature", "True or False", self.missing)
-        for name in ("written", "column", "part"):
+        for name in ("name", "written", "column", "part"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError.of(name, "Feature", "a string", getattr(self, name))
+        if not isinstance(self.missing, bool):
+            raise ParameterError.of("missing", "Feature", "True or False", self.missing)
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
         if type(self.shared) is not int or not 0 <= self.shared <= len(self.values or ()):

@@ -147,10 +147,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a column as declared by the table or inferred from its first values, or why it is left out.
-
-        Return None if the column has no values yet.
-        """
+        """Return a column as declared or inferred, or why it is left out; None if it has no values yet."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)

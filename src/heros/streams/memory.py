@@ -93,7 +93,12 @@ def from_arrays(
             values = tuple(str(label_of(value)) for value in found)
             tables.append((j, found))
         features.append(Feature(feature, values, bool(absent.any())))
-    found_classes = () if numeric else _classes(labels, classes)
+    found_classes: tuple[str, ...] = ()
+    if not numeric and classes is not None:
+        found_classes = tuple(str(label_of(value)) for value in classes)
+    elif not numeric:
+        names_in_y = map(label_of, labels.tolist())
+        found_classes = tuple(natural_order(label for label in names_in_y if label is not None))
     targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
     return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
 
@@ -225,13 +230,6 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
         ):
             raise ParameterError.of("nominal", "from_arrays", "a list of feature names or indices", feature)
     return chosen
-
-
-def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> tuple[str, ...]:
-    if classes is not None:
-        return tuple(str(label_of(value)) for value in classes)
-    found = {label_of(value) for value in labels.tolist()}
-    return tuple(natural_order(label for label in found if label is not None))
 
 
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:

@@ -30,12 +30,6 @@ from heros.streams.tables import TableStream
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
-PIECE = 1 << 16  # bytes per read of a download
-TIMEOUT = 30.0
-CELL_BYTES = 32  # upper limit of a value in text form
-LEAST_BYTES = 1 << 26
-
-
 @dataclass(frozen=True)
 class RealStream:
     """A real stream: its download addresses, and the checks that identify a correct copy.
@@ -59,7 +53,8 @@ class RealStream:
     @property
     def most_bytes(self) -> int:
         """An upper limit on the size of its text in bytes."""
-        return max(LEAST_BYTES, self.n_instances * (self.n_nominal + self.n_numeric + 1) * CELL_BYTES)
+        values = self.n_instances * (self.n_nominal + self.n_numeric + 1)
+        return max(1 << 26, 32 * values)  # 32 bytes per value in text form
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
@@ -237,12 +232,15 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
 
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "heros"})
-        with _opener(url).open(request, timeout=TIMEOUT) as answer, progress("bytes") as bar:
-            total = _length(url, answer.headers.get("Content-Length"))
+        with _opener(url).open(request, timeout=30) as answer, progress("bytes") as bar:
+            announced = answer.headers.get("Content-Length")
+            if announced is not None and not announced.strip().isdecimal():
+                raise DataError(f"{url} returned an invalid length ({announced!r}).")
+            total = None if announced is None else int(announced)
             task = bar.add_task(title, total=total)
             received = 0
             with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
-                while piece := answer.read(PIECE):
+                while piece := answer.read(1 << 16):
                     received += len(piece)
                     if max(received, total or 0) > most:
                         raise DataError(f"{url} is longer than the limit of {most:,} bytes.")
@@ -269,12 +267,3 @@ def _opener(url: str) -> Any:
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     return urllib.request.build_opener(Redirects)
-
-
-def _length(url: str, announced: str | None) -> int | None:
-    """Return the length that the server announced, or None if it announced none."""
-    if announced is None:
-        return None
-    if not announced.strip().isdecimal():
-        raise DataError(f"{url} returned an invalid length ({announced!r}).")
-    return int(announced)

@@ -38,12 +38,7 @@ def weighed(stream: TableStream, options: Options) -> Stream:
 
 
 class TableStream(RowStream):
-    """A stream from the rows of a table, read in chunks.
-
-    The kinds of the columns are declared by the table or inferred from the first chunk. Columns, names and
-    classes that appear later are appended to the schema at the row in which they appear, unless all were
-    given.
-    """
+    """A stream from the rows of a table, read in chunks."""
 
     n_instances = passed("n_rows", "_rows.reader")  # an upper limit if rows are skipped
     _fetch = passed("fetch", "_rows")

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
@@ -231,23 +232,23 @@ class TextReader(TableReader):
         return {**self.__dict__, "_file": None, "_tail": b""}
 
 
+@dataclass
 class RawRecords:
     """The bytes of complete records, with the line number of the first and, on demand, of each record."""
 
-    def __init__(self, data: bytes, line: int, encoding: str) -> None:
-        self.data = data
-        self.line = line
-        self.lines: list[int] | None = None
-        self._encoding = encoding
+    data: bytes
+    line: int
+    encoding: str
+    lines: list[int] | None = None
 
     @cached_property
     def text(self) -> list[str]:
         """The lines; a byte that cannot be decoded becomes a lone surrogate."""
-        return list(StringIO(self.data.decode(self._encoding, "surrogateescape"), newline="\n"))
+        return list(StringIO(self.data.decode(self.encoding, "surrogateescape"), newline="\n"))
 
     def utf8(self) -> bytes:
         """Return the bytes in UTF-8."""
-        return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
+        return self.data if self.encoding == "utf-8" else self.data.decode(self.encoding).encode()
 
 
 def opened_file(path: Path) -> pa.NativeFile:

@@ -19,14 +19,11 @@ Items = list[Any] | Signal
 
 
 class DirectReader:
-    """A reader of an iterator that never blocks, in the caller's thread.
-
-    An error of the iterator is raised after the items before it have been returned.
-    """
+    """A reader of an iterator that never blocks, in the caller's thread."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
-        self.error: Exception | None = None  # raised by the next call of take
+        self.error: Exception | None = None  # raised by the next call of take, after the items before it
 
     def take(self, most: int, timeout: float | None) -> Items:
         """Return up to `most` items; the timeout is checked between items."""
