@@ -74,6 +74,7 @@ class NumberColumn:
     rule: str = "be a number"  # for error messages
     tentative: bool = False  # whether the texts so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
+    hint: str = ""  # advice added to error messages
     at: Indices = ()
     width: ClassVar[int] = 1  # number of features
 
@@ -88,7 +89,7 @@ class NumberColumn:
         else:
             number = number_of(self.name, value) if kind_of(value) in {"number", "boolean"} else None
         if number is None:
-            raise Refused(self.name, shown(value), self.rule)
+            raise Refused(self.name, shown(value), f"{self.rule}{self.hint}")
         if math.isinf(number):
             raise Refused(self.name, shown(value), "be a finite number")
         return number

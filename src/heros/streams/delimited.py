@@ -165,9 +165,11 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
     A space is the delimiter only if nothing else splits the lines, since names and values may contain spaces.
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+    if quote:  # delimiters between quotes are ignored
+        filled = ["".join(line.split(quote)[::2]) for line in filled]
 
     def agreement(delimiter: str) -> tuple[float, bool, int]:
-        counts = [_cells_in(line, delimiter, quote) for line in filled]
+        counts = [1 + (line.strip() if delimiter == " " else line).count(delimiter) for line in filled]
         usual = _usual(counts)
         same = sum(count == usual for count in counts) / max(1, len(counts))
         return (same if usual > 1 else 0.0), delimiter != " ", usual
@@ -179,9 +181,3 @@ def _usual(counts: Iterable[int]) -> int:
     """Return the most frequent number of cells, or the largest of several equally frequent numbers."""
     times = Counter(counts)
     return max(times, key=lambda count: (times[count], count), default=0)
-
-
-def _cells_in(line: str, delimiter: str, quote: str) -> int:
-    """Return the number of cells in a line; delimiters between quotes are ignored."""
-    unquoted = "".join(line.split(quote)[::2]) if quote else line
-    return 1 + (unquoted.strip() if delimiter == " " else unquoted).count(delimiter)

@@ -58,7 +58,9 @@ class Layout:
             elif isinstance(column, str):
                 self.ignored[index] = column
             else:
-                self.features[index] = _with_hint(column)
+                self.features[index] = column
+                if not isinstance(column, NameColumn):
+                    column.hint = HINT
         if not self.features:  # use ignored columns rather than none
             for index in list(self.ignored):
                 if not no_feature(first.columns[index].type):
@@ -261,12 +263,3 @@ class Layout:
         if 2 * format_of(counts)[1] >= sum(counts.values()):
             return "most are numbers (numeric= reads them as such)"
         return ""
-
-
-def _with_hint(column: Column) -> Column:
-    """Add the hint about other ways to read a column to its error messages."""
-    if isinstance(column, NumberColumn):
-        column.rule += HINT
-    elif isinstance(column, DateColumn):
-        column.hint = HINT
-    return column

@@ -12,7 +12,7 @@ from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import RowStream, Stream
 from heros.streams.live.base import Signal
-from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
+from heros.streams.live.readers import BackgroundReader, DirectReader
 from heros.streams.live.rows import RowBlocks, rows_of
 
 __all__ = ["from_iter"]
@@ -112,7 +112,7 @@ class PairStream(RowStream):
         pairs = self._pairs() if callable(self._pairs) else self._pairs
         done = self._rows.read
         if isinstance(pairs, AsyncIterable):
-            return AsyncReader(_behind(pairs, done) if done else pairs)
+            return BackgroundReader(_behind(pairs, done) if done else pairs)
         if not isinstance(pairs, Iterable):
             raise ParameterError.of("pairs", "from_iter", RULE, pairs)
         stored = isinstance(pairs, Sequence) or not (self._once or callable(self._pairs))
