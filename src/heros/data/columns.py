@@ -203,8 +203,6 @@ class DateColumn:
     >>> column = DateColumn("when", clock=True)
     >>> [feature.name for feature in column.features()]
     ['when (day)', 'when (weekday)', 'when (day of year)', 'when (hour)']
-    >>> column.convert(pa.array(["1970-01-02 12:30"]))[0].tolist()
-    [[1.5208333333333333, 4.0, 2.0, 12.5]]
     >>> column.value("1970-01-02 12:30")
     (1.5208333333333333, 4.0, 2.0, 12.5)
     """

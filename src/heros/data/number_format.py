@@ -157,8 +157,6 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
     (12.5, 1200.5, 12.0, 1.0)
     >>> number_in("1,234") is None  # 1234 or 1.234?
     True
-    >>> number_in("1,234", NumberFormat(".", ",")), number_in("1,234", NumberFormat(",", "."))
-    (1234.0, 1.234)
     """
     if own is not None and (number := own.number(text)) is not None:
         return number

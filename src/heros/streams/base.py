@@ -18,7 +18,7 @@ from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "empty_block", "rewound"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound"]
 
 
 class Stream(Source):
@@ -146,7 +146,9 @@ class Stream(Source):
         """Go back to the first instance."""
 
     def _nothing(self) -> Block:
-        return empty_block(self.schema.n_features, self.schema.numeric)
+        """Return a block without instances."""
+        kind = np.float64 if self.schema.numeric else np.int64
+        return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
     def _fork(self) -> Stream:
         """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
@@ -341,8 +343,3 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     if fresh is current:
         current.restart()  # it cannot be copied, but may be restarted
     return fresh
-
-
-def empty_block(n_features: int, numeric: bool = False) -> Block:
-    """Return a block without instances."""
-    return np.empty((0, n_features)), np.empty(0, dtype=np.float64 if numeric else np.int64)

@@ -10,7 +10,7 @@ from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
 from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
+from heros.streams.base import Block, DriftPoint, Stream, rewound
 from heros.streams.live.base import passed
 
 __all__ = ["Drift"]
@@ -117,7 +117,7 @@ class Drift(Stream):
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
     """Return the next n instances of one stream, and the error of the next instance if there are fewer."""
-    block = empty_block(side.schema.n_features, side.schema.numeric)
+    block = side._nothing()
     try:
         block = side.draw(n)
         if len(block[1]) < n:

@@ -74,18 +74,13 @@ def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual
     return stream
 
 
-def _moving(speed: float, n: int) -> Stream:
-    """Return a stream whose centroids move with every instance, regardless of n."""
-    return RandomRBF(classes=5, speed=speed)
-
-
 _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
     "agr_a": partial(_drifting, Agrawal, (2, 4, 6, 8), False),
     "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), True),
     "led_a": partial(_drifting, LED, (1, 3, 5, 7), False),
     "led_g": partial(_drifting, LED, (1, 3, 5, 7), True),
-    "rbf_f": partial(_moving, 0.001),
-    "rbf_m": partial(_moving, 0.0001),
+    "rbf_f": lambda n: RandomRBF(classes=5, speed=0.001),  # moves with every instance, regardless of n
+    "rbf_m": lambda n: RandomRBF(classes=5, speed=0.0001),
 }
 
 NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)

@@ -209,7 +209,8 @@ class TableRows(RowBlocks):
 
 def _no_weights(name: str, values: Values) -> Faults:
     """Return the rows without a valid weight."""
-    wrong = np.flatnonzero(~weighs(values)).tolist()
-    said = {row: "a missing value" if np.isnan(values[row]) else f"{values[row]:g}" for row in wrong}
-    rule = "be a number in [0, 10000]: it is the weight"
-    return {row: Refused(name, value, rule) for row, value in said.items()}
+    faults, rule = Faults(), "be a number in [0, 10000]: it is the weight"
+    for row in np.flatnonzero(~weighs(values)).tolist():
+        value = "a missing value" if np.isnan(values[row]) else f"{values[row]:g}"
+        faults[row] = Refused(name, value, rule)
+    return faults

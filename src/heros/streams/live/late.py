@@ -26,14 +26,6 @@ OVERHEAD = 400  # bytes of a waiting instance, besides its values and its predic
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
-    """An instance with its label, not returned yet."""
-
-    id: Id | None  # None: an invalid message, reported as a bad row
-    early: tuple[Any, float] | None  # label and arrival time, if it came before the instance
-
-
-@dataclass(frozen=True, slots=True)
 class _Waiting:
     """An instance that waits for its label, and the prediction made on its arrival."""
 
@@ -137,7 +129,9 @@ class LateSource(RowSource):
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
-        self._joined: deque[_Joined] = deque()  # one entry per row not returned yet
+        # The id of each row that is not returned yet, and its label and arrival time if the label came first.
+        # The id is None for an invalid message, which is reported as a bad row.
+        self._joined: deque[tuple[Id | None, tuple[Any, float] | None]] = deque()
         self._over = {"features": False, "labels": False}
 
     @property
@@ -183,10 +177,10 @@ class LateSource(RowSource):
             return super().poll(most, timeout)
         finally:
             for place in range(self._rows.read - before):
-                done = self._joined.popleft()
-                if done.id is None:
+                id, _ = self._joined.popleft()
+                if id is None:
                     continue
-                waited, _ = self._leaving.pop(done.id)
+                waited, _ = self._leaving.pop(id)
                 if place in self._rows.given:
                     self._given.append(waited.answer)
                     self._delay = max(0, self.counts.learnt - waited.known)
@@ -228,7 +222,7 @@ class LateSource(RowSource):
                 features = {name: row[name] for name in row if name not in (self._id, self._target)}
                 waiting = _Waiting(features, self._answer(features), self.counts.learnt)
                 if self._waiting.too_large(waiting):
-                    self._append(f"an instance of {waiting.bytes():,} bytes", _Joined(None, None))
+                    self._append(f"an instance of {waiting.bytes():,} bytes")
                     continue
                 self.counts.answered += 1
                 self._waiting.put(id, waiting)
@@ -269,7 +263,7 @@ class LateSource(RowSource):
     def _join(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
         """Add an instance with its label to the rows to be returned."""
         self._leaving[id] = waited, since
-        self._append((waited.features, label), _Joined(id, None if early is None else (label, early)))
+        self._append((waited.features, label), id, None if early is None else (label, early))
 
     def _join_early(self, id: Id) -> None:
         """Join a waiting instance with a label that arrived earlier."""
@@ -279,11 +273,11 @@ class LateSource(RowSource):
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
         said = f"{dict(row)!r} (no {self._id!r}, or no {self._target!r})" if isinstance(row, Mapping) else row
-        self._append(said, _Joined(None, None))
+        self._append(said)
 
-    def _append(self, row: Any, joined: _Joined) -> None:
+    def _append(self, row: Any, id: Id | None = None, early: tuple[Any, float] | None = None) -> None:
         self._ready.append((row, self._passed))
-        self._joined.append(joined)
+        self._joined.append((id, early))
         self._passed = {}
 
     def _expire(self, id: Id, waited: _Waiting) -> None:
@@ -300,7 +294,7 @@ class LateSource(RowSource):
 
     def where(self) -> dict[str, Any]:
         """Return the positions of both sources, and the waiting instances."""
-        early = [(one.id, *one.early) for one in self._joined if one.early is not None]
+        early = [(id, *label) for id, label in self._joined if label is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
         waiting = []
         for id, one, since in (*leaving, *self._waiting.all()):
