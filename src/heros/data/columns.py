@@ -325,20 +325,17 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
         if feature.part in {*DATE_PARTS, "hour"}:
             column = columns.get(name)
             if not isinstance(column, DateColumn):
-                form = DateFormat.of(written)
-                column = DateColumn(name, form, False, missing=feature.missing, tentative=tentative)
+                dates = feature.part != "hour"  # the hour is the last feature of a date
+                form = DateFormat.of(written) if dates else TIMES
+                column = DateColumn(name, form, dates, missing=feature.missing, tentative=tentative)
                 columns[name] = column
             column.clock = column.clock or feature.part == "hour"
-            column.dates = column.dates or feature.part != "hour"
         elif feature.values is None:
             numbers = NumberFormat.of(written)
             columns[name] = NumberColumn(name, feature.missing, numbers, tentative=tentative, feature=own)
         else:
             codes = Codes(feature.values, None if closed else most, feature.shared)
             columns[name] = NameColumn(name, codes, closed, feature.missing, feature=own)
-    for one in columns.values():
-        if isinstance(one, DateColumn) and not one.dates:
-            one.format = TIMES
     return columns
 
 

@@ -228,8 +228,6 @@ class Encoder(RowEncoder):
         A row is new, too, if a feature is missing for the first time. `plain` means that texts are already
         trimmed and missing values are null.
         """
-        there = {*names} - {*self.ignored}
-        absent = {name: one for name, one in self.known.items() if name not in there}
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
         for name, given in zip(names, arrays, strict=True):
@@ -258,7 +256,7 @@ class Encoder(RowEncoder):
                     new |= clocked[:, -1] > 0
             if not column.missing and (gaps := np.isnan(features[column.at[0]])).any():
                 new |= gaps
-        new |= any(not one.missing for name, one in absent.items() if name not in self.ignored)
+        new |= any(not self.known[name].missing for name in self.columns.keys() - {*names})
         return _side_by_side(features, n), new, faults
 
     def _rows_of(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Pair | Stretch]:

@@ -25,9 +25,8 @@ class Stream(Source):
     """A source that can be read again, with a position that advances as instances are read.
 
     A stream is read in blocks, each of which continues where the previous block ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. `where` returns None: a
-    run that resumes from a checkpoint reads the stream again up to that point, and checks that the instances
-    are the same.
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. A run that resumes
+    from a checkpoint reads the stream again up to that point.
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ class Stream(Source):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances, none of which needs a larger schema than the first.
 
-        After `timeout` seconds it returns the instances so far, or IDLE. At the end of the stream it returns
-        END. Only pipes and iterators ever wait.
+        Only pipes and iterators ever wait, and return the instances so far after `timeout` seconds.
 
         Examples
         --------

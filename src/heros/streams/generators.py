@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,15 +55,14 @@ class Synthetic(Generator):
     """An endless stream from a generator of the compiled core, which `make` creates."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
-        self._made_by = make, arguments
+        self._make = partial(make, *arguments)
         super().__init__(name, schema)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._generator.fill(X, y)
 
     def _restart(self) -> None:
-        make, arguments = self._made_by
-        self._generator = make(*arguments)
+        self._generator = self._make()
 
 
 class Agrawal(Synthetic):
