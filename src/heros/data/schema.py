@@ -203,14 +203,7 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
 
 
 def schema_of(plain: object) -> Schema:
-    """Create the schema from the result of `schema_plain`.
-
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"])
-    >>> schema_of(schema_plain(schema)) == schema
-    True
-    """
+    """Create the schema from the result of `schema_plain`."""
     match plain:
         case {"features": list(features), "classes": list(classes), **rest}:
             words, ignored = (_tuple(rest.get(name, [])) for name in ("words", "ignored"))

@@ -120,17 +120,7 @@ def checked_task(task: str | None, owner: str) -> str | None:
 
 
 def expect_no_fraction(label: object) -> None:
-    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite.
-
-    Examples
-    --------
-    >>> expect_no_fraction("2.5"), expect_no_fraction(2.0)
-    (None, None)
-    >>> expect_no_fraction(2.5)
-    Traceback (most recent call last):
-        ...
-    heros.data.values.NotAClass: be text or a whole number, because it is a class...
-    """
+    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite."""
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         if math.isinf(label):  # one bad row says nothing about the task
             raise Refused("label", repr(float(label)), "be text or a whole number")

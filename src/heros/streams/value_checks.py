@@ -39,13 +39,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing.
-
-    Examples
-    --------
-    >>> not_numbers({"12.5": 20, "free": 1}), not_numbers({"free": 2, "12": 1}), not_numbers({"12": 1})
-    (['free'], [], [])
-    """
+    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
