@@ -107,3 +107,29 @@ def test_a_schema_with_impossible_shared_codes_is_refused(shared):
     plain["features"][0] += ["", "", "", shared]
     with pytest.raises(DataError, match="shared"):
         schema_of(plain)
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"a": "2026-01-01"}, {"a": "2026-01-02", "a (day)": 5}],
+        [{"a (day)": 5}, {"a": "2026-01-01"}],
+        [{"a": "2026-01-01", "a (day)": "red"}],
+        [{"a": "2026-01-01", "a (hour)": 1}, {"a": "2026-01-01 12:30"}],
+        [{"a": 1, "a (name)": 2}, {"a": "red"}, {"a": "green"}],
+        [{"": "2026-01-01"}, {"": "2026-01-02", " (day)": 1}],
+    ],
+)
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_column_may_have_the_name_of_a_part_of_another(rows, restarted):
+    encoder = Encoder()
+    for x in rows:
+        coded, _ = encoder.encode(x, "yes")
+        values = dict(zip((one.source for one in encoder.schema.features), coded, strict=True))
+        assert {name for name, value in values.items() if not np.isnan(value)} == x.keys()
+        if restarted:
+            encoder = Encoder(
+                schema_of(json.loads(json.dumps(schema_plain(encoder.schema)))), seen=encoder.seen
+            )
+    assert len({one.name for one in encoder.schema.features}) == encoder.width

@@ -12,7 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 
 import httpx
@@ -500,6 +502,26 @@ def test_health_answers_when_there_is_too_much_to_do():
         hold.set()
         waiting.join()
         assert said == (200, 429)
+
+
+def test_large_bodies_are_parsed_one_at_a_time(monkeypatch):
+    service = one()
+    with served(service) as client:
+        client.post("/learn?wait=1", json={"x": {"size": 1.0}, "y": "odd"})
+        order, outputs = [], service.outputs
+        monkeypatch.setattr(
+            service, "outputs", lambda some: (order.append(some[0]["x"]["size"]), outputs(some))[1]
+        )
+
+        def ask(size):
+            batch = [{"x": {"size": size, "words": ["not a feature"] * 9}}] * 500
+            answer = httpx.post(f"{client.base_url}/predict/batch", json={"instances": batch}, timeout=20)
+            assert answer.status_code == 200
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(ask, range(4)))
+    assert len(order) == 4 * 25
+    assert len(list(groupby(order))) == 4  # no batch begins before the one before it has ended
 
 
 # -- faults ---------------------------------------------------------------------------------------------

@@ -55,6 +55,26 @@ def test_batches_are_answered_as_single_ones_are(client):
     assert together == [client.post("/predict", json=one).json() for one in instances]
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"x": {"nope": 1}, "id": 59},
+        {"x": {"size": 7.0}, "id": 3},
+        {"x": {"size": 1.0}, "id": ["no", "name"]},
+    ],
+    ids=["a bad row", "an id twice", "a bad id"],
+)
+def test_a_refused_batch_of_predictions_leaves_no_instance_waiting(last):
+    service = one()
+    with served(service) as client:
+        client.post("/learn/batch?wait=1", json={"instances": [{"x": x, "y": y} for x, y in rows(50)]})
+        batch = [{"x": x, "id": id} for id, (x, _) in enumerate(rows(59))]
+        assert client.post("/predict/batch", json={"instances": [*batch, last]}).status_code == 422
+        assert len(service.pending) == 0
+        assert client.post("/predict/batch", json={"instances": batch}).status_code == 200
+        assert len(service.pending) == 59
+
+
 def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
     """To the last digit, as text and as JSON has them; a list is left out, and that is said."""
     trained = model()

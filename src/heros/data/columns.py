@@ -320,7 +320,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
     """Return the source columns of features, by name; the later kind if the kind of a column changed."""
     columns: dict[str, Column] = {}
     for feature in features:
-        name, own = feature.source, feature.name if feature.column else ""
+        name, own = feature.source, feature.name if feature.part else ""
         written, tentative = feature.written.removesuffix("?"), feature.written.endswith("?")
         if feature.part in {*DATE_PARTS, "hour"}:
             column = columns.get(name)

@@ -26,7 +26,7 @@ from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
 from heros.data.infer import FEWEST, infer_value
 from heros.data.number_format import FORMATS, NumberFormat, format_of, is_clear
-from heros.data.schema import Feature, Schema
+from heros.data.schema import Feature, Schema, distinct
 from heros.data.values import (
     BLANKS,
     BOOLEANS,
@@ -109,12 +109,12 @@ class RowEncoder:
         self._said_words = schema.words
         self.words = frozenset((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
-        current = {name: {f.name for f in column.features()} for name, column in columns.items()}
+        parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.known: dict[str, Column] = {}
         self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
-            if feature.name in current[name]:
+            if feature.part in parts[name]:
                 self.known[name] = columns[name]
                 columns[name].at += (at,)
             else:
@@ -148,7 +148,7 @@ class RowEncoder:
             for column in self.known.values():
                 features |= zip(column.at, column.features(), strict=True)
             self._schema = Schema(
-                tuple(features[at] for at in range(self.width)),
+                distinct(features[at] for at in range(self.width)),
                 tuple(self.classes),
                 self.numeric,
                 self._said_words,
@@ -368,7 +368,7 @@ class RowEncoder:
         try:
             cell = column.value(value, self.words)
         except Refused:  # a column with very few numbers so far becomes nominal
-            numbers = isinstance(column, NumberColumn) and not column.feature
+            numbers = isinstance(column, NumberColumn) and not self._has_turned(name)
             if not numbers or self.seen >= MOST_NUMBERS or kind_of(value) != "text" or self._closed:
                 raise
             codes = Codes([str(name_of(value))], self._most)
@@ -392,7 +392,7 @@ class RowEncoder:
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the number format of a nominal column if nearly all of its values are numbers."""
-        if column.feature or column.name in self._nominal or self._closed:
+        if self._has_turned(column.name) or column.name in self._nominal or self._closed:
             return None
         if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
             return None
@@ -400,6 +400,10 @@ class RowEncoder:
         form, numbers = format_of(names)
         others = len(names) - numbers
         return (form,) if others and numbers >= MOST_NUMBERS * others else None
+
+    def _has_turned(self, name: str) -> bool:
+        """Return whether the kind of a column has already changed."""
+        return any(feature.source == name for feature in self._retired.values())
 
     def _expect_short(self, text: str, name: str) -> None:
         most = self._limits.text

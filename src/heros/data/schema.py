@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from heros.errors import DataError, ParameterError
 
-__all__ = ["Feature", "Schema", "schema_of", "schema_plain"]
+__all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Feature:
     column, part
         The source column, if one column provides several features, and the part of its values that the
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
-        ``"name"`` if the kind of the column changed.
+        ``"name"`` if the kind of the column changed, or if an earlier feature already has its name.
     shared
         The number of codes that all new names share, which are the last of `values`; 0 if each new name gets
         its own code.
@@ -72,7 +72,7 @@ class Feature:
     @property
     def source(self) -> str:
         """The name of the feature's source column."""
-        return self.column or self.name
+        return self.column if self.part else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +188,27 @@ def _extends(new: Feature, old: Feature) -> bool:
     if new.name != old.name or new.nominal != old.nominal or (old.missing and not new.missing):
         return False
     return old.values is None or (new.values or ())[: len(old.values)] == old.values
+
+
+def distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
+    """Return features with distinct names: a prime is added to a name that an earlier feature has.
+
+    Examples
+    --------
+    >>> date = Feature("sent (day)", column="sent", part="day")
+    >>> [(one.name, one.source) for one in distinct([date, Feature("sent (day)")])]
+    [('sent (day)', 'sent'), ("sent (day)'", 'sent (day)')]
+    """
+    found: dict[str, Feature] = {}
+    for one in features:
+        name = one.name
+        while name in found:
+            name += "'"
+        if name != one.name:
+            part = one.part or ("name" if one.nominal else "number")
+            one = replace(one, name=name, column=one.source, part=part)  # noqa: PLW2901
+        found[name] = one
+    return tuple(found.values())
 
 
 def schema_plain(schema: Schema) -> dict[str, Any]:

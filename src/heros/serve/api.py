@@ -22,7 +22,7 @@ from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Reason, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
-from heros.serve.service import LearnOutcome, Service
+from heros.serve.service import LearnOutcome, Output, Service
 from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard, waiting
 
 __all__ = ["Api"]
@@ -44,6 +44,7 @@ HEALTH = {
     "status_error": "metrics and the page are out of date",
 }
 MOST_NOTICES = 50
+LARGE = 16_384  # bytes of a body, which may take thirty times as much memory when it is parsed
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -74,6 +75,7 @@ class Api:
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
+        self._large = asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
             "/explain": self._explain,
@@ -114,7 +116,10 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                reply = self.posts[path](self._parsed(path, body))
+                large = len(body) > LARGE
+                reply = (
+                    self._act_on_large(path, body) if large else self.posts[path](self._parsed(path, body))
+                )
                 if not isinstance(reply, tuple):
                     reply = await reply
                 if scope["query_string"]:
@@ -175,6 +180,12 @@ class Api:
             raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
         return body
 
+    async def _act_on_large(self, path: str, body: bytes) -> Reply:
+        """Parse and process large bodies one at a time, because a parsed body takes much memory."""
+        async with self._large:
+            reply = self.posts[path](self._parsed(path, body))
+            return reply if isinstance(reply, tuple) else await reply
+
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
             self.service.expect_room(1)  # checked first, because parsing the body takes longer
@@ -209,10 +220,10 @@ class Api:
         return 200, await self._do(self.service.predict, request)
 
     async def _predict_batch(self, request: Any) -> Reply:
-        predictions: list[Any] = []
-        async for some in _slices(self._instances(request)):
-            predictions += await self._do(self.service.predict_all, some)
-        return 200, {"predictions": predictions}
+        instances, outputs = self._instances(request), list[Output]()
+        async for some in _slices(instances):
+            outputs += await self._do(self.service.outputs, some)
+        return 200, {"predictions": self.service.answers(instances, outputs)}
 
     async def _explain(self, request: Any) -> Reply:
         self._expect_explainable()

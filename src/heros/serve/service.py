@@ -35,7 +35,7 @@ from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
 from heros.serve.webhook import Webhook
 
-__all__ = ["LearnOutcome", "Service"]
+__all__ = ["LearnOutcome", "Output", "Service"]
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
 FEW = 64  # wait for more instances if fewer than this are queued
@@ -54,6 +54,9 @@ LEARN = frozenset({"x", "y", "id", "key"})
 
 Id = str | int
 Prediction = dict[str, Any]
+Asked = tuple[Id | None, Id | None, Any]
+"""The id, the key and the instance of a prediction request."""
+Output = tuple[Asked, ServedOutput]
 
 
 @dataclass(slots=True)
@@ -233,19 +236,28 @@ class Service:
 
     def predict_all(self, requests: list[Any]) -> list[Prediction]:
         """Predict several instances in one call."""
+        return self.answers(requests, self.outputs(requests))
+
+    def outputs(self, requests: list[Any]) -> list[Output]:
+        """Compute the predictions for several instances; nothing is stored yet."""
         asked = [self._asked(request) for request in requests]
         try:
             outputs = self.learner.predict([(key, x) for _, key, x in asked])
         except Refused as why:
             raise _wrong(why) from None
+        return list(zip(asked, outputs, strict=True))
+
+    def answers(self, requests: list[Any], outputs: list[Output]) -> list[Prediction]:
+        """Return the predictions for requests; store all instances that have an id, or raise an error."""
         predictions = []
         with self._door:
-            self.counts.answered += len(asked)
-            for (id, key, x), output in zip(asked, outputs, strict=True):
-                if id is None:
+            held = self._held([asked for asked, _ in outputs])
+            self.counts.answered += len(requests)
+            for ((id, key, _), output), row in zip(outputs, held, strict=True):
+                if id is None or row is None:
                     predictions.append(self._says(output))
                 else:
-                    predictions.append({"id": id, **self._says(self._hold(id, key, x, output))})
+                    predictions.append({"id": id, **self._says(self._hold(id, key, row, output))})
         for request, prediction in zip(requests, predictions, strict=True):
             if request.get("abstain") and len(prediction["set"]) != 1:
                 prediction["prediction"] = None
@@ -269,7 +281,7 @@ class Service:
         except (DataError, ParameterError) as error:
             raise Wrong(str(error)) from None
 
-    def _asked(self, request: Any) -> tuple[Id | None, Id | None, Any]:
+    def _asked(self, request: Any) -> Asked:
         if type(request) is not dict or "x" not in request:
             raise Wrong('A prediction request must be an object with "x".')
         if not request.keys() <= PREDICT:
@@ -300,26 +312,37 @@ class Service:
             raise Wrong(f"The request must {rule}.")
         return key
 
-    def _hold(self, id: Id, key: Id | None, x: Any, output: ServedOutput) -> ServedOutput:
-        """Store an instance until its label arrives; return its prediction.
-
-        A repeated request gets the same prediction as the first.
-        """
+    def _held(self, asked: list[Asked]) -> list[bytes | None]:
+        """Return the instances with an id as JSON, else None; raise an error if one cannot be stored."""
         self.pending.let_go()
-        row = bytes(memoryview(orjson.dumps(x)))  # a copy: the original takes some kilobytes more
-        known = self.pending.get(id)
-        if known is None:
-            waiting = Waiting(row, key, output.predicted, self.learner.known(), output.limit)
-            most = self.pending.most_bytes
+        rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
+        most = self.pending.most_bytes
+        for id, key, x in asked:
+            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy: it takes less memory
+            rows.append(row)
+            if id is None or row is None:
+                continue
+            waiting = self.pending.get(id)
+            known = new.setdefault(id, (row, key)) if waiting is None else (waiting.row, waiting.key)
+            if known != (row, key):
+                raise Wrong(f"The id {id!r} must be new. Another instance with this id waits for its label.")
             if most is not None and len(row) > most // 4:
                 raise Wrong(
                     f"Waiting instances must have at most {most:,} bytes in total, each at most a quarter."
                 )
+        return rows
+
+    def _hold(self, id: Id, key: Id | None, row: bytes, output: ServedOutput) -> ServedOutput:
+        """Store an instance until its label arrives; return its prediction.
+
+        A repeated request gets the same prediction as the first.
+        """
+        known = self.pending.get(id)
+        if known is None:
+            waiting = Waiting(row, key, output.predicted, self.learner.known(), output.limit)
             self.pending.put(id, waiting)
             self._unsaved = True
             return output
-        if known.row != row or known.key != key:
-            raise Wrong(f"The id {id!r} must be new. Another instance with this id waits for its label.")
         return ServedOutput(output.classes[: len(known.predicted)], known.predicted, known.limit)
 
     def _gone(self, id: Id, waiting: Waiting) -> None:
