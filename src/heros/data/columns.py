@@ -44,9 +44,6 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-Indices = tuple[int, ...]
-"""The places of a column's features in an encoded row; the encoder sets them."""
-
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 
@@ -75,7 +72,7 @@ class NumberColumn:
     tentative: bool = False  # whether the texts so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     hint: str = ""  # advice added to error messages
-    at: Indices = ()
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1  # number of features
 
     def value(self, value: Any, words: Words = ()) -> float:
@@ -130,7 +127,7 @@ class NameColumn:
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
-    at: Indices = ()
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
 
     def learn(self, labels: Mapping[str, int]) -> None:
@@ -214,7 +211,7 @@ class DateColumn:
     missing: bool = False
     tentative: bool = False  # whether the texts so far also match the other order (``03/04/2026``)
     hint: str = ""  # advice added to error messages
-    at: Indices = ()
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
 
     @property
     def rule(self) -> str:

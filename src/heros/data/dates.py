@@ -17,11 +17,6 @@ CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
     r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 )
-YEAR_FIRST = r"(?P<year>\d{4})(?P<gap>[-/.])(?P<month>\d{1,2})(?:(?P=gap)(?P<day>\d{1,2}))?"
-DAY_FIRST = r"(?P<day>\d{1,2})(?P<gap>[-/.])(?P<month>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"
-MONTH_FIRST = r"(?P<month>\d{1,2})(?P<gap>[-/.])(?P<day>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"
-DAY_AND_NAME = r"(?P<day>\d{1,2})[ -](?P<named>[A-Za-z]{3,9})\.?,?[ -](?P<year>\d{4})"
-NAME_AND_DAY = r"(?P<named>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})"
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
 ORDERS = ("day first", "month first")
@@ -67,11 +62,11 @@ FORMATS = (
     *(
         DateFormat(name, rf"{date}(?:(?:T|,? +){CLOCK})?")
         for name, date in (
-            ("year first", YEAR_FIRST),
-            ("day first", DAY_FIRST),
-            ("month first", MONTH_FIRST),
-            ("names of months", DAY_AND_NAME),
-            ("names of months", NAME_AND_DAY),
+            ("year first", r"(?P<year>\d{4})(?P<gap>[-/.])(?P<month>\d{1,2})(?:(?P=gap)(?P<day>\d{1,2}))?"),
+            ("day first", r"(?P<day>\d{1,2})(?P<gap>[-/.])(?P<month>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"),
+            ("month first", r"(?P<month>\d{1,2})(?P<gap>[-/.])(?P<day>\d{1,2})(?P=gap)(?P<year>\d{4}|\d{2})"),
+            ("names of months", r"(?P<day>\d{1,2})[ -](?P<named>[A-Za-z]{3,9})\.?,?[ -](?P<year>\d{4})"),
+            ("names of months", r"(?P<named>[A-Za-z]{3,9})\.? (?P<day>\d{1,2}),? (?P<year>\d{4})"),
         )
     ),
     DateFormat("times of day", CLOCK),

@@ -39,12 +39,6 @@ __all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
 
-CACHED = 1 << 15
-"""The number of values (256 kB) that fit into the cache of a core."""
-
-Pair = tuple[Mapping[Any, Any], Any]
-"""A row and its label."""
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -259,7 +253,9 @@ class Encoder(RowEncoder):
         new |= any(not self.known[name].missing for name in self.columns.keys() - {*names})
         return _side_by_side(features, n), new, faults
 
-    def _rows_of(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Pair | Stretch]:
+    def _rows_of(
+        self, table: pa.Table, labels: Sequence[Any]
+    ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
         """Yield the rows of a table for `batches`; only rows with something new are encoded one by one."""
         _expect_columns(table)
         done, names = 0, table.column_names
@@ -341,7 +337,7 @@ class Encoder(RowEncoder):
 def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Return features as the columns of an array, filled in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
-    rows = max(1, CACHED // max(1, len(features)))
+    rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB fit into the cache of a core
     for start in range(0, n, rows):
         block = X[start : start + rows]
         for at, values in enumerate(features):

@@ -168,17 +168,13 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
     return {"true": 1.0, "false": 0.0}.get(text.lower())
 
 
-GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(?!\d)(\.\d+)?")
-DIGITS = re.compile(r"\d[\d.,]*")
-
-
 def _has_thousands(counts: Iterable[str]) -> bool:
     """Return whether commas look like thousands separators: before three digits, and not in all values.
 
     If every number has a $ or £, three digits after the comma are enough.
     """
-    bodies = [(value, found[0]) for value in counts if (found := DIGITS.search(value))]
+    bodies = [(value, found[0]) for value in counts if (found := re.search(r"\d[\d.,]*", value))]
     commas = [(value, body) for value, body in bodies if "," in body]
-    if not commas or not all(GROUPED.fullmatch(body) for _, body in commas):
+    if not commas or not all(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", body) for _, body in commas):
         return False
     return len(commas) < len(bodies) or all(re.search("[$£]", value) for value, _ in commas)

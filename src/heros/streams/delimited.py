@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedReader"]
 
-DELIMITERS = ",;\t| "
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
 
@@ -174,7 +173,7 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
         same = sum(count == usual for count in counts) / max(1, len(counts))
         return (same if usual > 1 else 0.0), delimiter != " ", usual
 
-    return max(DELIMITERS, key=agreement)
+    return max(",;\t| ", key=agreement)
 
 
 def _usual(counts: Iterable[int]) -> int:

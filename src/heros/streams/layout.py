@@ -30,12 +30,6 @@ __all__ = ["Layout"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
-FEW_CLASSES = 10
-"""Up to this many distinct numbers are classes without a notice, such as digits or grades."""
-
-MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
-"""A number followed by a unit."""
-
 
 class Layout:
     """The kinds of the columns of a table, from its declarations, the options and the first rows."""
@@ -214,8 +208,8 @@ class Layout:
         if self.numeric or self.options.task is not None or self._classes_said():
             return ""
         counts = self.counts(self.target)
-        if len(counts) <= FEW_CLASSES or not all(NUMBER.fullmatch(value) for value in counts):
-            return ""
+        if len(counts) <= 10 or not all(NUMBER.fullmatch(value) for value in counts):
+            return ""  # digits and grades are classes without a notice
         name = self.reader.names[self.target]
         return (
             f"The {len(counts)} different numbers of the target {name!r} are read as classes "
@@ -257,7 +251,7 @@ class Layout:
         counts = self.counts(index)
         if len(counts) <= FEW_NUMBERS:
             return ""
-        units = [value for value in counts if MEASURE.fullmatch(value)]
+        units = [value for value in counts if re.fullmatch(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}", value)]
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):

@@ -20,7 +20,6 @@ __all__ = ["from_iter"]
 Pair = tuple[Mapping[str, Any], Any]
 Pairs = Iterable[Pair] | AsyncIterable[Pair]
 
-OF_PAIRS = ("pairs", "waits", "name")  # parameters of from_iter other than row options
 RULE = "an iterable or a function that returns one"
 
 
@@ -77,7 +76,11 @@ def from_iter(
     """
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_PAIRS}
+    how = {
+        parameter: given
+        for parameter, given in locals().items()
+        if parameter not in ("pairs", "waits", "name")
+    }
     rows = rows_of(name, "from_iter", **how)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)

@@ -90,10 +90,6 @@ def _list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _numbers(text: str) -> list[int]:
-    return [_number(part) for part in _list(text)]
-
-
 def _number(text: str) -> int:
     if not text.strip().isdecimal():
         raise _error("an address with whole numbers for numeric settings", text)
@@ -155,7 +151,7 @@ MOST_WAITING = 100_000
 REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}
 SCHEMES: Mapping[str, Readers] = {
-    "kafka": {"group": str, "partitions": _numbers},
+    "kafka": {"group": str, "partitions": lambda text: [_number(part) for part in _list(text)]},
     "mqtt": MQTT,
     "mqtts": MQTT,
     "nats": {},
