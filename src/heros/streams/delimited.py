@@ -25,9 +25,6 @@ __all__ = ["DelimitedReader"]
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
 
-SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\s*', re.IGNORECASE)
-"""The line in which Excel declares the delimiter."""
-
 
 class DelimitedReader(TextReader):
     """A reader of the records of a CSV file."""
@@ -49,7 +46,7 @@ class DelimitedReader(TextReader):
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
         lines = self._first_lines()
-        if said := SEPARATOR.fullmatch(lines[0]):
+        if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
             delimiter = delimiter or said[1].decode()
             lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]

@@ -25,7 +25,6 @@ from heros.streams.tables import TableStream, weighed
 __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
-MOST_CHECKED = 1 << 20  # maximum number of values validated at a time
 
 
 def from_arrays(
@@ -235,7 +234,7 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
     """Return the class indices or numbers; raise a DataError if labels or rows do not match the schema."""
     validator = Validator(schema)
-    step = max(1, MOST_CHECKED // rows.shape[1])  # in steps, since validation makes a copy
+    step = max(1, (1 << 20) // rows.shape[1])  # in steps, since validation makes a copy
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
     if schema.numeric:

@@ -16,9 +16,6 @@ FEW_NUMBERS = 20
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
 
-AROUND = " .,;:!'\"`"
-"""Characters around a name that hardly make it a name of its own, unlike those of ``>50K`` or ``A+``."""
-
 
 def not_classes(counts: Mapping[str, int]) -> str:
     """Return what a target holds instead of classes; an empty string if it may hold classes.
@@ -59,7 +56,8 @@ def similar(counts: Mapping[str, int]) -> str:
     groups: dict[str, list[str]] = {}
     for name in counts:
         if any(map(str.isalpha, name)):
-            groups.setdefault(name.casefold().strip(AROUND), []).append(name)
+            core = name.casefold().strip(" .,;:!'\"`")  # unlike the signs of ">50K" or "A+"
+            groups.setdefault(core, []).append(name)
     found = [names for names in groups.values() if len(names) > 1]
     if not found:
         return ""

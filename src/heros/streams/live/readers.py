@@ -55,15 +55,12 @@ class BackgroundReader:
     """
 
     def __init__(self, items: Any) -> None:
-        self._exchange = exchange = _Exchange()
+        exchange = _Exchange()
+        self.take = exchange.take
         read = _read_async if isinstance(items, AsyncIterable) else _read
         # The thread refers only to the exchange, so it can end when this object is garbage-collected.
         weakref.finalize(self, exchange.close)
         threading.Thread(target=read, args=(items, exchange), daemon=True, name="heros-reader").start()
-
-    def take(self, most: int, timeout: float | None) -> Items:
-        """Return up to `most` items within `timeout` seconds."""
-        return self._exchange.take(most, timeout)
 
 
 class _Exchange:
@@ -80,6 +77,7 @@ class _Exchange:
     # -- the requesting thread --------------------------------------------------------------------------
 
     def take(self, most: int, timeout: float | None) -> Items:
+        """Return up to `most` items within `timeout` seconds."""
         with self._changed:
             try:
                 self._ask(most - len(self._items))
