@@ -131,10 +131,7 @@ class NameColumn:
     width: ClassVar[int] = 1
 
     def learn(self, labels: Mapping[str, int]) -> None:
-        """Use the names in the first rows, sorted; only the most frequent names if there are too many.
-
-        `labels` maps each label of the rows to the number of its occurrences.
-        """
+        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
             counts[str(self._name(label))] += n

@@ -101,10 +101,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
 def infer_array(  # noqa: PLR0911  one per kind
     name: str, array: pa.Array, most: int | None, *, comma: Callable[[], bool] | bool = False
 ) -> Column | str:
-    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
-
-    Dictionaries (categorical columns) and booleans are nominal. `comma` is as for `format_of`.
-    """
+    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out."""
     kind, types = array.type, pa.types
     if why := no_feature(kind):
         return why

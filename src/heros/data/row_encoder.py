@@ -497,10 +497,7 @@ class RowEncoder:
         return found
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
-        """Start with the columns and classes of a first table.
-
-        `settled` means that the table has enough rows to fix the format of ambiguous texts.
-        """
+        """Start with the columns and classes of a first table; `settled` fixes formats of ambiguous texts."""
         for column in columns:
             self._add(column)
             if settled and not isinstance(column, NameColumn):

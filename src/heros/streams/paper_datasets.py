@@ -221,11 +221,7 @@ def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: 
 
 
 def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
-    """Download `url`, of at most `most` bytes, to `path`.
-
-    Raise a DataError if the server cannot be reached, returns an error, sends too many or too few bytes, or
-    redirects from HTTPS to an unencrypted address. `path` may then hold part of the file.
-    """
+    """Download `url`, of at most `most` bytes, to `path`, which holds part of the file after an error."""
     import http.client  # noqa: PLC0415  slow imports, needed only for downloads
     import urllib.error  # noqa: PLC0415
     import urllib.request  # noqa: PLC0415

@@ -194,12 +194,6 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
     >>> from heros import streams
     >>> expect_source(streams.LED(), "stream", "evaluate")
     <LED 'LED(drift=0)' at 0>
-    >>> expect_source("agr_a", "stream", "evaluate")
-    Traceback (most recent call last):
-        ...
-    heros.errors.ParameterError: The 'stream' parameter of evaluate must be a stream, e.g.
-    heros.streams.load('agr_a') or read('data.csv'), or a source with 'schema' and 'poll'. Got 'agr_a'
-    instead.
     """
     if isinstance(source, Source):
         return source
