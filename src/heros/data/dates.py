@@ -191,7 +191,7 @@ def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
     """
     if reading is not None:
         moment = reading.moment(text)
-        if moment is not None or reading is TIMES:
+        if moment is not None or reading == TIMES:
             return moment
     told = reading is not None and reading.written
     others = CLEAR if told else DATES

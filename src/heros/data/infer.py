@@ -76,7 +76,7 @@ def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
     """Return a date column with this format; `other` means that the texts also match another order."""
-    if form is TIMES:
+    if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)
 
