@@ -108,10 +108,9 @@ def format_of(
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
     """Return whether ambiguous numbers such as ``1,234`` have decimal commas, by the columns of their table.
 
-    The columns decide if some of them clearly have decimal commas and no column clearly has decimal points,
-    or the reverse. Otherwise the result is `usual`: whether the delimiter of the file suggests decimal
-    commas. Only then are numbers in the default format (``12.5``) evidence, too: without such a delimiter
-    they may have been written by a program.
+    The columns decide if all clear columns have the same decimal mark. Otherwise the result is `usual`:
+    whether the delimiter of the file suggests decimal commas. Only then are numbers in the default format
+    (``12.5``) evidence, too: without such a delimiter they may have been written by a program.
 
     Examples
     --------

@@ -103,12 +103,9 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance.
-
-    Fields that are not in the first hundred lines go before the last field, which may be the target.
-    """
+    """Return the fields in order of appearance; late fields go before the last, which may be the target."""
     early: dict[str, None] = {}
-    late: dict[str, None] = {}
+    late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):
         for name in _row_of(line) or ():
             if name not in early:

@@ -36,9 +36,6 @@ BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
 BOM = b"\xef\xbb\xbf"
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 
-ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
-"""Encodings that the message about an unknown encoding suggests."""
-
 Record = tuple[int, list[str | None] | BadRow]
 """The line at which a record starts, and its cells (None = missing) or its error."""
 
@@ -302,7 +299,8 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):
         rule = "a text encoding, such as 'latin-1'"
-        raise ParameterError.of("encoding", "read", rule, encoding, ENCODINGS) from None
+        common = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
+        raise ParameterError.of("encoding", "read", rule, encoding, common) from None
     if encoding.lower() in {"utf8", "utf-8", "utf-8-sig", "utf_8_sig"}:
         return "utf-8", None
     return (encoding, None) if ascii_like else ("utf-8", encoding)

@@ -21,8 +21,6 @@ from heros.streams.live.rows import RowSource
 __all__ = ["LateSource"]
 
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
-AT_ONCE = 1000  # instances per read
-OVERHEAD = 400  # bytes of a waiting instance, besides its values and its prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,8 @@ class _Waiting:
     known: int  # number of labels returned before its arrival
 
     def bytes(self) -> int:
-        """The approximate memory size of the instance in bytes."""
-        return OVERHEAD + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
+        """The approximate memory size of the instance in bytes; 400 for all but values and prediction."""
+        return 400 + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
 class LateSource(RowSource):
@@ -211,7 +209,7 @@ class LateSource(RowSource):
 
     def _take_features(self, wait: float = 0.0) -> bool:
         """Predict the available instances; return whether there were any."""
-        room = max(1, min(AT_ONCE, self._waiting.most - len(self._waiting)))
+        room = max(1, min(1000, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
             self._features_at |= position
