@@ -34,7 +34,9 @@ async def slowly(items):
         yield item
 
 
-@pytest.mark.parametrize("make", [DirectReader, BackgroundReader, lambda items: BackgroundReader(slowly(items))])
+@pytest.mark.parametrize(
+    "make", [DirectReader, BackgroundReader, lambda items: BackgroundReader(slowly(items))]
+)
 def test_all_items_in_order_whatever_is_asked_for(make):
     reader, found = make(iter(range(1000))), []
     for most, timeout in itertools.cycle([(1, None), (7, 0), (100, 0.01), (3, 1)]):
