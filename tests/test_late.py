@@ -285,3 +285,12 @@ def test_waiting_instances_are_bounded_in_bytes(tmp_path):
     assert late.waiting > 20
     late.save(tmp_path / "late")
     assert LateLabels.load(tmp_path / "late").memory == 1_000_000
+
+
+def test_the_first_label_chooses_the_measures_after_a_restart_too(tmp_path):
+    late = LateLabels(Heros(k=1, seed=1))
+    late.answer("a", {"size": 1.0})
+    late.save(tmp_path / "late.heros")
+    again = LateLabels.load(tmp_path / "late.heros")
+    again.learn("a", 2.5)
+    assert {"mae", "rmse"} <= again.figures.keys()

@@ -89,7 +89,7 @@ def test_of_arrays_and_frames(bad):
 def test_of_a_frame_with_dates():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": np.arange(9.0), "y": pd.date_range("2020-01-01", periods=9)})
-    with pytest.raises(DataError, match=r"the 'y' column must be a number.* Got datetime"):
+    with pytest.raises(DataError, match=r"the 'y' column must be a number.* Got (datetime|Timestamp)"):
         streams.from_frame(frame, target="y", task="regression", on_bad_row="raise").draw(9)
 
 

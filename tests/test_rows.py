@@ -279,3 +279,19 @@ def test_usual_words_stand_for_nothing_in_frames_of_any_length(written, rows):
     nothing = model.predict_proba({k: v for k, v in raw[7].items() if k not in {"price", "when"}})
     frame = pd.DataFrame([raw[7] | {"price": "n/a", "when": "n/a"}] * rows)
     assert (model.predict_proba(frame).to_numpy() == [*nothing.values()]).all()
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize("form", [list, "frame"])
+def test_a_bad_row_in_a_list_or_frame_leaves_the_model_unchanged(form):
+    model = Heros(pools.Linear(), k=1, seed=1)
+    first = [{"size": float(i), "colour": "red"} for i in range(60)]
+    model.learn(first, ["no", "yes"] * 30)
+    more = [*({"size": str(i), "colour": "blue", "new": "1"} for i in range(60)), {"size": "many"}]
+    rows = more if form is list else pd.DataFrame(more)
+    before = model.schema
+    with pytest.raises(DataError, match="must be a number"):
+        model.learn(rows, ["no"] * 61)
+    assert (model.instances, model.schema) == (60, before)
+    model.learn(more[:-1], ["no"] * 60)
+    assert model.instances == 120

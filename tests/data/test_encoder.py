@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import random
+from datetime import datetime, time, timedelta, timezone
 
 import numpy as np
 import pyarrow as pa
@@ -158,3 +159,46 @@ def test_an_infinite_number_does_not_turn_a_column_of_names_into_numbers():
     assert encoder.schema is before
     encoder.encode({"size": "4"}, "yes")
     assert [one.name for one in encoder.schema.features] == ["size", "size (number)"]
+
+
+def saved_and_loaded(encoder):
+    return Encoder(schema_of(json.loads(json.dumps(schema_plain(encoder.schema)))), seen=encoder.seen)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, saved_and_loaded], ids=["copied", "saved and loaded"])
+@pytest.mark.parametrize(
+    "how", [{"schema": Schema.of([("plz", "v0")], classes=["yes"])}, {"nominal": ["plz"]}]
+)
+def test_a_column_that_the_user_declared_is_no_identifier_after_a_restart(how, again):
+    encoder = Encoder(**how)
+    for i in range(60):
+        encoder.encode({"plz": f"v{i}", "size": i}, "yes")
+        if i in (0, 10):
+            encoder = again(encoder)
+    assert not encoder.ignored
+
+
+def test_times_of_a_frame_are_read_as_those_of_rows():
+    encoder = Encoder()
+    frame = {"at": pa.array([time(hour) for hour in range(9)])}
+    list(encoder.learn(pa.table(frame), ["yes"] * 9))
+    for one in (encoder, saved_and_loaded(encoder)):
+        assert one.row({"at": "10:30"}) == [10.5]
+        with pytest.raises(Refused):
+            one.row({"at": "2026-01-01 10:00"})
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=14))),
+        datetime.max.replace(tzinfo=timezone(-timedelta(hours=14))),
+        np.datetime64(2**62, "s"),
+    ],
+)
+def test_moments_beyond_the_calendar_are_refused(moment):
+    encoder = Encoder()
+    encoder.encode({"at": "2026-01-01"}, "yes")
+    with pytest.raises(Refused):
+        encoder.row({"at": moment})

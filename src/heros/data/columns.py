@@ -44,6 +44,7 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
+NAMES = "names"  # the text format of a column that the user declared as nominal
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 
@@ -126,6 +127,7 @@ class NameColumn:
     missing: bool = False
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
+    declared: bool = False  # by the user: it is not left out as an identifier
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
@@ -185,7 +187,10 @@ class NameColumn:
     def features(self) -> list[Feature]:
         """Return the column as a feature."""
         origin, codes = (self.name, "name") if self.feature else ("", ""), self.values
-        return [Feature(self.feature or self.name, codes.labels, self.missing, "", *origin, codes.shared)]
+        written = NAMES if self.declared else ""
+        return [
+            Feature(self.feature or self.name, codes.labels, self.missing, written, *origin, codes.shared)
+        ]
 
 
 @dataclass
@@ -329,7 +334,8 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
             columns[name] = NumberColumn(name, feature.missing, numbers, tentative=tentative, feature=own)
         else:
             codes = Codes(feature.values, None if closed else most, feature.shared)
-            columns[name] = NameColumn(name, codes, closed, feature.missing, feature=own)
+            declared = feature.written == NAMES
+            columns[name] = NameColumn(name, codes, closed, feature.missing, declared=declared, feature=own)
     return columns
 
 

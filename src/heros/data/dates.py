@@ -19,6 +19,7 @@ CLOCK = (
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
+LAST_YEAR = 290_000  # of the years before and after 1970 whose microseconds fit into 64 bits
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
 """Numeric date formats, and the length of their unit in seconds."""
@@ -170,9 +171,14 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     if isinstance(value, str):
         moment = _moment_in(value, reading)
     elif isinstance(value, np.datetime64):
+        if abs(value.astype("datetime64[Y]").astype(np.int64)) > LAST_YEAR:
+            return None
         return int(value.astype("datetime64[us]").astype(np.int64))
     elif isinstance(value, datetime):
-        moment = _without_zone(value.replace(fold=0) if value.tzinfo is None else value)
+        try:
+            moment = _without_zone(value.replace(fold=0) if value.tzinfo is None else value)
+        except OverflowError:  # a zone at the end of the calendar
+            return None
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
     elif isinstance(value, time):

@@ -115,8 +115,9 @@ def infer_array(  # noqa: PLR0911  one per kind
     if is_date(kind):
         micros = micros_of_array(array, None)
         there = micros[~np.isnat(micros)].astype(np.int64)
-        clock = types.is_time(kind) or bool((there % DAY).any())
-        return DateColumn(name, None, not types.is_time(kind), clock)
+        if types.is_time(kind):
+            return DateColumn(name, TIMES, dates=False, clock=True)
+        return DateColumn(name, clock=bool((there % DAY).any()))
     if is_text(kind):
         return infer(name, counts_of(array), most, comma=comma)
     return NumberColumn(name)

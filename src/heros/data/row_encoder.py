@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
+    NAMES,
     Column,
     DateColumn,
     NameColumn,
@@ -93,11 +94,12 @@ class RowEncoder:
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal or ())
-        declared = schema.features if schema is not None and not seen else ()
-        self._no_identifiers = self._nominal.union(one.source for one in declared if one.nominal)
         self._to_keep = "a schema that declares it" if nominal is None else "nominal="
         names = tuple(str(label_of(value)) for value in classes or ())
         known = schema or Schema((), names, numeric)
+        if not seen:
+            declared = (replace(one, written=NAMES) if one.nominal else one for one in known.features)
+            known = replace(known, features=tuple(declared))
         ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
@@ -421,6 +423,8 @@ class RowEncoder:
 
     def _add(self, column: Column, value: Any = None) -> None:
         self.known[column.name] = column
+        if isinstance(column, NameColumn):
+            column.declared = column.name in self._nominal
         column.at = tuple(range(self.width, self.width + column.width))
         self.width += column.width
         self.tell_reading(column, isinstance(value, str))
@@ -443,11 +447,7 @@ class RowEncoder:
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
-        if (
-            len(codes) == FEWEST - 1 == self.seen
-            and name not in self._no_identifiers
-            and self._most is not None
-        ):
+        if len(codes) == FEWEST - 1 == self.seen and not column.declared and self._most is not None:
             why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
             self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True

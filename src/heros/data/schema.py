@@ -28,7 +28,8 @@ class Feature:
     written
         The text format of the column. For numbers: the decimal mark, then the thousands separators
         (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format of
-        `strptime`; a trailing ``?`` means that the values so far also allow another order.
+        `strptime`; a trailing ``?`` means that the values so far also allow another order. For names:
+        ``"names"`` if the user declared the column, so that it is never left out as an identifier.
     column, part
         The source column, if one column provides several features, and the part of its values that the
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or

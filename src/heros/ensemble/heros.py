@@ -227,6 +227,12 @@ class Heros:
         if learner is not None and explainable is not (learner.importance is not None):
             learner.importance = RunningImportance(learner.schema) if explainable else None
 
+    def not_given(self) -> list[str]:
+        """Return the parts and settings that were not given and that the first labels may still change."""
+        given = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
+        unknown = self._learner is None and self._task_is_open
+        return [name for name, value in given.items() if value is None] if unknown else []
+
     def suit(self, schema: Schema) -> None:
         """Adopt the task of the schema's target, or raise an error if another task was given.
 
@@ -613,7 +619,7 @@ class Heros:
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
         self._reader = None  # after an error, the encoder may be ahead of the models
-        for batch in encoder.learn(x, y):
+        for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
             n = len(batch.X)
             some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
             self.learn_batch(batch, some, late)

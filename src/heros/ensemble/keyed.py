@@ -220,7 +220,7 @@ class Keyed:
                 model.suit_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
         self._reader = None  # after an error, the encoder may be ahead of the models
-        for batch in encoder.learn(x, y):
+        for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
             self.bind(batch.schema)
             blocks.append(self._run(name, batch.X, batch.y))
         self._reader = (self.template.schema, encoder)

@@ -263,6 +263,7 @@ class LateLabels:
             "memory": self.memory,
             "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
+            "chosen": self._given is not None or self.counts.learnt > 0,  # else the first label decides
         }
         archive.write(
             path, KIND, document, archive.grouped({"model": learnt, "waiting": self._stored(), **counted})
@@ -297,14 +298,14 @@ class LateLabels:
         document, arrays = archive.read(path, KIND)
         try:
             model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
-            given = map(Measure.of, document["measures"]) if measures is None else measures
+            given = map(Measure.of, document["measures"]) if document["chosen"] else None
             late = cls(
                 model,
                 most=document["most"],
                 longest=document["longest"],
                 memory=document["memory"],
                 expired=expired,
-                measures=given,
+                measures=given if measures is None else measures,
                 clock=clock,
             )
             late.counts = Counts(**document["counts"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -46,6 +46,10 @@ class Packable(Protocol):
     @property
     def schema(self) -> Schema | None:
         """The features and the target; None until they are known."""
+        ...
+
+    def not_given(self) -> Iterable[str]:
+        """Return the parts and settings that the first labels may still change."""
         ...
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
@@ -92,7 +96,7 @@ def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], 
     """
     if not allow_code:
         expect_plain(model.pool)
-    document = description(model)
+    document = description(model) | dict.fromkeys(model.not_given())
     document["rng"] = generator_state(model.rng)
     document["schema"] = None if model.schema is None else schema_plain(model.schema)
     own = own_part(model.policy)
@@ -116,8 +120,9 @@ def unpack(
     unpickled, which runs code from the file.
     """
     given = {"task": task, "pool": pool, "policy": policy, "score": score}
-    parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS}
-    if not allow_code:
+    left = {role for role in PARTS if role in document and document[role] is None and given[role] is None}
+    parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS if role not in left}
+    if not allow_code and "pool" in parts:
         expect_plain(parts["pool"])
     try:
         settings = {name: document[name] for name in (*SETTINGS, *({"class_weight"} & document.keys()))}
