@@ -133,7 +133,7 @@ def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
         streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_what_is_no_date_is_a_bad_row(tmp_path):
     path = written(tmp_path, "when,label\n" + "2024-01-02,x\n" * 20 + "soon,x\n" + "2024-01-03,y\n")
     stream, _ = quietly(path)
@@ -226,12 +226,12 @@ def test_many_whole_numbers_are_asked_about(tmp_path):
         streams.read(path, task="ranking")
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
     path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
     stream, _ = quietly(path, task="regression")
     assert stream.draw(9)[1].tolist() == [1200.5, 3]
-    assert stream.bad_rows.count == 3
+    assert (stream.bad_rows.count, stream.bad_rows.unlabelled) == (3, 1)
 
 
 def test_a_target_of_decimal_commas_is_a_number_without_being_told(tmp_path):
@@ -287,7 +287,7 @@ def test_a_member_that_is_a_list_is_left_out(tmp_path):
     assert "left out" in str(streams.look(tmp_path / "s.parquet"))
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
     path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
     with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
