@@ -22,7 +22,7 @@ from heros.data.columns import (
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
 from heros.data.number_format import format_of, has_decimal_commas
-from heros.data.values import NUMBER, label_of
+from heros.data.values import label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
@@ -34,6 +34,9 @@ HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
 FEW_CLASSES = 10
 """Up to this many distinct numbers are classes without a notice, such as digits or grades."""
+
+TWO = 2
+"""Up to this many distinct numbers with currency or percent signs are classes without a notice."""
 
 MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
 """A number followed by a unit."""
@@ -213,11 +216,13 @@ class Layout:
         )
 
     def doubtful_classes(self) -> str:
-        """Return a notice if many different numbers are read as classes; else an empty string."""
+        """Return a notice if many numbers, or more than two amounts such as "5%", are read as classes."""
         if self.numeric or self.options.task is not None or self._classes_said():
             return ""
         counts = self.counts(self.target)
-        if len(counts) <= FEW_CLASSES or not all(NUMBER.fullmatch(value) for value in counts):
+        form, matched = format_of(counts, comma=self._comma)
+        few = FEW_CLASSES if form is None else TWO
+        if len(counts) <= few or matched < sum(counts.values()):
             return ""
         name = self.reader.names[self.target]
         return (
@@ -251,6 +256,8 @@ class Layout:
                 yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
+            if isinstance(column, NameColumn) and not column.closed and (how := similar(self.counts(index))):
+                yield f"The column {column.name!r} has {how}: each is a value ({nominal} hides this notice)."
 
     def suspicion(self, index: int) -> str:
         """Return why a nominal column may be something else; an empty string if it looks normal."""
