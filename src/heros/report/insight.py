@@ -31,9 +31,15 @@ def change_list(run: Run) -> str:
 
 
 def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the importance of the columns: bars for the end of the run, and a heat map over time."""
+    """Return the importance of the columns: bars for the end of the run, and a heat map over time.
+
+    A run of a model that is not explainable gets a line on how to measure importance.
+    """
     told = run.importance
-    if told is None or not np.isfinite(told.values).any():
+    if told is None:
+        how = "<code>heros run --explainable</code> or <code>Heros(explainable=True)</code>"
+        return f'<p class="card whole">Feature importance was not measured; {how} measures it.</p>'
+    if not np.isfinite(told.values).any():
         return ""
     shares = told.shares()
     names = list(shares)[:SHOWN]
