@@ -1,6 +1,8 @@
 """The encoder: rows one by one and columns of a table give the same codes, and a bad row changes nothing."""
 
+import copy
 import json
+import pickle
 import random
 
 import numpy as np
@@ -133,3 +135,26 @@ def test_a_column_may_have_the_name_of_a_part_of_another(rows, restarted):
                 schema_of(json.loads(json.dumps(schema_plain(encoder.schema)))), seen=encoder.seen
             )
     assert len({one.name for one in encoder.schema.features}) == encoder.width
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_a_copy_reads_times_of_day_as_the_original_does():
+    encoder = Encoder()
+    for hour in range(8, 20):
+        encoder.encode({"at": f"{hour}:30"}, "yes")
+    for one in (encoder, copy.deepcopy(encoder), pickle.loads(pickle.dumps(encoder))):
+        with pytest.raises(Refused):
+            one.row({"at": "2026-01-01 10:00"})
+
+
+@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+def test_an_infinite_number_does_not_turn_a_column_of_names_into_numbers():
+    encoder = Encoder()
+    for value in ("red", "1", "2", "3"):
+        encoder.encode({"size": value}, "yes")
+    before = encoder.schema
+    with pytest.raises(Refused, match="finite"):
+        encoder.encode({"size": "1e400"}, "yes")
+    assert encoder.schema is before
+    encoder.encode({"size": "4"}, "yes")
+    assert [one.name for one in encoder.schema.features] == ["size", "size (number)"]

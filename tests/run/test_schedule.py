@@ -295,10 +295,11 @@ def test_no_instance_waits_longer_because_the_clock_was_ahead_when_it_came():
 
 def test_a_url_that_cannot_be_reached_stops_nothing():
     told = []
-    signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json", told.append)
+    signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json?key=SECRET", told.append)
     schedule = Schedule(None, signal_of_url, HOUR, clock=Simulated(), tell=told.append)
     assert schedule.room(10) == 10
-    assert "gives no carbon intensity" in told[0]
+    assert told[0].startswith("http://127.0.0.1:9/… gives no carbon intensity")
+    assert "SECRET" not in f"{told}{schedule.carbon}{signal_of_url.name}"
 
 
 def test_a_url_gives_pairs():
@@ -338,6 +339,8 @@ def test_a_file_without_times_and_intensities_is_a_clear_error(tmp_path, text, f
 
 
 def test_wrong_settings_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match=r"without a user name. Got 'http://grid.example/…' instead"):
+        CarbonSignal("http://me:SECRET@grid.example/now")
     with pytest.raises(ParameterError, match="'carbon' parameter of CarbonSignal must be a file or URL"):
         evaluate(model(None), STREAM.take(10), carbon=tmp_path / "none.csv")
     with pytest.raises(

@@ -259,7 +259,7 @@ def test_a_receiver_that_is_gone_keeps_nobody_waiting(monkeypatch):
     assert hook.last_error is not None
 
 
-def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch):
+def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch, caplog):
     monkeypatch.setattr(webhook, "LONGEST", 0.02)
     tried = []
 
@@ -268,7 +268,7 @@ def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch):
         if body == b"1":
             raise OSError("no")
 
-    hook = Webhook("http://localhost/x", send=send)
+    hook = Webhook("http://localhost/SECRET", send=send)
     hook.put(1)
     hook.put(2)
     deadline = time.monotonic() + 30
@@ -276,6 +276,8 @@ def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch):
         time.sleep(0.01)
     hook.close()
     assert tried == [b"1"] * webhook.TRIES + [b"2"]
+    assert "delivered to http://localhost/…: OSError: no" in caplog.text
+    assert "SECRET" not in caplog.text
     assert hook.counts == {"delivered": 1, "failed": 1, "dropped": 0}
 
 
@@ -290,6 +292,7 @@ def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch):
         "http://[bad",
         "http://x:port",
         "http://x:0",
+        "http://me:password@x/y",
     ],
 )
 def test_only_web_addresses_are_told(url):

@@ -132,7 +132,8 @@ def test_an_explanation_is_of_the_key_as_it_was_given():
         assert told == direct
 
 
-def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog):
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGHUP])
+def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog, first):
     service = Service(ModelPerKey(Keyed(model())), store=CheckpointDirectory(tmp_path))
     begun, free = threading.Event(), threading.Event()
     service.learn({"key": "a", "x": {"size": 1.0}, "y": "odd"})
@@ -145,7 +146,7 @@ def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog):
     def twice():
         assert running.started.wait(20)
         assert begun.wait(20)
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), first)
         while not service._stopping:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGTERM)

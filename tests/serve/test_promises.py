@@ -26,7 +26,7 @@ pytest.importorskip("httptools", reason="heros serve is not installed")
 from faults.system import no_room_beyond
 from heros import Heros, pools
 from heros.ensemble.keyed import Keyed
-from heros.errors import HerosError
+from heros.errors import HerosError, ParameterError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Wrong
@@ -502,6 +502,15 @@ def test_health_answers_when_there_is_too_much_to_do():
         hold.set()
         waiting.join()
         assert said == (200, 429)
+
+
+@pytest.mark.parametrize(
+    ("pool", "task", "what"),
+    [(pools.Forest(), "regression", "numbers"), (pools.RegressionTrees(), None, "classes")],
+)
+def test_a_pool_that_cannot_learn_the_task_is_refused_at_the_start(pool, task, what):
+    with pytest.raises(ParameterError, match=f"The pool of the service must be able to predict {what}. "):
+        Service(OneModel(Heros(pool, k=1, task=task)))
 
 
 def test_large_bodies_are_parsed_one_at_a_time(monkeypatch):

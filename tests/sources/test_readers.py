@@ -13,7 +13,7 @@ import pytest
 
 from heros import streams
 from heros.streams.live import END, IDLE
-from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
+from heros.streams.live.readers import BackgroundReader, DirectReader
 
 
 def readers():
@@ -34,7 +34,9 @@ async def slowly(items):
         yield item
 
 
-@pytest.mark.parametrize("make", [DirectReader, BackgroundReader, lambda items: AsyncReader(slowly(items))])
+@pytest.mark.parametrize(
+    "make", [DirectReader, BackgroundReader, lambda items: BackgroundReader(slowly(items))]
+)
 def test_all_items_in_order_whatever_is_asked_for(make):
     reader, found = make(iter(range(1000))), []
     for most, timeout in itertools.cycle([(1, None), (7, 0), (100, 0.01), (3, 1)]):
@@ -103,7 +105,7 @@ def test_what_an_async_iterator_raises_comes_after_the_items_before_it():
         yield 2
         raise OSError("the line is dead")
 
-    reader = AsyncReader(items())
+    reader = BackgroundReader(items())
     assert reader.take(5, None) == [1, 2]
     with pytest.raises(OSError, match="the line is dead"):
         reader.take(5, None)
@@ -124,7 +126,7 @@ def test_an_event_loop_goes_on_between_two_polls():
             yield i
         heart.cancel()
 
-    reader = AsyncReader(items())
+    reader = BackgroundReader(items())
     assert reader.take(1, None) == [0]
     before = len(beats)
     time.sleep(0.1)
@@ -135,7 +137,7 @@ def test_an_event_loop_goes_on_between_two_polls():
 def test_threads_end_with_the_iterator_or_with_whoever_reads():
     before = readers()
     ended, dropped, forgotten = BackgroundReader(iter([1])), BackgroundReader(itertools.count()), None
-    forgotten = AsyncReader(slowly(itertools.count()))
+    forgotten = BackgroundReader(slowly(itertools.count()))
     assert ended.take(5, None) == [1]
     assert (dropped.take(2, None), forgotten.take(2, None)) == ([0, 1], [0, 1])
     threads = readers() - before

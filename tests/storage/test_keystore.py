@@ -1,12 +1,14 @@
 """The store of models by key on a full disk: all of a commit or nothing, and nothing that was learnt is lost."""
 
 import contextlib
+import sqlite3
 
 import pytest
 
 from faults.system import no_room_beyond
 from heros.ensemble.keyed import Keyed
 from heros.errors import HerosError
+from heros.storage import keystore
 from heros.storage.keystore import KeyStore, Tally
 from test_keyed import STREAM, alone, template, visits
 
@@ -125,3 +127,18 @@ def test_a_snapshot_for_which_there_is_no_room_leaves_no_part_of_it(tmp_path):
     store.put("more", MODEL, Tally(1))
     store.commit(None)
     store.close()
+
+
+def test_attached_bytes_may_be_longer_than_any_value_in_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(keystore, "PIECE", 50_000)
+    parts = [bytes(range(256)) * 1000, b"", b"end"]
+    store = KeyStore(tmp_path)
+    store._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+    store.commit({"done": 1}, attached=parts)
+    store.commit({"done": 2})  # leaves what is attached
+    store.close()
+    again = KeyStore(tmp_path)
+    assert (again.attached(), again.note()) == (b"".join(parts), {"done": 2})
+    again.commit(None, attached=[b"other"])
+    assert again.attached() == b"other"
+    again.close()

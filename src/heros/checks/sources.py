@@ -8,8 +8,7 @@ import numpy as np
 
 from heros.checks.base import CheckError, expect, same
 from heros.errors import HerosError
-from heros.streams.live import END, IDLE
-from heros.streams.live.wrappers import expect_source
+from heros.streams.live import END, IDLE, expect_source
 
 __all__ = ["check_source"]
 

@@ -23,6 +23,7 @@ from heros.errors import HerosError, ParameterError
 __all__ = ["serve_command"]
 
 PACKAGES = ("httptools", "orjson", "prometheus_client")
+MEMORY = 1000  # MB of models in memory, with --keys
 
 
 @app.command("serve")
@@ -84,7 +85,9 @@ def serve_command(
     memory: Annotated[
         int | None,
         typer.Option(
-            min=1, help="With --keys: maximum memory of the models in MB.", rich_help_panel=options.LIMITS
+            min=1,
+            help="With --keys: maximum memory of the models in MB; by default 1000; the others are on disk.",
+            rich_help_panel=options.LIMITS,
         ),
     ] = None,
     most: Annotated[
@@ -98,7 +101,7 @@ def serve_command(
     longest: Annotated[
         float | None,
         typer.Option(
-            help="Maximum number of seconds that an instance waits for its label.",
+            help="Maximum number of seconds that an instance waits for its label; by default no limit.",
             rich_help_panel=options.LIMITS,
         ),
     ] = None,
@@ -129,8 +132,8 @@ def serve_command(
 ) -> None:
     """Serve a model over HTTP: predict, train, and show its performance on a page.
 
-    On Ctrl-C or SIGTERM the service trains on the queued instances, writes a checkpoint if --checkpoint is
-    given, and stops.
+    On Ctrl-C, SIGTERM or SIGHUP the service trains on the queued instances, writes a checkpoint if
+    --checkpoint is given, and stops.
     """
     for package in PACKAGES:
         needed(package, "heros serve", "serve")
@@ -173,8 +176,7 @@ def serve_command(
         store.expect_same(heros, given)
     learner: ServedLearner = OneModel(heros)
     if keys:
-        room = None if memory is None else memory * 1_000_000
-        place = None if checkpoint is None else checkpoint / "keys"
+        place, room = None if checkpoint is None else checkpoint / "keys", (memory or MEMORY) * 1_000_000
         learner = ModelPerKey(Keyed(heros, capacity=capacity, memory=room, directory=place))
     service = Service(
         learner,

@@ -95,13 +95,15 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
 
 
 def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
-    """Return y (n,) as class indices; raise a DataError that names the first bad label.
-
-    Whole numbers are indices; text is a class name.
-    """
+    """Return y (n,), indices or names of classes, as indices; a DataError names the first bad label."""
     labels = _one_each(y, n, "label", "class indices")
     if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
-        return _by_name(labels.tolist(), classes)
+        codes, names = {name: code for code, name in enumerate(classes)}, labels.tolist()
+        try:
+            return np.array([codes[name] for name in names], dtype=np.int64)
+        except KeyError as unknown:
+            row, rule = names.index(unknown.args[0]), f"one of the classes {listed(list(classes))}"
+        raise DataError(f"The label of row {row} must be {rule}. Got {names[row]!r} instead.")
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
     good = (labels >= 0) & (labels < len(classes))
@@ -152,16 +154,6 @@ def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
     return np.require(array, kind, ["C", "A"])
-
-
-def _by_name(labels: Sequence[str], classes: Sequence[str]) -> NDArray[np.int64]:
-    codes = {name: code for code, name in enumerate(classes)}
-    try:
-        return np.array([codes[label] for label in labels], dtype=np.int64)
-    except KeyError as unknown:
-        name = unknown.args[0]
-    rule = f"one of the classes {listed(list(classes))}"
-    raise DataError(f"The label of row {labels.index(name)} must be {rule}. Got {name!r} instead.")
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:

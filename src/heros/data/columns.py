@@ -45,7 +45,6 @@ Values = NDArray[np.float64]
 Words = Collection[str]
 """Words that stand for a missing value."""
 
-NOT_A_TARGET = "be a number, because it is the target (or set task='classification')"
 DATE_PARTS = ("day", "weekday", "day of year")
 DAY, HOUR = 86_400e6, 3_600e6  # in microseconds
 
@@ -73,6 +72,8 @@ class NumberColumn:
     rule: str = "be a number"  # for error messages
     tentative: bool = False  # whether the texts so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
+    hint: str = ""  # advice added to error messages
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1  # number of features
 
     def value(self, value: Any, words: Words = ()) -> float:
@@ -86,7 +87,7 @@ class NumberColumn:
         else:
             number = number_of(self.name, value) if kind_of(value) in {"number", "boolean"} else None
         if number is None:
-            raise Refused(self.name, shown(value), self.rule)
+            raise Refused(self.name, shown(value), f"{self.rule}{self.hint}")
         if math.isinf(number):
             raise Refused(self.name, shown(value), "be a finite number")
         return number
@@ -127,13 +128,11 @@ class NameColumn:
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
 
     def learn(self, labels: Mapping[str, int]) -> None:
-        """Use the names in the first rows, sorted; only the most frequent names if there are too many.
-
-        `labels` maps each label of the rows to the number of its occurrences.
-        """
+        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
             counts[str(self._name(label))] += n
@@ -199,8 +198,6 @@ class DateColumn:
     >>> column = DateColumn("when", clock=True)
     >>> [feature.name for feature in column.features()]
     ['when (day)', 'when (weekday)', 'when (day of year)', 'when (hour)']
-    >>> column.convert(pa.array(["1970-01-02 12:30"]))[0].tolist()
-    [[1.5208333333333333, 4.0, 2.0, 12.5]]
     >>> column.value("1970-01-02 12:30")
     (1.5208333333333333, 4.0, 2.0, 12.5)
     """
@@ -212,6 +209,7 @@ class DateColumn:
     missing: bool = False
     tentative: bool = False  # whether the texts so far also match the other order (``03/04/2026``)
     hint: str = ""  # advice added to error messages
+    at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
 
     @property
     def rule(self) -> str:
@@ -314,10 +312,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features, by name.
-
-    If the kind of a column changed, the later kind is used.
-    """
+    """Return the source columns of features, by name; the later kind if the kind of a column changed."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""
@@ -325,20 +320,17 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
         if feature.part in {*DATE_PARTS, "hour"}:
             column = columns.get(name)
             if not isinstance(column, DateColumn):
-                form = DateFormat.of(written)
-                column = DateColumn(name, form, False, missing=feature.missing, tentative=tentative)
+                dates = feature.part != "hour"  # the hour is the last feature of a date
+                form = DateFormat.of(written) if dates else TIMES
+                column = DateColumn(name, form, dates, missing=feature.missing, tentative=tentative)
                 columns[name] = column
             column.clock = column.clock or feature.part == "hour"
-            column.dates = column.dates or feature.part != "hour"
         elif feature.values is None:
             numbers = NumberFormat.of(written)
             columns[name] = NumberColumn(name, feature.missing, numbers, tentative=tentative, feature=own)
         else:
             codes = Codes(feature.values, None if closed else most, feature.shared)
             columns[name] = NameColumn(name, codes, closed, feature.missing, feature=own)
-    for one in columns.values():
-        if isinstance(one, DateColumn) and not one.dates:
-            one.format = TIMES
     return columns
 
 
@@ -375,7 +367,14 @@ def _floats(array: pa.Array) -> Values:
 
 
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return a text column with trimmed values, and null for words that stand for a missing value."""
+    """Return a text column with trimmed values, and null for words that stand for a missing value.
+
+    Other columns are unchanged, also dictionaries, which declare their names.
+    """
+    if not is_text(column.type) or pa.types.is_dictionary(column.type):
+        return column
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
     encoded = column.dictionary_encode()
     if 2 * len(encoded.dictionary) < len(column):  # trim each distinct text once
         names = _trimmed_each(encoded.dictionary, words)

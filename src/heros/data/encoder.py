@@ -39,12 +39,6 @@ __all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
 
-CACHED = 1 << 15
-"""The number of values (256 kB) that fit into the cache of a core."""
-
-Pair = tuple[Mapping[Any, Any], Any]
-"""A row and its label."""
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -133,10 +127,7 @@ class Encoder(RowEncoder):
         yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
-        """Return a row for prediction; raise a `DataError` if a value is unreadable or no column is known.
-
-        `at` is the index of the row for the message, if there are several.
-        """
+        """Return a row for prediction, or raise a `DataError`; `at` is its index if there are several."""
         try:
             return self.row_to_predict(x)
         except Refused as why:
@@ -231,42 +222,40 @@ class Encoder(RowEncoder):
         A row is new, too, if a feature is missing for the first time. `plain` means that texts are already
         trimmed and missing values are null.
         """
-        there = {*names} - {*self.ignored}
-        absent = {name: one for name, one in self.places.items() if name not in there}
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
         for name, given in zip(names, arrays, strict=True):
             if name in self.ignored:
                 continue
-            place = self.places.get(name)
-            if place is not None and isinstance(place.column, NameColumn):
-                column: Column = place.column
-                values = place.column.codes_of(given, () if plain else self.words)
+            column = self.known.get(name)
+            if isinstance(column, NameColumn):
+                values = column.codes_of(given, () if plain else self.words)
                 unknown = values < 0
                 if unknown.any():
                     new |= unknown
                     values[unknown] = math.nan
-                features[place.at[0]] = values
+                features[column.at[0]] = values
             else:
                 array = given if plain else _plain(given, self.words)
-                if place is None:
+                if column is None:
                     if array.null_count < n:
                         new |= ~np.asarray(array.is_null(nan_is_null=True))
                     continue
-                column = place.column
-                values, wrong = column.convert(array)  # type: ignore[union-attr]
-                for at, one_feature in zip(place.at, values.reshape(n, len(place.at)).T, strict=True):
+                values, wrong = column.convert(array)
+                for at, one_feature in zip(column.at, values.reshape(n, len(column.at)).T, strict=True):
                     features[at] = one_feature
                 faults = wrong | faults
                 if isinstance(column, DateColumn) and self._may_get_clock(column):
                     clocked, _ = replace(column, clock=True).convert(array)
                     new |= clocked[:, -1] > 0
-            if not column.missing and (gaps := np.isnan(features[place.at[0]])).any():
+            if not column.missing and (gaps := np.isnan(features[column.at[0]])).any():
                 new |= gaps
-        new |= any(not one.column.missing for name, one in absent.items() if name not in self.ignored)
+        new |= any(not self.known[name].missing for name in self.columns.keys() - {*names})
         return _side_by_side(features, n), new, faults
 
-    def _rows_of(self, table: pa.Table, labels: Sequence[Any]) -> Iterator[Pair | Stretch]:
+    def _rows_of(
+        self, table: pa.Table, labels: Sequence[Any]
+    ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
         """Yield the rows of a table for `batches`; only rows with something new are encoded one by one."""
         _expect_columns(table)
         done, names = 0, table.column_names
@@ -348,7 +337,7 @@ class Encoder(RowEncoder):
 def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Return features as the columns of an array, filled in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
-    rows = max(1, CACHED // max(1, len(features)))
+    rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB fit into the cache of a core
     for start in range(0, n, rows):
         block = X[start : start + rows]
         for at, values in enumerate(features):

@@ -137,7 +137,7 @@ def flat_table(table: pa.Table) -> pa.Table:
 def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table(dict(frame))
-    if type(frame).__module__.partition(".")[0] == "pandas":
+    if _library(frame) == "pandas":
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise DataError(

@@ -21,12 +21,12 @@ from heros.data.dates import (
     micros_of_array,
 )
 from heros.data.number_format import NumberFormat, format_of, is_clear
-from heros.data.values import BLANKS, Refused, kind_of, label_of, shown
+from heros.data.values import BLANKS, kind_of, label_of
 
 FEWEST = 50
 """The smallest number of rows in which distinct values indicate an identifier."""
 
-MICROS_OF_A_DAY = 86_400_000_000
+DAY = 86_400_000_000  # in microseconds
 
 
 def infer(
@@ -40,10 +40,10 @@ def infer(
     """Return the inferred kind of a text column, or the reason why it is left out.
 
     A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
-    ten of its values are dates in one format. It is left out if its values are identifiers. Otherwise it
-    is nominal. `counts` is the number of occurrences of each value, without missing values. `most` is the
-    largest number of inputs of a nominal column, or None for no limit. `comma` is as for
-    `format_of`, and `names` is whether numbers are names.
+    ten of its values are dates in one format. It is left out if its values are identifiers: all distinct, or
+    more than `most` and mostly distinct. Otherwise it is nominal. `counts` has the number of occurrences of
+    each value, without missing values. `most` is the largest number of inputs of a nominal column; `comma` is
+    as for `format_of`, and `names` is whether numbers are names.
 
     Examples
     --------
@@ -62,8 +62,9 @@ def infer(
     dates = date_format_of(counts)
     if dates is not None:
         return date_column(name, dates[0], counts, other=dates[1])
-    if most is not None and are_identifiers(len(counts), total, most):
-        return f"{len(counts):,} values in {total:,} rows: nothing to learn from"
+    distinct = len(counts)
+    if most is not None and (distinct == total >= FEWEST or (distinct > most and 2 * distinct > total)):
+        return f"{distinct:,} values in {total:,} rows: nothing to learn from"
     return NameColumn(name, Codes(most=most), fresh=True)
 
 
@@ -75,14 +76,9 @@ def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
     """Return a date column with this format; `other` means that the texts also match another order."""
-    if form is TIMES:
+    if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)
-
-
-def are_identifiers(distinct: int, total: int, most: int) -> bool:
-    """Return whether values look like identifiers: all distinct, or more than `most` and mostly distinct."""
-    return (distinct == total and total >= FEWEST) or (distinct > most and 2 * distinct > total)
 
 
 def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
@@ -96,23 +92,16 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
         return NameColumn(name, Codes(most=most))
     if kind == "number":
         return NumberColumn(name)
-    if kind == "moment":
-        micros = micros_of(value, None)
-        assert micros is not None
-        dates = hasattr(value, "year") or not hasattr(value, "hour")
-        return DateColumn(
-            name, None if dates else TIMES, dates, clock=not dates or micros % MICROS_OF_A_DAY != 0
-        )
-    raise Refused(name, shown(value), "be a number, text or a date")
+    micros = micros_of(value, None)
+    assert micros is not None, "callers exclude missing values and values that no feature can hold"
+    dates = hasattr(value, "year") or not hasattr(value, "hour")
+    return DateColumn(name, None if dates else TIMES, dates, clock=not dates or micros % DAY != 0)
 
 
 def infer_array(  # noqa: PLR0911  one per kind
     name: str, array: pa.Array, most: int | None, *, comma: Callable[[], bool] | bool = False
 ) -> Column | str:
-    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out.
-
-    Dictionaries (categorical columns) and booleans are nominal. `comma` is as for `format_of`.
-    """
+    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out."""
     kind, types = array.type, pa.types
     if why := no_feature(kind):
         return why
@@ -126,7 +115,7 @@ def infer_array(  # noqa: PLR0911  one per kind
     if is_date(kind):
         micros = micros_of_array(array, None)
         there = micros[~np.isnat(micros)].astype(np.int64)
-        clock = types.is_time(kind) or bool((there % 86_400_000_000).any())
+        clock = types.is_time(kind) or bool((there % DAY).any())
         return DateColumn(name, None, not types.is_time(kind), clock)
     if is_text(kind):
         return infer(name, counts_of(array), most, comma=comma)

@@ -87,8 +87,6 @@ def format_of(
     ('.', ',')
     >>> format_of({"1,234": 2, "17": 1}, comma=True)[0].decimal  # "17" has no decimals
     '.'
-    >>> format_of({"red": 3})
-    (None, 0)
     """
     plain = sum(count for value, count in counts.items() if NUMBER.fullmatch(value))
     if plain == sum(counts.values()):
@@ -107,17 +105,12 @@ def format_of(
     return best[0], most
 
 
-FEW, SAMPLE = 100, 1000
-"""The numbers of distinct values of a column that show whether it has numbers, and their decimal mark."""
-
-
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
     """Return whether ambiguous numbers such as ``1,234`` have decimal commas, by the columns of their table.
 
-    The columns decide if some of them clearly have decimal commas and no column clearly has decimal points,
-    or the reverse. Otherwise the result is `usual`: whether the delimiter of the file suggests decimal
-    commas. Only then are numbers in the default format (``12.5``) evidence, too: without such a delimiter
-    they may have been written by a program.
+    The columns decide if all clear columns have the same decimal mark. Otherwise the result is `usual`:
+    whether the delimiter of the file suggests decimal commas. Only then are numbers in the default format
+    (``12.5``) evidence, too: without such a delimiter they may have been written by a program.
 
     Examples
     --------
@@ -132,14 +125,11 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark that a column clearly has; "" for names and ambiguous numbers.
-
-    `plain` is whether numbers in the default format count.
-    """
-    first = dict(islice(counts.items(), FEW))
+    """Return the decimal mark that a column clearly has, by `plain` numbers too; "" if there is none."""
+    first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""
-    marked = (text for text in islice(counts, SAMPLE) if "." in text or "," in text)
+    marked = (text for text in islice(counts, 1000) if "." in text or "," in text)
     return next(filter(None, (_mark(text) for text in marked if plain or not NUMBER.fullmatch(text))), "")
 
 
@@ -166,8 +156,6 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
     (12.5, 1200.5, 12.0, 1.0)
     >>> number_in("1,234") is None  # 1234 or 1.234?
     True
-    >>> number_in("1,234", NumberFormat(".", ",")), number_in("1,234", NumberFormat(",", "."))
-    (1234.0, 1.234)
     """
     if own is not None and (number := own.number(text)) is not None:
         return number
@@ -179,17 +167,13 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
     return {"true": 1.0, "false": 0.0}.get(text.lower())
 
 
-GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+(?!\d)(\.\d+)?")
-DIGITS = re.compile(r"\d[\d.,]*")
-
-
 def _has_thousands(counts: Iterable[str]) -> bool:
     """Return whether commas look like thousands separators: before three digits, and not in all values.
 
     If every number has a $ or £, three digits after the comma are enough.
     """
-    bodies = [(value, found[0]) for value in counts if (found := DIGITS.search(value))]
+    bodies = [(value, found[0]) for value in counts if (found := re.search(r"\d[\d.,]*", value))]
     commas = [(value, body) for value, body in bodies if "," in body]
-    if not commas or not all(GROUPED.fullmatch(body) for _, body in commas):
+    if not commas or not all(re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", body) for _, body in commas):
         return False
     return len(commas) < len(bodies) or all(re.search("[$£]", value) for value, _ in commas)

@@ -70,14 +70,6 @@ Step = Callable[[], None]
 """A function that adds something new to the encoder."""
 
 
-@dataclass(slots=True)
-class _Place:
-    """A column, and the indices of its features in an encoded row."""
-
-    column: Column
-    at: tuple[int, ...]
-
-
 class RowEncoder:
     """Encodes single rows as numbers by a schema. See `heros.data.Encoder` for the parameters."""
 
@@ -119,16 +111,15 @@ class RowEncoder:
         self.words = frozenset((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
-        self.places: dict[str, _Place] = {}
+        self.known: dict[str, Column] = {}
         self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
-            if feature.part not in parts[name]:
-                self._retired[at] = feature
-            elif name in self.places:
-                self.places[name].at += (at,)
+            if feature.part in parts[name]:
+                self.known[name] = columns[name]
+                columns[name].at += (at,)
             else:
-                self.places[name] = _Place(columns[name], (at,))
+                self._retired[at] = feature
         self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
@@ -139,25 +130,24 @@ class RowEncoder:
         self._blank = [math.nan] * self.width
         self._fast: dict[Hashable, tuple[int, Codes | None]] = {}
         self._never_missing: list[int] = []
-        self.tentative: list[_Place] = []
-        for name, place in self.places.items():
-            column = place.column
+        self.tentative: list[NumberColumn | DateColumn] = []
+        for name, column in self.known.items():
             if not column.missing:
-                self._never_missing += place.at
+                self._never_missing += column.at
             if name in self.ignored:
                 continue
             if not isinstance(column, DateColumn):
-                self._fast[name] = place.at[0], column.values if isinstance(column, NameColumn) else None
+                self._fast[name] = column.at[0], column.values if isinstance(column, NameColumn) else None
             if not isinstance(column, NameColumn) and column.tentative:
-                self.tentative.append(place)
+                self.tentative.append(column)
 
     @property
     def schema(self) -> Schema:
         """The schema so far; the same object until something new is added."""
         if self._schema is None:
             features = dict(self._retired)
-            for place in self.places.values():
-                features |= zip(place.at, place.column.features(), strict=True)
+            for column in self.known.values():
+                features |= zip(column.at, column.features(), strict=True)
             self._schema = Schema(
                 distinct(features[at] for at in range(self.width)),
                 tuple(self.classes),
@@ -170,11 +160,11 @@ class RowEncoder:
     @property
     def columns(self) -> dict[str, Column]:
         """The columns that provide features."""
-        return {name: place.column for name, place in self.places.items() if name not in self.ignored}
+        return {name: column for name, column in self.known.items() if name not in self.ignored}
 
     def knows(self, name: Hashable) -> bool:
         """Return whether this column, or a nested field below it, is a feature."""
-        return str(name) in self.places or any(known.startswith(f"{name}.") for known in self.places)
+        return str(name) in self.known or any(known.startswith(f"{name}.") for known in self.known)
 
     # -- one row ------------------------------------------------------------------------------------------
 
@@ -189,7 +179,7 @@ class RowEncoder:
         row = self._blank.copy()
         known = self._fill(row, x)
         if not known and self.width and not any(map(self.knows, x)):
-            rule = f"have some of the features {listed(list(self.places))}"
+            rule = f"have some of the features {listed(list(self.known))}"
             raise NothingKnown(None, listed(list(x)), rule)
         return row
 
@@ -213,7 +203,7 @@ class RowEncoder:
 
     def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
         """Fill in a value that the fast path of `_fill` cannot handle."""
-        place = self.places.get(name)
+        column = self.known.get(name)
         if name in self.ignored:
             return True
         if isinstance(value, Mapping):
@@ -221,16 +211,16 @@ class RowEncoder:
             for inner, one in flat(value, f"{name}."):
                 known = self._fill_closely(row, inner, one) and known
             return known
-        if place is None:
+        if column is None:
             return self._is_missing(value)
-        cell = place.column.value(value, self.words)
+        cell = column.value(value, self.words)
         if cell is None:
             return False
         if isinstance(cell, tuple):
-            for at, part in zip(place.at, cell, strict=True):
+            for at, part in zip(column.at, cell, strict=True):
                 row[at] = part
-            return not self._has_new_clock(place.column, value)
-        row[place.at[0]] = cell
+            return not self._has_new_clock(column, value)
+        row[column.at[0]] = cell
         return True
 
     def _is_missing(self, value: Any) -> bool:
@@ -329,8 +319,8 @@ class RowEncoder:
                 given.add(name)
             if name in self.ignored:
                 continue
-            if name in self.places:
-                if (change := self._change(name, self.places[name], value)) is not None:
+            if name in self.known:
+                if (change := self._change(name, self.known[name], value)) is not None:
                     plan.append(change)
             elif not missing:
                 columns[name], width = self._new_column(name, value)
@@ -341,7 +331,7 @@ class RowEncoder:
         most, added = self._limits.new, len(plan) + len(columns)
         if most is not None and self.width and added > most:
             raise Refused(None, f"{added:,}", f"add at most {most:,} features and values")
-        absent = [place.column for name, place in self.places.items() if name not in given]
+        absent = [column for name, column in self.known.items() if name not in given]
         if self._closed:
             for column in absent:
                 if not column.missing:
@@ -352,13 +342,13 @@ class RowEncoder:
     def _new_column(self, name: str, value: Any) -> tuple[Step, int]:
         """Return the step that adds a column with this first value, and its number of features."""
         if self._closed:
-            raise Refused(name, shown(value), f"be one of the features {listed(list(self.places))}")
+            raise Refused(name, shown(value), f"be one of the features {listed(list(self.known))}")
         self._expect_short(name, name)
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return lambda: self._ignore(name, why), 1
-        columns = (place.column for place in self.places.values())
-        clear = (one for one in columns if isinstance(one, NumberColumn) and not one.tentative)
+        numbers = (one for one in self.known.values() if isinstance(one, NumberColumn))
+        clear = (one for one in numbers if not one.tentative)
         comma = {one.format.decimal for one in clear if one.format is not None} == {","}
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
@@ -372,20 +362,19 @@ class RowEncoder:
             column.value(value, self.words)  # raises if it is infinite
         return lambda: self._add(column, value), column.width
 
-    def _change(self, name: str, place: _Place, value: Any) -> Step | None:
+    def _change(self, name: str, column: Column, value: Any) -> Step | None:
         """Return the step by which a value changes a known column; None if it changes nothing."""
-        column = place.column
         if isinstance(value, Mapping):
             raise Refused(name, shown(value), "be a number or text")
         try:
             cell = column.value(value, self.words)
-        except Refused:
-            if self._turns_into_names(column, value):
-                turned = NameColumn(
-                    name, Codes([str(name_of(value))], self._most), missing=True, feature=f"{name} (name)"
-                )
-                return lambda: self._turn(place, turned)
-            raise
+        except Refused:  # a column with very few numbers so far becomes nominal
+            numbers = isinstance(column, NumberColumn) and not self._has_turned(name)
+            if not numbers or self.seen >= MOST_NUMBERS or kind_of(value) != "text" or self._closed:
+                raise
+            codes = Codes([str(name_of(value))], self._most)
+            turned = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
+            return lambda: self._turn(column, turned)
         if cell is None:
             assert isinstance(column, NameColumn)
             label = str(name_of(value))
@@ -393,19 +382,15 @@ class RowEncoder:
             form = self._turns_into_numbers(column, value)
             if form is not None:
                 turned_ = NumberColumn(name, True, form[0], feature=f"{name} (number)")
-                return lambda: self._turn(place, turned_)
+                turned_.value(value, self.words)  # raises if it is infinite
+                return lambda: self._turn(column, turned_)
             most = self._limits.values
             if most is not None and len(column.values) >= most:
                 raise Refused(name, f"a new value, {label!r},", f"have at most {most:,} values")
             return lambda: self._append(name, column, label)
         if self._has_new_clock(column, value):
-            return lambda: self._add_clock(place)
+            return lambda: self._add_clock(column)
         return None
-
-    def _turns_into_names(self, column: Column, value: Any) -> bool:
-        """Return whether a column with very few numbers so far becomes nominal."""
-        first = isinstance(column, NumberColumn) and not self._has_turned(column.name)
-        return first and self.seen < MOST_NUMBERS and kind_of(value) == "text" and not self._closed
 
     def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
         """Return the number format of a nominal column if nearly all of its values are numbers."""
@@ -436,24 +421,23 @@ class RowEncoder:
         self._prepare()
 
     def _add(self, column: Column, value: Any = None) -> None:
-        self.places[column.name] = _Place(column, tuple(range(self.width, self.width + column.width)))
+        self.known[column.name] = column
+        column.at = tuple(range(self.width, self.width + column.width))
         self.width += column.width
         self.tell_reading(column, isinstance(value, str))
 
-    def _add_clock(self, place: _Place) -> None:
-        assert isinstance(place.column, DateColumn)
-        place.column.clock = place.column.missing = True
-        place.at += (self.width,)
+    def _add_clock(self, column: Column) -> None:
+        assert isinstance(column, DateColumn)
+        column.clock = column.missing = True
+        column.at += (self.width,)
         self.width += 1
         self.revision += 1
 
-    def _turn(self, place: _Place, column: Column) -> None:
+    def _turn(self, old: Column, column: Column) -> None:
         """Replace a column with a column of another kind, which gets a new feature."""
-        (at,) = place.at
-        place.column.missing = True
-        self._retired[at] = place.column.features()[0]
-        place.column, place.at = column, (self.width,)
-        self.width += 1
+        old.missing = True
+        self._retired[old.at[0]] = old.features()[0]
+        self._add(column)
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"
         self.tell(f"The column {column.name!r} is read as {kind} from now on, unlike its first values.")
@@ -482,46 +466,40 @@ class RowEncoder:
     def _settle(self, x: Mapping[Any, Any]) -> None:
         """Fix the format of columns whose texts were ambiguous so far, if this row shows the format."""
         values = dict(flat(x))
-        told: list[tuple[_Place, Any, Any]] = []  # (place, old format, new format)
-        for place, form in self._revealed(values):
-            column: Any = place.column
-            told.append((place, column.format, form))
+        told: list[tuple[Any, Any]] = []  # (column, old format)
+        for column, form in self._revealed(values):
+            told.append((column, column.format))
             column.format, column.tentative = form, False
         if not told:
             return
         try:
             self._plan(x)
         except Refused:
-            for place, before, _ in told:
-                column = place.column
+            for column, before in told:
                 column.format, column.tentative = before, True
             raise
-        for place, before, form in told:
-            name = place.column.name
+        for column, before in told:
+            name, form = column.name, column.format
             if form != before:
                 self.tell(f"The column {name!r} is read as {form} from now on, because of {values[name]!r}.")
-            self.tentative.remove(place)
-            self._schema = None
             self.revision += 1
+        self._prepare()
 
     def reveals(self, x: Mapping[Any, Any]) -> bool:
         """Return whether a row shows the format of a column whose texts were ambiguous so far."""
         return bool(self.tentative) and bool(self._revealed(dict(flat(x))))
 
-    def _revealed(self, values: Mapping[str, Any]) -> list[tuple[_Place, Any]]:
+    def _revealed(self, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
         found = []
-        for place in self.tentative:
-            text = values.get(place.column.name)
-            form = _told(place.column, text.strip(BLANKS)) if isinstance(text, str) else None
+        for column in self.tentative:
+            text = values.get(column.name)
+            form = _told(column, text.strip(BLANKS)) if isinstance(text, str) else None
             if form is not None:
-                found.append((place, form))
+                found.append((column, form))
         return found
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
-        """Start with the columns and classes of a first table.
-
-        `settled` means that the table has enough rows to fix the format of ambiguous texts.
-        """
+        """Start with the columns and classes of a first table; `settled` fixes formats of ambiguous texts."""
         for column in columns:
             self._add(column)
             if settled and not isinstance(column, NameColumn):
@@ -534,8 +512,8 @@ class RowEncoder:
     def note_missing(self, X: NDArray[np.float64]) -> None:
         """Mark the features that have missing values in the rows of a table."""
         absent = np.asarray(np.isnan(X).any(axis=0))
-        for place in self.places.values():
-            place.column.missing = place.column.missing or bool(absent[list(place.at)].any())
+        for column in self.known.values():
+            column.missing = column.missing or bool(absent[list(column.at)].any())
         self._prepare()
 
     def tell(self, text: str) -> None:
@@ -548,7 +526,7 @@ class RowEncoder:
             self.tell(f"The column {column.name!r} is read as {how}.")
 
 
-def _told(column: Column, text: str) -> Any:
+def _told(column: Any, text: str) -> Any:
     """Return the format that a text reveals for an ambiguous column; None if the text is ambiguous too."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
@@ -556,5 +534,4 @@ def _told(column: Column, text: str) -> Any:
     if not is_clear(text):
         return None
     fits = [form for form in FORMATS if form.number(text) is not None]
-    same = isinstance(column, NumberColumn) and column.format in fits
-    return column.format if same else fits[0]  # type: ignore[union-attr]
+    return column.format if column.format in fits else fits[0]

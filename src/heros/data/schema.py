@@ -54,13 +54,11 @@ class Feature:
     shared: int = field(default=0, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise ParameterError.of("name", "Feature", "a string", self.name)
-        if not isinstance(self.missing, bool):
-            raise ParameterError.of("missing", "Feature", "True or False", self.missing)
-        for name in ("written", "column", "part"):
+        for name in ("name", "written", "column", "part"):
             if not isinstance(getattr(self, name), str):
                 raise ParameterError.of(name, "Feature", "a string", getattr(self, name))
+        if not isinstance(self.missing, bool):
+            raise ParameterError.of("missing", "Feature", "True or False", self.missing)
         if self.values is not None:
             _expect_names(self.values, "values", "Feature")
         if type(self.shared) is not int or not 0 <= self.shared <= len(self.values or ()):
@@ -226,14 +224,7 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
 
 
 def schema_of(plain: object) -> Schema:
-    """Create the schema from the result of `schema_plain`.
-
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green")], classes=["no", "yes"])
-    >>> schema_of(schema_plain(schema)) == schema
-    True
-    """
+    """Create the schema from the result of `schema_plain`."""
     match plain:
         case {"features": list(features), "classes": list(classes), **rest}:
             words, ignored = (_tuple(rest.get(name, [])) for name in ("words", "ignored"))

@@ -22,7 +22,6 @@ LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
 """The rule of a row without a target, which is skipped but does not count as a bad row."""
-TASKS = ("classification", "regression")
 
 BLANKS = " \t"
 """Characters that are trimmed from both ends of a value."""
@@ -116,22 +115,14 @@ def number_of(feature: str, value: Any) -> float:
 def checked_task(task: str | None, owner: str) -> str | None:
     """Return the task; raise a ParameterError if it is unknown."""
     if task is not None:
-        one_of(task, "task", owner, TASKS, "'classification', 'regression' or None")
+        one_of(
+            task, "task", owner, ("classification", "regression"), "'classification', 'regression' or None"
+        )
     return task
 
 
 def expect_no_fraction(label: object) -> None:
-    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite.
-
-    Examples
-    --------
-    >>> expect_no_fraction("2.5"), expect_no_fraction(2.0)
-    (None, None)
-    >>> expect_no_fraction(2.5)
-    Traceback (most recent call last):
-        ...
-    heros.data.values.NotAClass: be text or a whole number, because it is a class...
-    """
+    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite."""
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         if math.isinf(label):  # one bad row says nothing about the task
             raise Refused("label", repr(float(label)), "be text or a whole number")
@@ -229,7 +220,10 @@ def plain_value(value: Any) -> Any:
     >>> plain_value(float("nan")), plain_value(float("inf")), plain_value(timedelta(seconds=2))
     (None, ['number', 'inf'], ['microseconds', '2000000'])
     """
-    value = _unboxed(value) if isinstance(value, np.generic) else value
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[us]")  # the resolution of Python's types
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, Mapping):
         return {str(name): plain_value(one) for name, one in value.items()}
     if is_missing(value):
@@ -243,13 +237,6 @@ def plain_value(value: Any) -> Any:
     return next(
         ([kind, text(value)] for kind, (of, text, _) in OTHER_KINDS.items() if isinstance(value, of)), []
     )
-
-
-def _unboxed(value: np.generic) -> Any:
-    """Return a NumPy value as a Python value; dates and durations in microseconds."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        value = value.astype(f"{value.dtype.kind}8[us]")
-    return value.item()
 
 
 def value_of(plain: Any) -> Any:

@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base.parameters import number
 from heros.errors import DataError, ParameterError
 
-HEAVIEST = 100.0
-"""The largest weight of an instance with balanced classes."""
-
 MOST = 1e4  # the largest weight of any instance
 
 WEIGHTS = f"numbers in [0, {MOST:g}]"
@@ -79,7 +76,7 @@ class Weights:
             seen += counts[label] == 0
             counts[label] += 1
             total += 1
-            weights.append(min(HEAVIEST, total / (seen * counts[label])))
+            weights.append(min(100.0, total / (seen * counts[label])))
         return np.array(weights, dtype=np.float64)
 
     def _times(self, weights: NDArray[np.float64]) -> NDArray[np.int32]:

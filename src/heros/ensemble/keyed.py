@@ -10,7 +10,7 @@ import math
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
@@ -365,8 +365,16 @@ class Keyed:
         with self._lock:
             return self._store.note()
 
-    def commit(self, position: Mapping[str, Any] | None = None) -> None:
-        """Write all changed models and the position of the source in one transaction.
+    @property
+    def attached(self) -> bytes:
+        """The bytes that were attached to the last commit with attached bytes; empty if there are none."""
+        with self._lock:
+            return self._store.attached()
+
+    def commit(
+        self, position: Mapping[str, Any] | None = None, attached: Iterable[bytes] | None = None
+    ) -> None:
+        """Write all changed models, the position of the source and `attached`, if given, in one transaction.
 
         After a crash, the state is that of the last commit, `position` included. A full disk raises a
         `heros.errors.HerosError`; nothing is lost, and a later commit may succeed.
@@ -375,9 +383,8 @@ class Keyed:
             schema = self.template.schema
             new = None if schema is None or schema is self._kept else schema_plain(schema)
             changed = {name: one for name, one in self._residents.items() if one.dirty}
-            self._store.commit(
-                position, new, ((name, self._packed(one), one.tally) for name, one in changed.items())
-            )
+            models = ((name, self._packed(one), one.tally) for name, one in changed.items())
+            self._store.commit(position, new, models, attached)
             for resident in changed.values():
                 resident.dirty = False
             self._kept = schema

@@ -15,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
 from heros._base.notices import notice
 from heros.errors import DataError, HerosError, ParameterError, WaitNotice
 
@@ -70,8 +71,12 @@ class CarbonSignal:
         self._changed: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
         if isinstance(source, str | os.PathLike):
-            self.name = os.fspath(source)
+            self._source = self.name = os.fspath(source)
             self.kind = "URL" if self.name.startswith(("http://", "https://")) else "file"
+            if self.kind == "URL":
+                self.name = without_secrets(self._source)
+                if not is_web_address(self._source):
+                    raise ParameterError.of("carbon", "CarbonSignal", WEB_ADDRESS, self.name)
         else:
             self.name, self.kind = "carbon intensity", ""
             self._take(source)
@@ -162,7 +167,7 @@ class CarbonSignal:
 
         try:
             asked = Request(
-                self.name, headers={"user-agent": "heros", "accept": "application/json, text/csv"}
+                self._source, headers={"user-agent": "heros", "accept": "application/json, text/csv"}
             )
             with urlopen(asked, timeout=TIMEOUT) as reply:
                 data = reply.read(MOST_BYTES + 1)

@@ -1,8 +1,7 @@
-"""The checkpoint of a service, replaced atomically: a file, or a note in the database of models by key."""
+"""The checkpoint of a service, replaced atomically: a file, or bytes in the database of models by key."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
 import os
@@ -153,7 +152,7 @@ class CheckpointDirectory:
         if isinstance(learner, ModelPerKey):
             content["template"] = serialization.description(learner.model)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
-            learner.models.commit({"service": base64.b64encode(b"".join(parts)).decode()})
+            learner.models.commit(attached=parts)
         else:
             content["model"], groups["model"] = serialization.pack(learner.model)
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
@@ -162,10 +161,10 @@ class CheckpointDirectory:
         """Return the last checkpoint, or None; the model in it replaces the learner's model."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
-            position = learner.models.position
-            if position is None or "service" not in position:
+            attached = learner.models.attached
+            if not attached:
                 return None
-            document, arrays = archive.decoded(base64.b64decode(position["service"]), KIND, self.directory)
+            document, arrays = archive.decoded(attached, KIND, self.directory)
             template = serialization.description(learner.model)
             _expect_same(self.directory, document.get("template"), template, list(template))
         elif self.path.exists():

@@ -67,14 +67,16 @@ class Running:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until SIGTERM, Ctrl-C or a call of `stop`; then train on the queued instances."""
+        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call of `stop`; then train on the queued instances."""
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
         gc.freeze()  # imported modules stay: scanning them would delay all requests
         gc.set_threshold(*SELDOM)
         main = threading.current_thread() is threading.main_thread()
-        signals = (signal.SIGINT, signal.SIGTERM) if main else ()
+        signals = [signal.SIGINT, signal.SIGTERM] if main else []
+        if main and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # which nohup sets
+            signals.append(signal.SIGHUP)
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:

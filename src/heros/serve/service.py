@@ -21,6 +21,7 @@ import orjson
 from heros._base.parameters import whole
 from heros.data.encoder import YOUNG, Encoder
 from heros.data.row_encoder import Step
+from heros.data.schema import Schema
 from heros.data.values import Refused, listed
 from heros.ensemble.late import Counts, Pending
 from heros.ensemble.schedule import Schedule, Wait
@@ -166,7 +167,7 @@ class Service:
         carbon: str | os.PathLike[str] | None = None,
         carbon_delay: float | str = "6h",
     ) -> None:
-        self.learner = learner
+        self.learner = _trainable(learner)
         self.changes = ChangeLog(self, None if on_change is None else Webhook(on_change))
         self.limits = limits or Limits()
         self.pending: Pending[Waiting] = Pending(
@@ -929,6 +930,18 @@ def _number(output: ServedOutput) -> Prediction:
         return {"prediction": None, "interval": None}
     prediction, low, high = output.predicted[:3].tolist()
     return {"prediction": prediction, "interval": [low, high]}
+
+
+def _trainable(learner: ServedLearner) -> ServedLearner:
+    """Raise an error if the pool cannot learn the task: the training thread would stop at the first label."""
+    model = learner.model
+    try:
+        if model.schema is None:
+            copy.deepcopy(model).bind(Schema.of(["x"], None if model.task.numeric else ["no", "yes"]))
+    except ParameterError as error:
+        what = "numbers" if model.task.numeric else "classes"
+        raise ParameterError(f"The pool of the service must be able to predict {what}. {error}") from None
+    return learner
 
 
 def _wrong(why: Refused) -> Wrong:

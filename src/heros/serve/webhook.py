@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 from urllib.error import URLError
-from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import orjson
 
+from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
 from heros.errors import ParameterError
 
 __all__ = ["Webhook"]
@@ -60,8 +60,8 @@ class Webhook:
     """
 
     def __init__(self, url: str, *, send: Callable[[bytes], object] | None = None) -> None:
-        if not _is_http(url):
-            raise ParameterError.of("on_change", "Service", "a URL with http:// or https://", url)
+        if not is_web_address(url):
+            raise ParameterError.of("on_change", "Service", WEB_ADDRESS, url)
         self.url = url
         self.counts = {"delivered": 0, "failed": 0, "dropped": 0}
         self.last_error: str | None = None
@@ -120,7 +120,7 @@ class Webhook:
             if left and not self._pause(wait):
                 break
             wait = min(2 * wait, LONGEST)
-        LOG.warning("An event could not be delivered to %s: %s", self.url, self.last_error)
+        LOG.warning("An event could not be delivered to %s: %s", without_secrets(self.url), self.last_error)
         return False
 
     def _pause(self, seconds: float) -> bool:
@@ -140,12 +140,3 @@ class Webhook:
                 reply.read(1)
         except URLError as error:  # raised as a plain OSError, for a shorter message
             raise OSError(str(error)) from None
-
-
-def _is_http(url: Any) -> bool:
-    """Return whether this is a URL with http:// or https://, a host and, if there is one, a valid port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except (AttributeError, TypeError, ValueError):  # no text, an invalid IPv6 address or an invalid port
-        return False

@@ -32,7 +32,9 @@ SCHEMA = (  # measures and models are separate tables: measures are read often, 
     "CREATE VIEW IF NOT EXISTS present AS SELECT * FROM drafts WHERE model IS NOT NULL UNION ALL "
     "SELECT * FROM figures WHERE NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.key = figures.key)",
     "CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS attached (piece INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
 )
+PIECE = 1 << 24  # bytes; a large value is divided, since SQLite copies each value and limits it to a gigabyte
 DISCARD = (
     "DELETE FROM models WHERE id IN (SELECT model FROM drafts)",
     "DELETE FROM drafts",
@@ -177,13 +179,19 @@ class KeyStore:
         note: Mapping[str, Any] | None = json.loads(row[0])
         return note
 
+    def attached(self) -> bytes:
+        """Return the bytes that were attached to the last commit; empty if there are none."""
+        with self._said():
+            return b"".join(row[0] for row in self._file.execute("SELECT bytes FROM attached ORDER BY piece"))
+
     def commit(
         self,
         note: Mapping[str, Any] | None,
         schema: Mapping[str, Any] | None = None,
         models: Iterable[tuple[str, bytes, Tally]] = (),
+        attached: Iterable[bytes] | None = None,
     ) -> None:
-        """Commit all drafts, `models`, `note` and, if given, `schema` in one transaction."""
+        """Commit all drafts, `models`, `note` and, if given, `schema` and `attached` in one transaction."""
         notes = {"position": note} | ({} if schema is None else {"schema": schema})
         with self._transaction("FULL"):
             for model in models:
@@ -193,6 +201,12 @@ class KeyStore:
             for name, value in notes.items():
                 kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
                 self._file.execute(kept, (name, json.dumps(value)))
+            if attached is not None:
+                self._file.execute("DELETE FROM attached")
+                pieces = (
+                    memoryview(one)[at : at + PIECE] for one in attached for at in range(0, len(one), PIECE)
+                )
+                self._file.executemany("INSERT INTO attached (bytes) VALUES (?)", ((one,) for one in pieces))
 
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write the state of the last commit to another file."""

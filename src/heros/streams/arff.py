@@ -16,7 +16,6 @@ from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]
 
-NUMERIC = {"numeric", "real", "integer"}
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 CELL = re.compile(rf"""\s*({QUOTED}|[^,'"]*)\s*(,|$)""")
 SPARSE = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,'"\s]+)\s*(,|$)""")
@@ -82,7 +81,7 @@ class ArffReader(TextReader):
                 raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
             return NameColumn(name, Codes(values), closed=True)
         word = kind.split()[0].lower()
-        if word in NUMERIC:
+        if word in {"numeric", "real", "integer"}:
             return NumberColumn(name)
         if word == "string" or name in ignore:
             return NameColumn(name, fresh=True)

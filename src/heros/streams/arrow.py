@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from heros._base.lazy import pa, pq
-from heros.data.columns import is_text, trimmed
+from heros.data.columns import trimmed
 from heros.data.frames import flat_table
 from heros.errors import DataError, HerosError
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
-__all__ = ["FAULTS", "readable"]
-
-FAULTS = (
-    OSError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    SystemError,
-    TypeError,
-    ValueError,
-)
-"""Exceptions, in addition to Arrow's own, that damaged files raise."""
+__all__ = ["readable"]
 
 
 @contextmanager
 def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
-    """Convert errors caused by a damaged file to a DataError."""
+    """Convert errors caused by a damaged file, which may be of any kind, to a DataError."""
     try:
         yield
     except HerosError:
         raise
-    except (pa.ArrowException, *FAULTS) as error:
+    except Exception as error:
         raise kind(f"{label} must {rule}. Got: {error}") from None
 
 
@@ -48,9 +38,7 @@ class ArrowReader(TableReader):
     def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         super().__init__(label, missing)
         self._nested = any(pa.types.is_struct(kind) for kind in schema.types)
-        schema = flat_table(schema.empty_table()).schema
-        self.names = list(schema.names)
-        self._kinds = list(schema.types)
+        self.names = flat_table(schema.empty_table()).column_names
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
@@ -63,9 +51,11 @@ class ArrowReader(TableReader):
         """Return the next rows; None at the end."""
         if self._batches is None:
             self._batches = self._read_from(self._row)
-        batch = self._next(self._batches)
-        if batch is None:
-            return None
+        with readable(self.label, "be readable to its end", BrokenOff):
+            batch = next(self._batches, None)
+            if batch is None:
+                return None
+            batch.validate(full=True)  # Arrow does not do this
         before = self._row
         self._row += batch.num_rows
         columns = batch.columns
@@ -73,25 +63,7 @@ class ArrowReader(TableReader):
             flat = flat_table(pa.Table.from_batches([batch]))
             columns = [column.combine_chunks() for column in flat.columns]
         rows = range(before + 1, self._row + 1)
-        return Chunk([self._plain(column) for column in columns], "row", rows)
-
-    def _plain(self, column: pa.Array) -> pa.Array:
-        """Return a column with trimmed texts, and null for words that stand for a missing value.
-
-        Dictionaries are unchanged, since they declare their names.
-        """
-        kind = column.type
-        if not is_text(kind) or pa.types.is_dictionary(kind):
-            return column
-        return trimmed(column.cast(pa.string()) if pa.types.is_string_view(kind) else column, self.words)
-
-    def _next(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-        """Return the next batch after validating it, which Arrow does not do; None at the end."""
-        with readable(self.label, "be readable to its end", BrokenOff):
-            batch = next(batches, None)
-            if batch is not None:
-                batch.validate(full=True)
-            return batch
+        return Chunk([trimmed(column, self.words) for column in columns], "row", rows)
 
     def restart(self) -> None:
         """Go back to the first row."""
@@ -120,12 +92,8 @@ class ParquetReader(ArrowReader):
         return pq.ParquetFile(self._path, memory_map=True)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        group = 0
-        while group < len(self._group_rows) and row >= self._group_rows[group]:
-            row -= self._group_rows[group]
-            group += 1
-        if group == len(self._group_rows):
-            return
+        group = bisect_right(list(accumulate(self._group_rows)), row)  # the group that holds the row
+        row -= sum(self._group_rows[:group])
         with self._open() as file:
             groups = list(range(group, len(self._group_rows)))
             for batch in file.iter_batches(self._chunk_rows, groups, use_threads=False):

@@ -18,16 +18,15 @@ from heros.data.weights import WEIGHTS, weighs
 from heros.errors import DataError
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "empty_block", "rewound"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound"]
 
 
 class Stream(Source):
     """A source that can be read again, with a position that advances as instances are read.
 
     A stream is read in blocks, each of which continues where the previous block ended. ``copy.copy``,
-    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. `where` returns None: a
-    run that resumes from a checkpoint reads the stream again up to that point, and checks that the instances
-    are the same.
+    ``copy.deepcopy`` and ``pickle`` give an independent stream at the same position. A run that resumes
+    from a checkpoint reads the stream again up to that point.
 
     Attributes
     ----------
@@ -72,8 +71,7 @@ class Stream(Source):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances, none of which needs a larger schema than the first.
 
-        After `timeout` seconds it returns the instances so far, or IDLE. At the end of the stream it returns
-        END. Only pipes and iterators ever wait.
+        Only pipes and iterators ever wait, and return the instances so far after `timeout` seconds.
 
         Examples
         --------
@@ -146,7 +144,9 @@ class Stream(Source):
         """Go back to the first instance."""
 
     def _nothing(self) -> Block:
-        return empty_block(self.schema.n_features, self.schema.numeric)
+        """Return a block without instances."""
+        kind = np.float64 if self.schema.numeric else np.int64
+        return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
     def _fork(self) -> Stream:
         """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
@@ -341,8 +341,3 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     if fresh is current:
         current.restart()  # it cannot be copied, but may be restarted
     return fresh
-
-
-def empty_block(n_features: int, numeric: bool = False) -> Block:
-    """Return a block without instances."""
-    return np.empty((0, n_features)), np.empty(0, dtype=np.float64 if numeric else np.int64)

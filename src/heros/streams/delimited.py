@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedReader"]
 
-DELIMITERS = ",;\t| "
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
-
-SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\s*', re.IGNORECASE)
-"""The line in which Excel declares the delimiter."""
 
 
 class DelimitedReader(TextReader):
@@ -49,38 +45,38 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
-        line, lines = self._first_lines()
-        if said := SEPARATOR.fullmatch(lines[0]):
+        lines = self._first_lines()
+        if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
             delimiter = delimiter or said[1].decode()
-            line, lines = self._skip_lines(1, line, lines)
+            lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]
         self._delimiter = delimiter or _likeliest_delimiter(texts, quote)
         self.decimal_comma = self._delimiter != ","
-        skipped = self._preamble(texts) if header else 0
-        if skipped:
-            line, lines = self._skip_lines(skipped, line, lines)
-            self._tell_skipped(skipped, "line", line)
+        if header and (skipped := self._preamble(texts)):
+            lines = self._skip_lines(skipped, lines)
+            self._tell_skipped(skipped, "line", self._at[1])
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
         try:
             cells = next(reader)
         except (csv.Error, StopIteration) as error:
             raise DataError(
-                f"{self.label}, line {line}: the header must be readable. Got: {error}."
+                f"{self.label}, line {self._at[1]}: the header must be readable. Got: {error}."
             ) from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
-            used = reader.line_num  # a name may span several lines
-            self._start = self._at = (self._at[0] + sum(map(len, lines[:used])), line + used)
+            self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
-    def _skip_lines(self, n: int, line: int, lines: list[bytes]) -> tuple[int, list[bytes]]:
-        """Continue after the first n lines."""
-        left = lines[n:]
-        if not any(one.strip() for one in left):
+    def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
+        """Continue after the first n lines; return the others."""
+        if not any(one.strip() for one in lines[n:]):
             raise DataError(f"{self.label} must have a header and at least one row. Got only blank lines.")
-        self._start = self._at = (self._at[0] + sum(map(len, lines[:n])), line + n)
-        return line + n, left
+        self._start_after(lines[:n])
+        return lines[n:]
+
+    def _start_after(self, lines: list[bytes]) -> None:
+        self._start = self._at = (self._at[0] + sum(map(len, lines)), self._at[1] + len(lines))
 
     def _preamble(self, lines: Sequence[str]) -> int:
         """Return the number of lines above the header, such as titles, which have fewer or more cells.
@@ -106,8 +102,8 @@ class DelimitedReader(TextReader):
             fullest = max(fullest, len(filled))
         return 0
 
-    def _first_lines(self) -> tuple[int, list[bytes]]:
-        """Return the number of the first non-blank line, and the lines from it on; set `_at` to its start."""
+    def _first_lines(self) -> list[bytes]:
+        """Return the lines from the first non-blank line on; set `_at` to its start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -115,13 +111,12 @@ class DelimitedReader(TextReader):
                 f"{self.label} must have a header and at least one row. Got an empty file instead."
             )
         skipped = len(head) - len(start)
-        line = 1 + head[:skipped].count(b"\n")
-        self._start = self._at = (skipped, line)
+        self._start = self._at = (skipped, 1 + head[:skipped].count(b"\n"))
         lines = start.split(b"\n", LINES_LOOKED_AT)
         lines = [one + b"\n" for one in lines[:-1]] or lines  # complete lines only
         if b"\r" in lines[0].rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got only carriage returns.")
-        return line, lines
+        return lines
 
     def _end_of_records(self, data: bytes) -> int:
         if not self._quote or self._quote.encode() not in data:
@@ -166,23 +161,19 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
     A space is the delimiter only if nothing else splits the lines, since names and values may contain spaces.
     """
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
+    if quote:  # delimiters between quotes are ignored
+        filled = ["".join(line.split(quote)[::2]) for line in filled]
 
     def agreement(delimiter: str) -> tuple[float, bool, int]:
-        counts = [_cells_in(line, delimiter, quote) for line in filled]
+        counts = [1 + (line.strip() if delimiter == " " else line).count(delimiter) for line in filled]
         usual = _usual(counts)
         same = sum(count == usual for count in counts) / max(1, len(counts))
         return (same if usual > 1 else 0.0), delimiter != " ", usual
 
-    return max(DELIMITERS, key=agreement)
+    return max(",;\t| ", key=agreement)
 
 
 def _usual(counts: Iterable[int]) -> int:
     """Return the most frequent number of cells, or the largest of several equally frequent numbers."""
     times = Counter(counts)
     return max(times, key=lambda count: (times[count], count), default=0)
-
-
-def _cells_in(line: str, delimiter: str, quote: str) -> int:
-    """Return the number of cells in a line; delimiters between quotes are ignored."""
-    unquoted = "".join(line.split(quote)[::2]) if quote else line
-    return 1 + (unquoted.strip() if delimiter == " " else unquoted).count(delimiter)

@@ -10,7 +10,7 @@ from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
 from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, empty_block, rewound
+from heros.streams.base import Block, DriftPoint, Stream, rewound
 from heros.streams.live.base import passed
 
 __all__ = ["Drift"]
@@ -117,7 +117,7 @@ class Drift(Stream):
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
     """Return the next n instances of one stream, and the error of the next instance if there are fewer."""
-    block = empty_block(side.schema.n_features, side.schema.numeric)
+    block = side._nothing()
     try:
         block = side.draw(n)
         if len(block[1]) < n:
@@ -128,16 +128,11 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
 
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
-    from_before = np.flatnonzero(~after_drawn)
-    from_after = np.flatnonzero(after_drawn)
-    n = len(from_before) + len(from_after)
-    for (_, y), rows in ((before, from_before), (after, from_after)):
-        if len(y) < len(rows):
-            n = min(n, int(rows[len(y)]))
-    X = np.empty((n, before[0].shape[1]))
-    y = np.empty(n, dtype=before[1].dtype)
-    for (X_side, y_side), rows in ((before, from_before), (after, from_after)):
-        kept = int(np.searchsorted(rows, n))
-        X[rows[:kept]] = X_side[:kept]
-        y[rows[:kept]] = y_side[:kept]
-    return X, y
+    """Return the instances of both streams in their order, up to the first that is not available."""
+    n_before, n_after = len(before[1]), len(after[1])
+    place = np.where(after_drawn, np.cumsum(after_drawn), np.cumsum(~after_drawn)) - 1  # in its own stream
+    there = place < np.where(after_drawn, n_after, n_before)
+    n = len(place) if there.all() else int(there.argmin())
+    rows = (place + n_before * after_drawn)[:n]
+    X, y = (np.concatenate(both) for both in zip(before, after, strict=True))
+    return X[rows], y[rows]

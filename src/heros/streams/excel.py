@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import label_of
 from heros.errors import DataError
-from heros.streams.arrow import FAULTS
+from heros.streams.arrow import readable
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
@@ -57,20 +56,14 @@ class ExcelReader(TableReader):
     def _sheet(self, first: int) -> Iterator[Row]:
         """Yield the non-empty rows from a row on."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
-        try:
+        with readable(self.label, "be an Excel workbook (.xlsx)"):
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        except (*FAULTS, zipfile.BadZipFile, SyntaxError) as error:  # SyntaxError: bad XML
-            raise DataError(f"{self.label} must be an Excel workbook (.xlsx). Got: {error}") from None
-        try:
+        with closing(book), readable(self.label, "be readable to its end", BrokenOff):
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
                 if _filled(cells):
                     yield number, cells
-        except (*FAULTS, zipfile.BadZipFile, zlib.error, SyntaxError) as error:
-            raise BrokenOff(f"{self.label} must be readable to its end. Got: {error}") from None
-        finally:
-            book.close()
 
     def read(self) -> Chunk | None:
         """Return the next rows; None at the end."""

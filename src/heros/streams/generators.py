@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,6 @@ __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
 
 _MOST_COORDINATES = 10_000_000  # limit over all centroids, which move with every instance
 _MOST = 1_000_000  # limit of centroids, features and classes
-_POINTS = (0.25, 0.5, 0.75)
 
 Rows = NDArray[np.float64]
 
@@ -55,15 +55,14 @@ class Synthetic(Generator):
     """An endless stream from a generator of the compiled core, which `make` creates."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
-        self._made_by = make, arguments
+        self._make = partial(make, *arguments)
         super().__init__(name, schema)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._generator.fill(X, y)
 
     def _restart(self) -> None:
-        make, arguments = self._made_by
-        self._generator = make(*arguments)
+        self._generator = self._make()
 
 
 class Agrawal(Synthetic):
@@ -297,29 +296,20 @@ class Friedman(Numbers):
     def drifts(self) -> tuple[DriftPoint, ...]:
         """The drift points."""
         points = {None: 0, "local": 3}.get(self.drift, 2)
-        return tuple(DriftPoint(int(self.length * share), self.width) for share in _POINTS[:points])
+        return tuple(DriftPoint(self.length * i // 4, self.width) for i in range(1, points + 1))
 
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.drift is None:
             return _friedman(X)
+        points = np.array([point.position for point in self.drifts])
         if self.drift == "local":
+            edge = np.array([0.0, 0.3, 0.5, 0.7])[np.searchsorted(points, t, side="right")]
+            changed = (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
-            return np.where(self._changed_here(X, t), local, _friedman(X))
+            return np.where(changed, local, _friedman(X))
         coins = self._coins.random((len(t), 2))  # drawn row by row, so the block size does not matter
-        first, second = (self._reached(t, point, coins[:, i]) for i, point in enumerate(self.drifts))
+        first, second = (coins < (t[:, None] - points + 1) / self.width).T
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
-
-    def _changed_here(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which rows are in the part of the space where the function has changed."""
-        edges = np.array([0.0, 0.3, 0.5, 0.7])
-        edge = edges[np.searchsorted([point.position for point in self.drifts], t, side="right")]
-        return (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
-
-    @staticmethod
-    def _reached(t: NDArray[np.int64], point: DriftPoint, coin: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which instances follow the concept after a drift point; random within its width."""
-        reached: NDArray[np.bool_] = coin < np.clip((t - point.position + 1) / point.width, 0, 1)
-        return reached
 
 
 def _friedman(X: Rows) -> NDArray[np.float64]:

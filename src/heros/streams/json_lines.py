@@ -17,12 +17,6 @@ from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 
 __all__ = ["JsonReader", "is_json"]
 
-EARLY = 100
-"""Fields that appear in this many first lines keep their order; the last is the default target."""
-
-MOST_SAID = 5
-"""The largest number of notices about fields that appear too late to become columns."""
-
 
 class JsonReader(TextReader):
     """A reader of the records of a file of JSON lines.
@@ -71,9 +65,9 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
-        """Warn about fields that appear too late to become columns."""
+        """Warn about fields that appear too late to become columns; about five of them at most."""
         for name in sorted(names):
-            if len(self._known) < len(self.names) + MOST_SAID:
+            if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
                 what = f"The field {name!r} is left out: it first appears in line {line:,} of {self.label}"
                 notice(f"{what}; the first lines define the columns.", DataNotice)
@@ -111,11 +105,11 @@ def is_json(head: bytes) -> bool:
 def _names_in(lines: Sequence[str]) -> list[str]:
     """Return the fields in order of appearance; late fields go before the last, which may be the target."""
     early: dict[str, None] = {}
-    late: dict[str, None] = {}
+    late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):
         for name in _row_of(line) or ():
             if name not in early:
-                (early if number < EARLY or not early else late)[name] = None
+                (early if number < 100 or not early else late)[name] = None
     names = list(early)
     return [*names[:-1], *late, *names[-1:]]
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import (
-    NOT_A_TARGET,
     Column,
     DateColumn,
     NameColumn,
@@ -21,7 +19,7 @@ from heros.data.columns import (
 )
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import format_of, has_decimal_commas
+from heros.data.number_format import NumberFormat, format_of, has_decimal_commas
 from heros.data.values import label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
@@ -31,15 +29,6 @@ from heros.streams.value_checks import FEW_NUMBERS, MOST_WORDS, not_classes, not
 __all__ = ["Layout"]
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
-
-FEW_CLASSES = 10
-"""Up to this many distinct numbers are classes without a notice, such as digits or grades."""
-
-TWO = 2
-"""Up to this many distinct numbers with currency or percent signs are classes without a notice."""
-
-MEASURE = re.compile(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}")
-"""A number followed by a unit."""
 
 
 class Layout:
@@ -63,7 +52,9 @@ class Layout:
             elif isinstance(column, str):
                 self.ignored[index] = column
             else:
-                self.features[index] = _with_hint(column)
+                self.features[index] = column
+                if not isinstance(column, NameColumn):
+                    column.hint = HINT
         if not self.features:  # use ignored columns rather than none
             for index in list(self.ignored):
                 if not no_feature(first.columns[index].type):
@@ -88,8 +79,8 @@ class Layout:
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
             return column
-        form = self._format(self.target)[0]
-        return NumberColumn(self.reader.names[self.target], format=form, rule=NOT_A_TARGET)
+        rule = "be a number, because it is the target (or set task='classification')"
+        return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
         """Return whether the target is a number: by the options, or if it has many numbers with decimals."""
@@ -112,9 +103,9 @@ class Layout:
         said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
         return said or self._declared_names(self.target) is not None
 
-    def _format(self, index: int) -> tuple[Any, int]:
+    def _format(self, index: int) -> NumberFormat | None:
         text = is_text(self.first.columns[index].type)
-        return format_of(self.counts(index) if text else {}, comma=self._comma)
+        return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
         """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
@@ -134,7 +125,7 @@ class Layout:
             return self._nominal(index, values, options.most_values)
         if name in options.numeric or name == options.weights:
             counts = self.counts(index) if is_text(array.type) else {}
-            return number_column(name, counts, self._format(index)[0])
+            return number_column(name, counts, self._format(index))
         if name not in options.dates:
             return None
         written = options.dates[name] if isinstance(options.dates, Mapping) else None
@@ -152,10 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a column as declared by the table or inferred from its first values, or why it is left out.
-
-        Return None if the column has no values yet.
-        """
+        """Return a column as declared or inferred, or why it is left out; None if it has no values yet."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -221,7 +209,7 @@ class Layout:
             return ""
         counts = self.counts(self.target)
         form, matched = format_of(counts, comma=self._comma)
-        few = FEW_CLASSES if form is None else TWO
+        few = 10 if form is None else 2  # digits and grades are classes without a notice; amounts hardly are
         if len(counts) <= few or matched < sum(counts.values()):
             return ""
         name = self.reader.names[self.target]
@@ -267,18 +255,9 @@ class Layout:
         counts = self.counts(index)
         if len(counts) <= FEW_NUMBERS:
             return ""
-        units = [value for value in counts if MEASURE.fullmatch(value)]
+        units = [value for value in counts if re.fullmatch(r"[^\w]{0,2}\d[\d.,' ]*\s*[^\W\d]{1,6}", value)]
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):
             return "most are numbers (numeric= reads them as such)"
         return ""
-
-
-def _with_hint(column: Column) -> Column:
-    """Add the hint about other ways to read a column to its error messages."""
-    if isinstance(column, NumberColumn):
-        column.rule += HINT
-    elif isinstance(column, DateColumn):
-        column.hint = HINT
-    return column

@@ -25,7 +25,6 @@ from heros.streams.tables import TableStream, weighed
 __all__ = ["from_arrays", "from_frame"]
 
 MOST_FEATURES = 1 << 24  # even without rows, the names take memory
-MOST_CHECKED = 1 << 20  # maximum number of values validated at a time
 
 
 def from_arrays(
@@ -93,7 +92,12 @@ def from_arrays(
             values = tuple(str(label_of(value)) for value in found)
             tables.append((j, found))
         features.append(Feature(feature, values, bool(absent.any())))
-    found_classes = () if numeric else _classes(labels, classes)
+    found_classes: tuple[str, ...] = ()
+    if not numeric and classes is not None:
+        found_classes = tuple(str(label_of(value)) for value in classes)
+    elif not numeric:
+        names_in_y = map(label_of, labels.tolist())
+        found_classes = tuple(natural_order(label for label in names_in_y if label is not None))
     targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
     return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
 
@@ -227,17 +231,10 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
     return chosen
 
 
-def _classes(labels: NDArray[np.generic], classes: Sequence[object] | None) -> tuple[str, ...]:
-    if classes is not None:
-        return tuple(str(label_of(value)) for value in classes)
-    found = {label_of(value) for value in labels.tolist()}
-    return tuple(natural_order(label for label in found if label is not None))
-
-
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
     """Return the class indices or numbers; raise a DataError if labels or rows do not match the schema."""
     validator = Validator(schema)
-    step = max(1, MOST_CHECKED // rows.shape[1])  # in steps, since validation makes a copy
+    step = max(1, (1 << 20) // rows.shape[1])  # in steps, since validation makes a copy
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
     if schema.numeric:

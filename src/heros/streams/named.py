@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,9 +19,6 @@ from heros.streams.generators import LED, Agrawal, RandomRBF
 from heros.streams.paper_datasets import REAL, open_real
 
 __all__ = ["EXAMPLES", "NAMES", "class_counts", "load"]
-
-LENGTH = 1_000_000
-GRADUAL = 50_000  # instances over which a gradual drift spreads
 
 
 def load(name: str, *, length: int | None = None) -> Stream:
@@ -51,7 +49,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
     if length is not None:
         length = whole(length, "length", "load", 1)
     if name in _SYNTHETIC:
-        n = LENGTH if length is None else length
+        n = 1_000_000 if length is None else length
         stream: Stream = _SYNTHETIC[name](n).take(n)
         stream.name = name
         return stream
@@ -70,15 +68,10 @@ def load(name: str, *, length: int | None = None) -> Stream:
 def _drifting(concept: Callable[[int], Stream], settings: Sequence[int], gradual: bool, n: int) -> Stream:
     """Return a stream of n instances with evenly spaced drifts."""
     stream = concept(settings[0])
-    width = max(1, n * GRADUAL // LENGTH) if gradual else 1
+    width = max(1, n // 20) if gradual else 1
     for i, setting in enumerate(settings[1:], start=1):
         stream = Drift(stream, concept(setting), position=i * n // len(settings), width=width)
     return stream
-
-
-def _moving(speed: float, n: int) -> Stream:
-    """Return a stream whose centroids move with every instance, regardless of n."""
-    return RandomRBF(classes=5, speed=speed)
 
 
 _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
@@ -86,8 +79,8 @@ _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
     "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), True),
     "led_a": partial(_drifting, LED, (1, 3, 5, 7), False),
     "led_g": partial(_drifting, LED, (1, 3, 5, 7), True),
-    "rbf_f": partial(_moving, 0.001),
-    "rbf_m": partial(_moving, 0.0001),
+    "rbf_f": lambda n: RandomRBF(classes=5, speed=0.001),  # moves with every instance, regardless of n
+    "rbf_m": lambda n: RandomRBF(classes=5, speed=0.0001),
 }
 
 NAMES: tuple[str, ...] = (*_SYNTHETIC, *REAL)
@@ -98,16 +91,8 @@ EXAMPLES = {"deliveries": Path(__file__).parent / "examples" / "deliveries.csv.g
 
 
 def class_counts(stream: Stream) -> list[int]:
-    """Read a stream to its end and count the instances of each class.
-
-    Examples
-    --------
-    >>> from heros import streams
-    >>> class_counts(streams.Agrawal(function=1).take(10_000))
-    [6754, 3246]
-    """
-    counts = np.zeros(stream.schema.n_classes, dtype=np.int64)
+    """Read a stream to its end and count the instances of each class."""
+    counts: Counter[int] = Counter()
     for _, y in stream.blocks(1 << 14):
-        found = np.bincount(y, minlength=stream.schema.n_classes)
-        counts = found + np.pad(counts, (0, len(found) - len(counts)))
-    return [int(count) for count in counts]
+        counts.update(dict(enumerate(np.bincount(y).tolist())))
+    return [counts[label] for label in range(stream.schema.n_classes)]

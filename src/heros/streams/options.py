@@ -129,12 +129,6 @@ class Options:
         """Return the name of a stream: of its file, with the target unless that is the default.
 
         Runs on two targets of a file are then not compared, and their records have different paths.
-
-        Examples
-        --------
-        >>> names = ["days", "late"]
-        >>> [Options("read", target).stream_name("orders", names) for target in ("late", "days")]
-        ['orders', 'orders-days']
         """
         target = self.target_among(names)
         return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"

@@ -12,7 +12,7 @@ from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import RowStream, Stream
 from heros.streams.live.base import Signal
-from heros.streams.live.readers import AsyncReader, BackgroundReader, DirectReader
+from heros.streams.live.readers import BackgroundReader, DirectReader
 from heros.streams.live.rows import RowBlocks, rows_of
 
 __all__ = ["from_iter"]
@@ -20,7 +20,6 @@ __all__ = ["from_iter"]
 Pair = tuple[Mapping[str, Any], Any]
 Pairs = Iterable[Pair] | AsyncIterable[Pair]
 
-OF_PAIRS = ("pairs", "waits", "name")  # parameters of from_iter other than row options
 RULE = "an iterable or a function that returns one"
 
 
@@ -77,7 +76,11 @@ def from_iter(
     """
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    how = {parameter: given for parameter, given in locals().items() if parameter not in OF_PAIRS}
+    how = {
+        parameter: given
+        for parameter, given in locals().items()
+        if parameter not in ("pairs", "waits", "name")
+    }
     rows = rows_of(name, "from_iter", **how)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
@@ -112,7 +115,7 @@ class PairStream(RowStream):
         pairs = self._pairs() if callable(self._pairs) else self._pairs
         done = self._rows.read
         if isinstance(pairs, AsyncIterable):
-            return AsyncReader(_behind(pairs, done) if done else pairs)
+            return BackgroundReader(_behind(pairs, done) if done else pairs)
         if not isinstance(pairs, Iterable):
             raise ParameterError.of("pairs", "from_iter", RULE, pairs)
         stored = isinstance(pairs, Sequence) or not (self._once or callable(self._pairs))

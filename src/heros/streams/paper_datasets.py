@@ -30,12 +30,6 @@ from heros.streams.tables import TableStream
 __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 
-PIECE = 1 << 16  # bytes per read of a download
-TIMEOUT = 30.0
-CELL_BYTES = 32  # upper limit of a value in text form
-LEAST_BYTES = 1 << 26
-
-
 @dataclass(frozen=True)
 class RealStream:
     """A real stream: its download addresses, and the checks that identify a correct copy.
@@ -59,7 +53,8 @@ class RealStream:
     @property
     def most_bytes(self) -> int:
         """An upper limit on the size of its text in bytes."""
-        return max(LEAST_BYTES, self.n_instances * (self.n_nominal + self.n_numeric + 1) * CELL_BYTES)
+        values = self.n_instances * (self.n_nominal + self.n_numeric + 1)
+        return max(1 << 26, 32 * values)  # 32 bytes per value in text form
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
@@ -156,38 +151,35 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
     """Download from the first address that works."""
     errors = []
     for url in real.urls:
-        message = _try_home(real, url, arff)
-        if message is None:
-            return
-        errors.append(message)
+        try:
+            return _download_from(url, real, arff)
+        except DataError as error:
+            errors.append(str(error))
     raise DataError(
         f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)} "
         f"Put it there manually as {path.name} (a Parquet file with the label in the last column, 'class')."
     )
 
 
-def _try_home(real: RealStream, url: str, arff: Path) -> str | None:
-    """Download from one address; return the error message, or None."""
+def _download_from(url: str, real: RealStream, arff: Path) -> None:
+    """Download from one address, and extract the file if the address is an archive."""
+    most = real.most_bytes
+    if not url.endswith(".tar.gz"):
+        return fetch(url, arff, real.name, most)
+    archive = arff.with_suffix(".tar.gz")
+    fetch(url, archive, real.name, most)
     try:
-        if not url.endswith(".tar.gz"):
-            fetch(url, arff, real.name, real.most_bytes)
-            return None
-        archive = arff.with_suffix(".tar.gz")
-        fetch(url, archive, real.name, real.most_bytes)
         with tarfile.open(archive) as tar:
             member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
             content = None if member is None else tar.extractfile(member)
             if member is None or content is None:
-                return f"{url} contains no file *_transformed.arff."
-            if member.size > real.most_bytes:
-                return f"{url} contains a file longer than the limit of {real.most_bytes:,} bytes."
+                raise DataError(f"{url} contains no file *_transformed.arff.")
+            if member.size > most:
+                raise DataError(f"{url} contains a file longer than the limit of {most:,} bytes.")
             with content, OutputFile(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
-    except DataError as error:
-        return str(error)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
-        return f"{url} is not a valid archive."
-    return None
+        raise DataError(f"{url} is not a valid archive.") from None
 
 
 def _convert(real: RealStream, arff: Path, path: Path) -> None:
@@ -205,16 +197,13 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
                 counts.update(labels)
                 digest.update("".join(f"{label}\n" for label in labels).encode())
                 bar.advance(task, len(y))
-        _check_content(real, stream.schema, dict(counts), digest.hexdigest())
-
-
-def _check_content(real: RealStream, schema: Schema, counts: dict[str, int], labels: str) -> None:
-    _check_shape(real, schema, sum(counts.values()), "The download")
-    must = f"The download must hold the stream {real.name!r} with the"
-    if counts != real.class_counts:
-        raise DataError(f"{must} class counts {real.class_counts}. Got {counts} instead.")
-    if real.labels not in (None, labels):
-        raise DataError(f"{must} labels in their order (SHA-256 {real.labels}). Got {labels} instead.")
+        _check_shape(real, stream.schema, counts.total(), "The download")
+        must = f"The download must hold the stream {real.name!r} with the"
+        if counts != real.class_counts:
+            raise DataError(f"{must} class counts {real.class_counts}. Got {dict(counts)} instead.")
+        if real.labels not in (None, digest.hexdigest()):
+            rule = f"labels in their order (SHA-256 {real.labels})"
+            raise DataError(f"{must} {rule}. Got {digest.hexdigest()} instead.")
 
 
 def _table(block: Block, schema: Schema) -> pa.Table:
@@ -232,28 +221,25 @@ def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: 
 
 
 def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
-    """Download `url`, of at most `most` bytes, to `path`.
-
-    Raise a DataError if the server cannot be reached, returns an error, sends too many or too few bytes, or
-    redirects from HTTPS to an unencrypted address. `path` may then hold part of the file.
-    """
+    """Download `url`, of at most `most` bytes, to `path`, which holds part of the file after an error."""
     import http.client  # noqa: PLC0415  slow imports, needed only for downloads
     import urllib.error  # noqa: PLC0415
     import urllib.request  # noqa: PLC0415
 
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "heros"})
-        with _opener(url).open(request, timeout=TIMEOUT) as answer, progress("bytes") as bar:
-            total = _length(url, answer.headers.get("Content-Length"))
-            if total is not None and total > most:
-                raise _too_long(url, most)
+        with _opener(url).open(request, timeout=30) as answer, progress("bytes") as bar:
+            announced = answer.headers.get("Content-Length")
+            if announced is not None and not announced.strip().isdecimal():
+                raise DataError(f"{url} returned an invalid length ({announced!r}).")
+            total = None if announced is None else int(announced)
             task = bar.add_task(title, total=total)
             received = 0
             with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:
-                while piece := answer.read(PIECE):
+                while piece := answer.read(1 << 16):
                     received += len(piece)
-                    if received > most:
-                        raise _too_long(url, most)
+                    if max(received, total or 0) > most:
+                        raise DataError(f"{url} is longer than the limit of {most:,} bytes.")
                     file.write(piece)
                     bar.update(task, completed=received)
     except urllib.error.HTTPError as error:
@@ -277,16 +263,3 @@ def _opener(url: str) -> Any:
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     return urllib.request.build_opener(Redirects)
-
-
-def _length(url: str, announced: str | None) -> int | None:
-    """Return the length that the server announced, or None if it announced none."""
-    if announced is None:
-        return None
-    if not announced.strip().isdecimal():
-        raise DataError(f"{url} returned an invalid length ({announced!r}).")
-    return int(announced)
-
-
-def _too_long(url: str, most: int) -> DataError:
-    return DataError(f"{url} is longer than the limit of {most:,} bytes.")

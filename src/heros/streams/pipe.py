@@ -36,10 +36,8 @@ def read_pipe(
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
 
-    Types, initial values and classes are inferred from the first hundred lines. Later values are appended to
-    the schema at the row in which they appear, no matter in which portions the bytes arrive. The stream
-    cannot be restarted or copied, and ``take`` advances it. An interrupt (Ctrl-C) during a wait for data ends
-    the stream.
+    Types, initial values and classes are inferred from the first hundred lines. The stream cannot be
+    restarted or copied, and ``take`` advances it. An interrupt (Ctrl-C) during a wait ends the stream.
 
     Examples
     --------

@@ -36,9 +36,6 @@ MOST_COLUMNS, MOST_ODD = 40, 20
 WORDS_FOR_NOTHING = "blank empty missing n.a. nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
 """Names, in lower case, that may stand for a missing value."""
 
-PADDED = re.compile(r"0\d+")
-"""A whole number with leading zeros, such as a postcode."""
-
 
 @dataclass(frozen=True)
 class ColumnLook:
@@ -233,13 +230,13 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"
-        padded = next(filter(PADDED.fullmatch, counts), "") if isinstance(column, NumberColumn) else ""
-        if padded:
-            yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
-        if isinstance(column, NumberColumn) and date_format_of_numbers(counts) is not None:
-            yield "seconds since 1970 (dates=)?"
-        elif isinstance(column, NumberColumn) and rows > EXAMPLES and (np.diff(values) == 1).all():
-            yield "increases by one in every row: an identifier?"
+        if isinstance(column, NumberColumn):
+            if padded := next((text for text in counts if re.fullmatch(r"0\d+", text)), ""):  # a postcode
+                yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
+            if date_format_of_numbers(counts) is not None:
+                yield "seconds since 1970 (dates=)?"
+            elif rows > EXAMPLES and (np.diff(values) == 1).all():
+                yield "increases by one in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
-from heros.data.columns import Column, is_text, trimmed
+from heros.data.columns import Column, trimmed
 from heros.data.values import MISSING, checked_words
 from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow
@@ -69,8 +69,6 @@ class TableReader(ABC):
             return chunk
         columns = [
             trimmed(array, [word for word in self._kept_elsewhere if word not in self._kept.get(name, ())])
-            if is_text(array.type) and not pa.types.is_dictionary(array.type)
-            else array
             for name, array in zip(self.names, chunk.columns, strict=True)
         ]
         return replace(chunk, columns=columns)

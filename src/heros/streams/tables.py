@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 
 from heros._base.lazy import pa
 from heros._base.notices import notice
-from heros.data.columns import Faults, NameColumn, Values, counts_of, encode
+from heros.data.columns import Faults, NameColumn, Values, counts_of
 from heros.data.encoder import YOUNG, Encoder, in_micros
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretches
-from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, listed
+from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
@@ -37,12 +38,7 @@ def weighed(stream: TableStream, options: Options) -> Stream:
 
 
 class TableStream(RowStream):
-    """A stream from the rows of a table, read in chunks.
-
-    The kinds of the columns are declared by the table or inferred from the first chunk. Columns, names and
-    classes that appear later are appended to the schema at the row in which they appear, unless all were
-    given.
-    """
+    """A stream from the rows of a table, read in chunks."""
 
     n_instances = passed("n_rows", "_rows.reader")  # an upper limit if rows are skipped
     _fetch = passed("fetch", "_rows")
@@ -185,8 +181,8 @@ class TableRows(RowBlocks):
         )
         y, wrong = self._targets(chunk.columns[self._label_at])
         closely |= np.isnan(y)
-        if self._weights is not None and (place := self.encoder.places.get(self._weights)) is not None:
-            wrong = _no_weights(self._weights, X[:, place.at[0]]) | wrong
+        if self._weights is not None and (column := self.encoder.known.get(self._weights)) is not None:
+            wrong = _no_weights(self._weights, X[:, column.at[0]]) | wrong
         return X, y, closely, faults | wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
@@ -201,21 +197,20 @@ class TableRows(RowBlocks):
             large = np.flatnonzero(np.abs(values) > LARGEST_TARGET).tolist()
             wrong |= {row: Refused(name, f"{values[row]:g}", rule) for row in large}
             return values, wrong | faults
-        codes, labels = encode(array)
-        known = [None if label is None else self.encoder.classes.code(label) for label in (*labels, None)]
-        table = np.array([np.nan if code is None else code for code in known], dtype=np.float64)
-        values = table[codes]
+        values = replace(self._classes, values=self.encoder.classes).codes_of(array, ())
+        values[values < 0] = np.nan
         if self._classes.closed:
             rule = f"be one of {listed(list(self.encoder.classes))}"
             for row in np.flatnonzero(np.isnan(values)).tolist():
                 if row not in faults:
-                    faults[row] = Refused(name, repr(labels[codes[row]]), rule)
+                    faults[row] = Refused(name, repr(label_of(array[row].as_py())), rule)
         return values, faults
 
 
 def _no_weights(name: str, values: Values) -> Faults:
     """Return the rows without a valid weight."""
-    wrong = np.flatnonzero(~weighs(values)).tolist()
-    said = {row: "a missing value" if np.isnan(values[row]) else f"{values[row]:g}" for row in wrong}
-    rule = "be a number in [0, 10000]: it is the weight"
-    return {row: Refused(name, value, rule) for row, value in said.items()}
+    faults, rule = Faults(), "be a number in [0, 10000]: it is the weight"
+    for row in np.flatnonzero(~weighs(values)).tolist():
+        value = "a missing value" if np.isnan(values[row]) else f"{values[row]:g}"
+        faults[row] = Refused(name, value, rule)
+    return faults

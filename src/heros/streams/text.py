@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
@@ -34,9 +35,6 @@ BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
 
 BOM = b"\xef\xbb\xbf"
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
-
-ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
-"""Encodings that the message about an unknown encoding suggests."""
 
 Record = tuple[int, list[str | None] | BadRow]
 """The line at which a record starts, and its cells (None = missing) or its error."""
@@ -231,23 +229,23 @@ class TextReader(TableReader):
         return {**self.__dict__, "_file": None, "_tail": b""}
 
 
+@dataclass
 class RawRecords:
     """The bytes of complete records, with the line number of the first and, on demand, of each record."""
 
-    def __init__(self, data: bytes, line: int, encoding: str) -> None:
-        self.data = data
-        self.line = line
-        self.lines: list[int] | None = None
-        self._encoding = encoding
+    data: bytes
+    line: int
+    encoding: str
+    lines: list[int] | None = None
 
     @cached_property
     def text(self) -> list[str]:
         """The lines; a byte that cannot be decoded becomes a lone surrogate."""
-        return list(StringIO(self.data.decode(self._encoding, "surrogateescape"), newline="\n"))
+        return list(StringIO(self.data.decode(self.encoding, "surrogateescape"), newline="\n"))
 
     def utf8(self) -> bytes:
         """Return the bytes in UTF-8."""
-        return self.data if self._encoding == "utf-8" else self.data.decode(self._encoding).encode()
+        return self.data if self.encoding == "utf-8" else self.data.decode(self.encoding).encode()
 
 
 def opened_file(path: Path) -> pa.NativeFile:
@@ -301,7 +299,8 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):
         rule = "a text encoding, such as 'latin-1'"
-        raise ParameterError.of("encoding", "read", rule, encoding, ENCODINGS) from None
+        common = ("utf-8", "utf-16", "latin-1", "cp1252", "iso8859-15", "gb18030", "shift_jis")
+        raise ParameterError.of("encoding", "read", rule, encoding, common) from None
     if encoding.lower() in {"utf8", "utf-8", "utf-8-sig", "utf_8_sig"}:
         return "utf-8", None
     return (encoding, None) if ascii_like else ("utf-8", encoding)

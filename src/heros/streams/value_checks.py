@@ -16,9 +16,6 @@ FEW_NUMBERS = 20
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
 
-AROUND = " .,;:!'\"`"
-"""Characters around a name that hardly make it a name of its own, unlike those of ``>50K`` or ``A+``."""
-
 
 def not_classes(counts: Mapping[str, int]) -> str:
     """Return what a target holds instead of classes; an empty string if it may hold classes.
@@ -39,13 +36,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing.
-
-    Examples
-    --------
-    >>> not_numbers({"12.5": 20, "free": 1}), not_numbers({"free": 2, "12": 1}), not_numbers({"12": 1})
-    (['free'], [], [])
-    """
+    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
@@ -65,7 +56,8 @@ def similar(counts: Mapping[str, int]) -> str:
     groups: dict[str, list[str]] = {}
     for name in counts:
         if any(map(str.isalpha, name)):
-            groups.setdefault(name.casefold().strip(AROUND), []).append(name)
+            core = name.casefold().strip(" .,;:!'\"`")  # unlike the signs of ">50K" or "A+"
+            groups.setdefault(core, []).append(name)
     found = [names for names in groups.values() if len(names) > 1]
     if not found:
         return ""

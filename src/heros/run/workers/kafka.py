@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -20,7 +21,7 @@ from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
 from heros.streams.live.kafka import is_passing, reader_settings
-from heros.streams.live.messages import Decode, decode_json, decoded
+from heros.streams.live.messages import Decode, decoded
 from heros.streams.live.rows import encoder_of
 
 __all__ = ["KafkaWorker"]
@@ -81,7 +82,7 @@ class KafkaWorker:
         target: str,
         key: str | None = None,
         every: int = 10_000,
-        decode: Decode = decode_json,
+        decode: Decode = json.loads,
         capacity: int | None = None,
         memory: int | None = None,
         schema: Schema | None = None,

@@ -1,10 +1,9 @@
 """Sources of instances, which may still be arriving: queues, joined topics and bad-row handling."""
 
 from heros.streams.bad_rows import BadRow, BadRows, TooManyBadRows
-from heros.streams.live.base import END, IDLE, Block, DriftPoint, Signal, Source
+from heros.streams.live.base import END, IDLE, Block, DriftPoint, Signal, Source, expect_source
 from heros.streams.live.rows import RowSource
 from heros.streams.live.urls import connect, is_address
-from heros.streams.live.wrappers import expect_source
 
 __all__ = [
     "END",

@@ -21,16 +21,6 @@ from heros.streams.live.rows import RowSource
 __all__ = ["LateSource"]
 
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
-AT_ONCE = 1000  # instances per read
-OVERHEAD = 400  # bytes of a waiting instance, besides its values and its prediction
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """An instance with its label, not returned yet."""
-
-    id: Id | None  # None: an invalid message, reported as a bad row
-    early: tuple[Any, float] | None  # label and arrival time, if it came before the instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +32,8 @@ class _Waiting:
     known: int  # number of labels returned before its arrival
 
     def bytes(self) -> int:
-        """The approximate memory size of the instance in bytes."""
-        return OVERHEAD + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
+        """The approximate memory size of the instance in bytes; 400 for all but values and prediction."""
+        return 400 + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
 class LateSource(RowSource):
@@ -137,7 +127,9 @@ class LateSource(RowSource):
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
-        self._joined: deque[_Joined] = deque()  # one entry per row not returned yet
+        # The id of each row that is not returned yet, and its label and arrival time if the label came first.
+        # The id is None for an invalid message, which is reported as a bad row.
+        self._joined: deque[tuple[Id | None, tuple[Any, float] | None]] = deque()
         self._over = {"features": False, "labels": False}
 
     @property
@@ -183,10 +175,10 @@ class LateSource(RowSource):
             return super().poll(most, timeout)
         finally:
             for place in range(self._rows.read - before):
-                done = self._joined.popleft()
-                if done.id is None:
+                id, _ = self._joined.popleft()
+                if id is None:
                     continue
-                waited, _ = self._leaving.pop(done.id)
+                waited, _ = self._leaving.pop(id)
                 if place in self._rows.given:
                     self._given.append(waited.answer)
                     self._delay = max(0, self.counts.learnt - waited.known)
@@ -217,7 +209,7 @@ class LateSource(RowSource):
 
     def _take_features(self, wait: float = 0.0) -> bool:
         """Predict the available instances; return whether there were any."""
-        room = max(1, min(AT_ONCE, self._waiting.most - len(self._waiting)))
+        room = max(1, min(1000, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
             self._features_at |= position
@@ -228,7 +220,7 @@ class LateSource(RowSource):
                 features = {name: row[name] for name in row if name not in (self._id, self._target)}
                 waiting = _Waiting(features, self._answer(features), self.counts.learnt)
                 if self._waiting.too_large(waiting):
-                    self._append(f"an instance of {waiting.bytes():,} bytes", _Joined(None, None))
+                    self._append(f"an instance of {waiting.bytes():,} bytes")
                     continue
                 self.counts.answered += 1
                 self._waiting.put(id, waiting)
@@ -269,7 +261,7 @@ class LateSource(RowSource):
     def _join(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
         """Add an instance with its label to the rows to be returned."""
         self._leaving[id] = waited, since
-        self._append((waited.features, label), _Joined(id, None if early is None else (label, early)))
+        self._append((waited.features, label), id, None if early is None else (label, early))
 
     def _join_early(self, id: Id) -> None:
         """Join a waiting instance with a label that arrived earlier."""
@@ -279,11 +271,11 @@ class LateSource(RowSource):
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
         said = f"{dict(row)!r} (no {self._id!r}, or no {self._target!r})" if isinstance(row, Mapping) else row
-        self._append(said, _Joined(None, None))
+        self._append(said)
 
-    def _append(self, row: Any, joined: _Joined) -> None:
+    def _append(self, row: Any, id: Id | None = None, early: tuple[Any, float] | None = None) -> None:
         self._ready.append((row, self._passed))
-        self._joined.append(joined)
+        self._joined.append((id, early))
         self._passed = {}
 
     def _expire(self, id: Id, waited: _Waiting) -> None:
@@ -300,7 +292,7 @@ class LateSource(RowSource):
 
     def where(self) -> dict[str, Any]:
         """Return the positions of both sources, and the waiting instances."""
-        early = [(one.id, *one.early) for one in self._joined if one.early is not None]
+        early = [(id, *label) for id, label in self._joined if label is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
         waiting = []
         for id, one, since in (*leaving, *self._waiting.all()):

@@ -16,7 +16,7 @@ from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
-__all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decode_json", "decoded", "without_password"]
+__all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decoded", "without_password"]
 
 STEP = 1.0  # seconds per blocking call; Ctrl-C is handled in between
 
@@ -25,11 +25,6 @@ Rows = Sequence[tuple[Any, Mapping[str, Any]]]
 
 Decode = Callable[[bytes], Any]
 """A function from a message to a row: a mapping of names to values, or a pair (features, label)."""
-
-
-def decode_json(message: bytes) -> Any:
-    """Decode a row from a JSON object."""
-    return json.loads(message)
 
 
 def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
@@ -56,7 +51,7 @@ def decoded(decode: Decode, message: bytes) -> Any:
 
     Examples
     --------
-    >>> decoded(decode_json, b'{"age": 31}'), decoded(decode_json, b"{broken")[:32]
+    >>> decoded(json.loads, b'{"age": 31}'), decoded(json.loads, b"{broken")[:32]
     ({'age': 31}, "b'{broken' (JSONDecodeError: Exp")
     """
     try:
@@ -99,7 +94,7 @@ class MessageSource(RowSource):
         self,
         name: str,
         *,
-        decode: Decode = decode_json,
+        decode: Decode = json.loads,
         follow: bool = True,
         on_gap: str = "stop",
         **how: Any,

@@ -23,7 +23,6 @@ PATIENCE = 30.0  # seconds to wait for the broker
 QUIET = 2.0  # seconds without a message after which a source that does not follow ends
 AT_ONCE = 1000  # messages that the broker may send without an acknowledgement
 PORTS = {"mqtt": 1883, "mqtts": 8883}
-FOR_EVER = 0xFFFFFFFF  # session expiry interval: never
 
 
 class MqttTopic(MessageSource):
@@ -157,10 +156,14 @@ class MqttTopic(MessageSource):
             client.tls_set()
         client.on_connect, client.on_subscribe = self._on_connect, self._on_subscribe
         client.on_message = lambda client, data, message: self._came.put(message)
-        properties = self._properties()
+        properties = needed("paho.mqtt.properties", "An MQTT topic", "mqtt")
+        kinds = needed("paho.mqtt.packettypes", "An MQTT topic", "mqtt").PacketTypes
+        asked = properties.Properties(kinds.CONNECT)
+        asked.ReceiveMaximum = AT_ONCE
+        asked.SessionExpiryInterval = 0xFFFFFFFF if self._kept else 0  # never, or at once
         try:
             client.connect(
-                at.hostname, at.port or PORTS[at.scheme], clean_start=not self._kept, properties=properties
+                at.hostname, at.port or PORTS[at.scheme], clean_start=not self._kept, properties=asked
             )
         except (OSError, ValueError) as error:
             raise self._trouble(error) from None
@@ -170,14 +173,6 @@ class MqttTopic(MessageSource):
             client.loop_stop()
             raise self._trouble(self._refusal or f"no response for {PATIENCE:g} seconds")
         return client
-
-    def _properties(self) -> Any:
-        properties = needed("paho.mqtt.properties", "An MQTT topic", "mqtt")
-        kinds = needed("paho.mqtt.packettypes", "An MQTT topic", "mqtt").PacketTypes
-        asked = properties.Properties(kinds.CONNECT)
-        asked.ReceiveMaximum = AT_ONCE
-        asked.SessionExpiryInterval = FOR_EVER if self._kept else 0
-        return asked
 
     def _on_connect(self, client: Any, data: Any, flags: Any, reason: Any, properties: Any) -> None:
         """Subscribe after each connection or reconnection."""

@@ -12,8 +12,6 @@ from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["JetStream"]
 
-AT_ONCE = 500  # messages in one request
-
 
 class JetStream(MessageSource):
     """A source of the messages of a JetStream subject, in order.
@@ -56,7 +54,7 @@ class JetStream(MessageSource):
         if self._subscription is None or self._connection.stats["reconnects"] != self._reconnects:
             self._subscription = self._do(self._subscribed())
         try:
-            got = self._do(self._subscription.fetch(min(most, AT_ONCE), timeout=max(0.02, wait)))
+            got = self._do(self._subscription.fetch(min(most, 500), timeout=max(0.02, wait)))
         except TimeoutError:
             return []
         rows = []

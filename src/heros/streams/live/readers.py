@@ -11,22 +11,20 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from heros._base.lazy import asyncio
 from heros.streams.live.base import END, IDLE, Signal
 
-__all__ = ["AsyncReader", "BackgroundReader", "DirectReader"]
+__all__ = ["BackgroundReader", "DirectReader"]
 
 Items = list[Any] | Signal
 
 
 class DirectReader:
-    """A reader of an iterator that never blocks, in the caller's thread.
-
-    An error of the iterator is raised after the items before it have been returned.
-    """
+    """A reader of an iterator that never blocks, in the caller's thread."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
-        self.error: Exception | None = None  # raised by the next call of take
+        self.error: Exception | None = None  # raised by the next call of take, after the items before it
 
     def take(self, most: int, timeout: float | None) -> Items:
         """Return up to `most` items; the timeout is checked between items."""
@@ -50,44 +48,19 @@ class DirectReader:
 
 
 class BackgroundReader:
-    """A reader of an iterator that may block, in a background thread.
+    """A reader of an iterator that may block, in a background thread; with an event loop if it is async.
 
     The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
     It ends with the iterator, with this object or with the process.
     """
 
     def __init__(self, items: Any) -> None:
-        exchange, read = _Exchange(), self._read
-        self._exchange = exchange
+        exchange = _Exchange()
+        self.take = exchange.take
+        read = _read_async if isinstance(items, AsyncIterable) else _read
         # The thread refers only to the exchange, so it can end when this object is garbage-collected.
         weakref.finalize(self, exchange.close)
         threading.Thread(target=read, args=(items, exchange), daemon=True, name="heros-reader").start()
-
-    def take(self, most: int, timeout: float | None) -> Items:
-        """Return up to `most` items within `timeout` seconds."""
-        return self._exchange.take(most, timeout)
-
-    @staticmethod
-    def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
-        while exchange.wait():
-            try:
-                exchange.give(next(iterator))
-            except StopIteration:
-                return exchange.end()
-            except BaseException as error:  # raised in the thread that waits
-                exchange.fail(error)
-        return None
-
-
-class AsyncReader(BackgroundReader):
-    """A reader of an async iterator, in a background thread with its own event loop."""
-
-    @staticmethod
-    def _read(items: AsyncIterable[Any], exchange: _Exchange) -> None:  # type: ignore[override]
-        import asyncio  # noqa: PLC0415 - slow to import, rarely needed
-
-        with suppress(asyncio.CancelledError):
-            asyncio.run(_pump(items, exchange))
 
 
 class _Exchange:
@@ -104,6 +77,7 @@ class _Exchange:
     # -- the requesting thread --------------------------------------------------------------------------
 
     def take(self, most: int, timeout: float | None) -> Items:
+        """Return up to `most` items within `timeout` seconds."""
         with self._changed:
             try:
                 self._ask(most - len(self._items))
@@ -158,10 +132,24 @@ class _Exchange:
             self._changed.notify_all()
 
 
+def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
+    while exchange.wait():
+        try:
+            exchange.give(next(iterator))
+        except StopIteration:
+            return exchange.end()
+        except BaseException as error:  # raised in the thread that waits
+            exchange.fail(error)
+    return None
+
+
+def _read_async(items: AsyncIterable[Any], exchange: _Exchange) -> None:
+    with suppress(asyncio.CancelledError):
+        asyncio.run(_pump(items, exchange))
+
+
 async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
     """Read on request; the loop keeps running in between for other tasks of the iterator."""
-    import asyncio  # noqa: PLC0415
-
     loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
     def tell() -> None:

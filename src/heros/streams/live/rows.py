@@ -174,8 +174,7 @@ class RowBlocks:
 class RowSource(Source):
     """The base class of sources of rows; a subclass defines `fetch` and `go_to`.
 
-    Features, values and classes are appended to the schema as they appear: a number makes a numeric
-    feature, a string or a boolean a nominal one. A feature that is absent, None or NaN is missing.
+    Rows are read as by `heros.streams.from_iter`.
 
     Parameters
     ----------

@@ -74,13 +74,10 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
         return _opened(at, name, directory, {**read, **settings})
     how = {**read, **settings}
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
-    topics = [
-        (name, directory),
-        (late.pop("labels"), None if directory is None else Path(directory, "labels")),
-    ]
+    topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
         raise _error("an address with id= if it has labels=, and with a target", address)
-    features, labels = (_opened(at, topic, place, dict(how)) for topic, place in topics)
+    features, labels = _opened(at, name, directory, dict(how)), _opened(at, topic, below, how)
     return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
 
 
@@ -91,10 +88,6 @@ def is_address(text: str) -> bool:
 
 def _list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
-
-
-def _numbers(text: str) -> list[int]:
-    return [_number(part) for part in _list(text)]
 
 
 def _number(text: str) -> int:
@@ -158,7 +151,7 @@ MOST_WAITING = 100_000
 REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}
 SCHEMES: Mapping[str, Readers] = {
-    "kafka": {"group": str, "partitions": _numbers},
+    "kafka": {"group": str, "partitions": lambda text: [_number(part) for part in _list(text)]},
     "mqtt": MQTT,
     "mqtts": MQTT,
     "nats": {},
