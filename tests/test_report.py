@@ -79,6 +79,7 @@ def test_the_default_model_with_a_budget_is_called_by_its_name(tmp_path):
     assert len(labels) == 3
     assert records.run_id(runs[1]) == "Agrawal_function_2_/default-budget_1_s/seed1"
     assert "default" not in records.run_id(runs[2])
+    assert "per instance (without reading rows and computing metrics), 1" in " ".join(repr(runs[1]).split())
 
 
 def test_a_report_says_how_to_measure_importance(tmp_path):
