@@ -237,7 +237,8 @@ def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more)
     assert rows["previous label"]["accuracy"] == pytest.approx(np.mean(labels[1:] == labels[:-1]))
     assert rows["default"]["AUROC"] > rows["majority class"]["AUROC"] == 0.5
     assert rows["default"]["saving"] == 0
-    assert budgets[0] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    name = budgets[0].replace("budget ", "Heros(budget=&quot;")
+    assert f"{name}&quot;)" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     printed = ok(*arguments, "--resume")
     assert re.search(r"previous label +0\.\d{4} .*–", printed)
 
