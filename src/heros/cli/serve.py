@@ -51,6 +51,13 @@ def serve_command(
         list[str] | None,
         typer.Option(help="A nominal feature, even if its values are numbers; may be repeated."),
     ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="All classes; other labels are refused. By default new classes are learnt.",
+        ),
+    ] = None,
     host: Annotated[
         str, typer.Option(help="The address to listen on; a token is needed if other machines can reach it.")
     ] = "127.0.0.1",
@@ -160,8 +167,14 @@ def serve_command(
         "class_weight": described.class_weight,
     }
     given = [name for name, value in options_of.items() if value is not None]
+    if not keys and "explainable" in given:
+        given.remove("explainable")  # may be added to a saved model
     if model is not None and given:
-        raise HerosError("heros serve takes --model FILE or options that describe a new model, not both.")
+        option = given[0].replace("_", "-")
+        raise HerosError(
+            f"heros serve --model {model} cannot change --{option}, which is a part of the saved model. "
+            f"Leave it out, or train the model with it (heros run ... --{option} ... --save FILE)."
+        )
     if not keys and (capacity is not None or memory is not None):
         raise ParameterError.of(
             "capacity", "heros serve", "left out unless --keys is given", capacity or memory
@@ -174,7 +187,7 @@ def serve_command(
         if model is not None:
             store.begin_with(model)
         store.expect_same(heros, given)
-    learner: ServedLearner = OneModel(heros)
+    learner: ServedLearner = OneModel(heros, explainable=described.explainable)
     if keys:
         place, room = None if checkpoint is None else checkpoint / "keys", (memory or MEMORY) * 1_000_000
         learner = ModelPerKey(Keyed(heros, capacity=capacity, memory=room, directory=place))
@@ -191,6 +204,7 @@ def serve_command(
         seconds=seconds,
         bill=Bill(Cpu(watts, process=True)),
         nominal=nominal or (),
+        classes=None if classes is None else [name.strip() for name in classes.split(",")],
         on_change=on_change,
     )
     if service.queued:

@@ -189,8 +189,6 @@ class Heros:
         self._settle(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
-        if not isinstance(explainable, bool):
-            raise ParameterError.of("explainable", "Heros", "True or False", explainable)
         self.explainable = explainable
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
@@ -215,6 +213,19 @@ class Heros:
         sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
         names = [settings_text(one) for one in told_apart(self.pool.configurations)[0]]
         return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
+
+    @property
+    def explainable(self) -> bool:
+        """Whether `importance` and `explain` work; a model can become explainable later, too."""
+        return self._explainable
+
+    @explainable.setter
+    def explainable(self, explainable: bool) -> None:
+        if not isinstance(explainable, bool):
+            raise ParameterError.of("explainable", "Heros", "True or False", explainable)
+        self._explainable, learner = explainable, self._learner
+        if learner is not None and explainable is not (learner.importance is not None):
+            learner.importance = RunningImportance(learner.schema) if explainable else None
 
     def suit(self, schema: Schema) -> None:
         """Adopt the task of the schema's target, or raise an error if another task was given.

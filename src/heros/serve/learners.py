@@ -152,16 +152,21 @@ class ServedLearner(ABC):
 
 
 class OneModel(ServedLearner):
-    """A learner with one model. Predictions come from a copy of the model, which `publish` updates."""
+    """A learner with one model. Predictions come from a copy of the model, which `publish` updates.
 
-    def __init__(self, model: Heros) -> None:
+    With `explainable`, the model becomes explainable even if its file or checkpoint says otherwise.
+    """
+
+    def __init__(self, model: Heros, *, explainable: bool = False) -> None:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "OneModel", "a Heros", model)
+        self._explainable = explainable
         self._looking = threading.Lock()  # held while the copy is read
         self.take_over(model)
 
     def take_over(self, model: Heros) -> None:
         """Replace the model; only before the first request."""
+        model.explainable = model.explainable or self._explainable
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._reader: tuple[Schema, Encoder] | None = None  # the schema and the encoder that reads rows

@@ -19,19 +19,18 @@ from typing import Any
 import orjson
 
 from heros._base.parameters import whole
-from heros.data.encoder import YOUNG, Encoder
-from heros.data.row_encoder import Step
 from heros.data.schema import Schema
-from heros.data.values import Refused, listed
+from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.ensemble.schedule import Schedule, Wait
-from heros.errors import DataError, DataNotice, HerosError, ParameterError
+from heros.errors import DataError, HerosError, ParameterError
 from heros.serve.changes import ChangeLog
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill
 from heros.serve.history import History
 from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
+from heros.serve.reading import Reading, TrainingEncoder
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
 from heros.serve.webhook import Webhook
@@ -75,30 +74,6 @@ class LearnOutcome:
         return self.accepted + self.unknown + len(self.refused)
 
 
-class _Encoder(Encoder):
-    """An encoder for training instances that stores its notices."""
-
-    def __init__(self, *known: Any, **settings: Any) -> None:
-        self.notices: list[str] = []
-        self.quiet = False
-        super().__init__(*known, **settings)
-
-    def tell(self, text: str) -> None:
-        """Store a notice and issue it as a warning, which never raises, whatever the warning filters are."""
-        if self.quiet:
-            return
-        self.notices.append(text)
-        with suppress(DataNotice):
-            super().tell(text)
-
-    def _grow(self, plan: list[Step], label: str | None) -> None:
-        """Extend the schema; report a class that first appears late, because its label may be a mistake."""
-        if label is not None and self.seen >= YOUNG:
-            known = listed(list(self.classes))
-            self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {known}.")
-        super()._grow(plan, label)
-
-
 class Service:
     """A model that predicts for any number of clients while it is trained.
 
@@ -126,6 +101,8 @@ class Service:
         The energy meter.
     nominal
         The names of features that are nominal even if their values are numbers.
+    classes
+        All classes; an instance with another class is refused. By default new classes are learnt.
     window
         The initial number of instances per point of the curves.
     on_change
@@ -162,6 +139,7 @@ class Service:
         waiting_bytes: int = 256_000_000,
         bill: Bill | None = None,
         nominal: Iterable[str] = (),
+        classes: Iterable[str] | None = None,
         window: int = 100,
         on_change: str | None = None,
         carbon: str | os.PathLike[str] | None = None,
@@ -202,19 +180,18 @@ class Service:
         self._growth_time = time.monotonic()
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
         try:
-            resumed = self._resume(window)
-            self.schedule, self.waitlist = self._open_waitlist(
-                carbon, carbon_delay, nominal := sorted(nominal)
-            )
+            resumed = self._resume(window, Reading.of(nominal, classes))
+            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
         except BaseException:
             self._close()
             raise
         task, self._numeric = learner.task, learner.task.numeric
-        self._encoder = _Encoder(
-            learner.schema,
+        self._encoder = TrainingEncoder(
+            self._reading.applied_to(learner.schema),
             numeric=task.numeric,
             fractions=False,  # a label with decimals is not accepted as a new class
-            nominal=nominal,
+            nominal=self._reading.nominal,
+            classes=self._reading.classes,
             limits=self.limits.of_schema,
             seen=learner.seen,
         )
@@ -811,6 +788,7 @@ class Service:
             "bill": self.bill.document(),
             "changes": self.changes.document(),
             "waitlist": waitlist,
+            "reading": asdict(self._reading),
         }
         while True:
             try:
@@ -832,9 +810,7 @@ class Service:
         self.checkpoint_error = None
         self.checkpoints += 1
 
-    def _open_waitlist(
-        self, carbon: Any, delay: float | str, nominal: list[str]
-    ) -> tuple[Schedule | None, Waitlist | None]:
+    def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
         """Return when to learn, and the instances that wait; None if learning never waits."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
@@ -842,7 +818,7 @@ class Service:
         if schedule is None and (path is None or not path.exists()):
             return None, None
         task = "regression" if self.learner.task.numeric else "classification"
-        options = {"keys": self.learner.keyed, "task": task, "nominal": nominal}
+        options = {"keys": self.learner.keyed, "task": task, **asdict(self._reading)}
         if path is not None:
             expect_options(path, options)
         waitlist = Waitlist(path)
@@ -868,9 +844,9 @@ class Service:
                 self._growths += 1
             self._queued += 1
 
-    def _resume(self, window: int) -> dict[str, int]:
+    def _resume(self, window: int, reading: Reading) -> dict[str, int]:
         """Restore the service from its checkpoint, if there is one; return the counts of its waitlist."""
-        place = {"learnt": 0, "accepted": 0}
+        self._reading, place = reading, {"learnt": 0, "accepted": 0}
         learner = self.learner
         try:
             kept = None if self.store is None else self.store.read(learner)
@@ -888,6 +864,7 @@ class Service:
             self.bill.resume(document["bill"])
             self.changes.resume(document["changes"])
             self.history.restore(history)
+            self._reading = reading.continued(Reading.restored(document["reading"], learner.schema))
             for id, waiting, since in held:
                 self.pending.hold(id, waiting, since)
             if document["waitlist"] is not None:

@@ -1,0 +1,112 @@
+"""How a service reads the values of training instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from heros.data.encoder import YOUNG, Encoder
+from heros.data.row_encoder import Step
+from heros.data.schema import Schema
+from heros.data.values import label_of, listed
+from heros.errors import DataError, DataNotice, HerosError
+
+__all__ = ["Reading", "TrainingEncoder"]
+
+MOST_COMPARED = 1000  # known columns with which the name of a new column is compared
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the user fixed about the values: the columns of names, and all classes or None.
+
+    Examples
+    --------
+    >>> Reading(["zip"], ["no", "yes"]).applied_to(Schema.of(["size"], classes=["yes"])).classes
+    ('yes', 'no')
+    """
+
+    nominal: list[str]
+    classes: list[str] | None
+
+    @classmethod
+    def of(cls, nominal: Iterable[str], classes: Iterable[object] | None) -> Reading:
+        """Return the reading with the options of the user."""
+        return cls(sorted(nominal), None if classes is None else [str(label_of(one)) for one in classes])
+
+    @classmethod
+    def restored(cls, plain: Any, schema: Schema | None) -> Reading:
+        """Return the reading of a checkpoint; raise a DataError if it does not fit the model."""
+        kept = cls(plain["nominal"], plain["classes"])
+        for names in (kept.nominal, [] if kept.classes is None else kept.classes):
+            if type(names) is not list or not all(type(name) is str for name in names):
+                raise DataError(f"names must be texts. Got {names!r:.60} instead.")
+        try:
+            kept.applied_to(schema)
+        except HerosError as error:
+            raise DataError(str(error)) from None
+        return kept
+
+    def continued(self, kept: Reading) -> Reading:
+        """Return the reading of a checkpoint with what is new; raise an error if the classes differ."""
+        if self.classes is not None and kept.classes is not None and {*self.classes} != {*kept.classes}:
+            raise HerosError(
+                f"The classes must be the same as in the checkpoint: {listed(kept.classes)}. Got "
+                f"{listed(self.classes)}: continue without this option, or use another directory."
+            )
+        return Reading(sorted({*self.nominal, *kept.nominal}), kept.classes or self.classes)
+
+    def applied_to(self, schema: Schema | None) -> Schema | None:
+        """Return the schema of the model with all classes; raise an error if the two do not agree."""
+        if schema is None:
+            return None
+        numbers = {one.source for one in schema.features if not one.nominal}
+        wrong = sorted(numbers.intersection(self.nominal))
+        if wrong:
+            rule = "name columns that the model does not read as numbers or dates"
+            raise HerosError(f"The option --nominal must {rule}. Got {wrong[0]!r}.")
+        if self.classes is None:
+            return schema
+        others = [name for name in schema.classes if name not in self.classes]
+        if others or schema.numeric:
+            got = "a number as target" if schema.numeric else listed(others)
+            raise HerosError(f"The option --classes must name all classes of the model. It has {got}, too.")
+        return replace(schema, classes=tuple(dict.fromkeys((*schema.classes, *self.classes))))
+
+
+class TrainingEncoder(Encoder):
+    """An encoder that stores its notices, and reports columns and classes that first appear late.
+
+    Such a column or class may be a mistake of the client.
+    """
+
+    def __init__(self, *known: Any, **settings: Any) -> None:
+        self.notices: list[str] = []
+        self.quiet = False
+        super().__init__(*known, **settings)
+
+    def tell(self, text: str) -> None:
+        """Store a notice and issue it as a warning, which never raises, whatever the warning filters are."""
+        if self.quiet:
+            return
+        self.notices.append(text)
+        with suppress(DataNotice):
+            super().tell(text)
+
+    def _grow(self, plan: list[Step], label: str | None) -> None:
+        before = list(self.known)
+        if self.seen < YOUNG:
+            super()._grow(plan, label)
+            return
+        if label is not None:
+            classes = listed(list(self.classes))
+            self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
+        super()._grow(plan, label)
+        known = {name.casefold(): name for name in before[:MOST_COMPARED]}
+        for name in list(self.known)[len(before) :]:
+            close = get_close_matches(name.casefold(), known, 1, 0.75)
+            hint = f" Is it {known[close[0]]!r}?" if close else ""
+            self.tell(f"New column {name!r} at instance {self.seen + 1:,}.{hint}")

@@ -1,0 +1,89 @@
+"""What the user fixed about the values holds in the service, and after a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("httptools", reason="heros serve is not installed")
+
+from heros import Heros
+from heros.errors import HerosError
+from heros.serve.checkpoint import CheckpointDirectory
+from heros.serve.learners import ModelPerKey, OneModel
+from heros.serve.limits import Wrong
+from heros.serve.service import Service
+from serve.serving import many, model, rows, served
+
+pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+
+
+def service(directory=None, *, keyed=False, given=None, **settings):
+    learner = ModelPerKey(many().learner.models) if keyed else OneModel(given or model())
+    store = None if directory is None else CheckpointDirectory(directory)
+    return Service(learner, store=store, **settings)
+
+
+def test_other_classes_are_refused_even_after_a_restart(tmp_path):
+    first = service(tmp_path, classes=["no", "yes"])
+    first.learn({"x": {"size": 1.0}, "y": "yes"})
+    first.stop()
+    again = service(tmp_path)
+    try:
+        with pytest.raises(Wrong, match="must be one of 'no', 'yes'"):
+            again.learn({"x": {"size": 1.0}, "y": "Yes"})
+        again.learn({"x": {"size": 1.0}, "y": "no"})
+    finally:
+        again.stop()
+    with pytest.raises(HerosError, match="The classes must be the same as in the checkpoint: 'no', 'yes'"):
+        service(tmp_path, classes=["no", "perhaps"])
+
+
+def test_all_classes_of_a_model_must_be_named():
+    trained = model().learn([{"size": 1.0}, {"size": 2.0}], ["no", "yes"])
+    with pytest.raises(HerosError, match=r"must name all classes of the model\. It has 'yes', too"):
+        service(given=trained, classes=["no", "perhaps"])
+    with served(service(given=trained, classes=["no", "yes", "perhaps"])) as client:
+        assert client.post("/learn", json={"x": {"size": 1.0}, "y": "perhaps"}).status_code == 202
+        assert client.post("/learn", json={"x": {"size": 1.0}, "y": "other"}).status_code == 422
+
+
+def test_columns_of_names_are_known_after_a_restart(tmp_path):
+    first = service(tmp_path, nominal=["zip"])
+    first.learn({"x": {"size": 1.0}, "y": "yes"})
+    first.stop()
+    again = service(tmp_path)
+    again.learn({"x": {"size": 1.0, "zip": 10115}, "y": "no"})
+    again.wait()
+    assert again.learner.schema.features[1].values == ("10115",)
+    again.stop()
+    with pytest.raises(HerosError, match=r"does not read as numbers or dates\. Got 'size'"):
+        service(tmp_path, nominal=["size"])
+
+
+def test_a_saved_model_becomes_explainable_in_the_service(tmp_path):
+    trained = model()
+    trained.learn([x for x, _ in rows(50)], [y for _, y in rows(50)])
+    trained.save(tmp_path / "m.heros")
+    learner = OneModel(Heros.load(tmp_path / "m.heros"), explainable=True)
+    with served(Service(learner, store=CheckpointDirectory(tmp_path / "kept"))) as client:
+        batch = [{"x": x, "y": y} for x, y in rows(200)]
+        client.post("/learn/batch?wait=1", json={"instances": batch})
+        assert client.get("/importance").status_code == 200
+        assert client.post("/explain", json={"x": batch[0]["x"]}).status_code == 200
+    kept = OneModel(model())
+    Service(kept, store=CheckpointDirectory(tmp_path / "kept")).stop()
+    assert kept.explainable
+    kept.model.explainable = False
+    with pytest.raises(HerosError, match="keeps no sample"):
+        kept.model.importance()
+
+
+def test_a_late_column_is_told_with_the_name_it_resembles():
+    with served(service()) as client:
+        batch = [{"x": x, "y": y} for x, y in rows(150)]
+        client.post("/learn/batch?wait=1", json={"instances": batch})
+        told = client.post("/learn", json={"x": {"Size": 2.0, "weight": 1}, "y": "even"}).json()["notices"]
+        assert told == [
+            "New column 'Size' at instance 151. Is it 'size'?",
+            "New column 'weight' at instance 151.",
+        ]
