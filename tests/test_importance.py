@@ -51,6 +51,8 @@ def test_the_column_that_decides_is_the_most_important_one(numeric):
     assert told.history.shape == (len(told.end), 6)
     assert len(told.end) >= 4
     assert (told.history[1:, 3] == told.history[1:].max(axis=1)).all()
+    assert told.end[-1] == 3000
+    np.testing.assert_array_equal(told.history[-1], told.values)  # measured now, not a running mean
 
 
 def test_it_follows_a_change_of_concept():

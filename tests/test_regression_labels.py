@@ -43,7 +43,7 @@ def test_of_a_stream(tmp_path, kind, bad):
 
     with pytest.raises(DataError, match=r"(line 42|line 41|row 41): the '(y|label)' column must"):
         evaluate(model(), stream(on_bad_row="raise"), progress=False)
-    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+    with pytest.warns(DataNotice, match="are skipped and counted"):
         run = evaluate(model(), stream(), progress=False)
     assert (run.n_instances, run.bad_rows.count) == (59, 1)
 

@@ -68,6 +68,30 @@ def test_the_default_model_is_called_by_its_name(tmp_path):
     assert text.count(words) == 1
 
 
+def test_the_default_model_with_a_budget_is_called_by_its_name(tmp_path):
+    stream = streams.Agrawal(function=2)
+    runs = [
+        evaluate(Heros(seed=1, **how), stream.take(500), window=100)
+        for how in ({}, {"budget": "1 s"}, {"budget": "1 s", "k": 3})
+    ]
+    labels = {group.label for group in groups_of(runs)}
+    assert {"Heros()", 'Heros(budget="1 s")'} < labels
+    assert len(labels) == 3
+    assert records.run_id(runs[1]) == "Agrawal_function_2_/default-budget_1_s/seed1"
+    assert "default" not in records.run_id(runs[2])
+    assert "per instance (without reading rows and computing metrics), 1" in " ".join(repr(runs[1]).split())
+
+
+def test_a_report_says_how_to_measure_importance(tmp_path):
+    for explainable in (False, True):
+        run = evaluate(Heros(seed=1, explainable=explainable), streams.Agrawal(function=2).take(1500))
+        records.save(run, tmp_path, force=True)
+        write_report(tmp_path, tmp_path / "report.html")
+        text = (tmp_path / "report.html").read_text()
+        assert ("--explainable" in text) is not explainable
+        assert ("Feature importance: Heros()" in text) is explainable
+
+
 def test_the_rows_of_a_map_differ_in_their_names():
     """Also where the names are cut: settings that are not needed to distinguish the models are left out."""
     labels = labels_of(pools.default().configurations)

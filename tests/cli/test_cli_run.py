@@ -237,7 +237,9 @@ def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more)
     assert rows["previous label"]["accuracy"] == pytest.approx(np.mean(labels[1:] == labels[:-1]))
     assert rows["default"]["AUROC"] > rows["majority class"]["AUROC"] == 0.5
     assert rows["default"]["saving"] == 0
-    assert budgets[0] in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    asked = budgets[0].removeprefix("budget ")
+    name = budgets[0] if "--watch" in more else f"Heros(budget=&quot;{asked}&quot;)"
+    assert name in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     printed = ok(*arguments, "--resume")
     assert re.search(r"previous label +0\.\d{4} .*–", printed)
 

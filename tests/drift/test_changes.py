@@ -39,13 +39,39 @@ def run():
 def test_a_drift_is_noted_with_time_size_and_recovery(run):
     [change] = errors_of(run[1].changes)
     assert 3000 < change.at <= 3300
-    assert 2500 <= change.since <= change.at
+    assert abs(change.since - 3000) <= 30
     curve = 1 - run[1].curves.accuracy
     assert change.before == pytest.approx(curve[1:3].mean(), abs=0.05)
     assert change.after > change.before + 0.02
     assert change.size == change.after - change.before
     if change.recovered:
         assert change.recovery == change.ended - change.at > 0
+
+
+def test_the_beginning_of_a_small_change_is_estimated_from_all_losses():
+    """The detector's window starts long before such a change."""
+    rng = np.random.default_rng(1)
+    X = rng.random((8000, 1))
+    y = ((X[:, 0] > 0.5) != (rng.random(8000) < np.where(np.arange(8000) < 5000, 0.2, 0.3))).astype(int)
+    model = Heros(pools.Hoeffding([{}]), k=1, seed=1)
+    [change] = errors_of(evaluate(model, (X, y), progress=False).changes)
+    [noted] = errors_of(model.changes)  # the model keeps no losses
+    assert (noted.at, noted.before) == (change.at, change.before)
+    assert abs(change.since - 5000) <= 300 < 5000 - noted.since
+    assert f"it began between {noted.since:,} and {noted.at:,}" in str(noted)
+    [bounded] = errors_of(
+        evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), (X, y), progress=False, exact=False).changes
+    )
+    assert bounded == noted
+
+
+def test_the_beginning_of_a_change_of_a_number():
+    rng = np.random.default_rng(2)
+    X = rng.random((6000, 1))
+    y = X[:, 0] + rng.normal(0, np.where(np.arange(6000) < 4000, 0.05, 0.5))
+    run = evaluate(Heros(seed=1), (X, y), progress=False, predictions=True)
+    [change] = errors_of(run.changes)
+    assert abs(change.since - 4000) <= 20
 
 
 def test_the_summary_says_where_the_error_rose(run):

@@ -150,9 +150,10 @@ def test_a_late_label_that_is_no_number_is_a_bad_row():
         target="y",
         task="regression",
     )
-    with pytest.warns(DataNotice, match="'soon'"):
+    with pytest.warns(DataNotice, match="'soon'"), pytest.warns(DataNotice, match="Rows without a target"):
         run = evaluate(fresh(), source, window=50)
     assert (run.n_instances, run.bad_rows.count, run.bad_rows.first[0].value) == (58, 2, "'soon'")
+    assert run.bad_rows.unlabelled == 1
 
 
 def test_the_measures_use_the_answers_given_at_the_time():
@@ -401,7 +402,7 @@ def test_a_model_that_knows_nothing_yet_has_no_opinion():
     assert run.log_loss == pytest.approx(np.log(2))
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_waiting_instances_are_bounded_in_bytes():
     features, labels = halves(400)
     large = {"order": "large", "text": "z" * 300_000}

@@ -24,7 +24,7 @@ def broker(tmp_path):
     server.stop()
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 @pytest.mark.parametrize("qos", [1, 2])
 def test_all_rows_in_their_order_and_what_is_no_row(broker, qos):
     todo = rows(300)

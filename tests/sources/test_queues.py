@@ -231,7 +231,7 @@ def test_what_comes_later_is_waited_for(empty):
         sender.join()
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_message_that_is_no_row_is_refused_or_counted(empty):
     todo = rows(20)
     empty.send([*todo[:10], b"{broken", b'"no row"', b"\xff\xfe", *todo[10:]])

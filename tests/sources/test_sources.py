@@ -51,7 +51,7 @@ def rows(n, seed):
     rng = np.random.default_rng(seed)
     for i in range(n):
         row = {"a": float(rng.normal()), "b": f"v{rng.integers(1 + i // 20)}", "y": int(rng.integers(2))}
-        yield {**row, "a": "bad"} if i % 17 == 5 else row
+        yield {**row, "a": "bad"} if i % 17 == 5 else {**row, "y": None} if i % 10 == 7 else row
 
 
 def log(**how):
@@ -68,7 +68,7 @@ def drained(source, most=7):
     return found
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_from_any_place_the_rest_is_the_same():
     """A position is where the rows given end, not those fetched; with it go the schema and the bad rows."""
     whole = log()
@@ -85,7 +85,7 @@ def test_from_any_place_the_rest_is_the_same():
         assert (second.schema, second.bad_rows) == (whole.schema, whole.bad_rows)
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_run_goes_on_from_a_position_and_acknowledges_what_is_kept(tmp_path):
     def model():
         return Heros(SMALL, k=1, seed=1)
@@ -119,7 +119,7 @@ def test_an_end_is_the_end():
     assert [source.poll(5, 0), source.poll(5, 0)] == [END, END]
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_the_first_instances_are_counted_from_the_start_also_after_a_resume():
     expected = drained(log())
     source = log()

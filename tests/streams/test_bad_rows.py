@@ -4,6 +4,7 @@ import bz2
 import copy
 import gzip
 import io
+import json
 import time
 from contextlib import suppress
 
@@ -14,11 +15,12 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.errors import DataError, DataNotice
+from heros.run import records
 from heros.streams import text
 from heros.streams.bad_rows import KEPT
 from heros.streams.pipe import read_pipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 
 HEAD = "age,colour,label\n18,red,no\n"
 NUMBER = "must be a number (or be named in nominal= or ignore=, or the word in missing=)"
@@ -294,7 +296,7 @@ def test_an_evaluation_ends_with_what_it_has_if_too_many_rows_are_bad(tmp_path):
     assert run.bad_rows.count == 20
     assert "200 instances (ended early: too many bad rows)" in repr(run)
     assert "20 bad rows were skipped, the first 3:" in repr(run)
-    assert "line 202: the 'a' column" in repr(run)
+    assert "line 202: the 'a' column" in " ".join(repr(run).split())
     assert len(list((tmp_path / "kept").glob("checkpoint-*"))) == 1
     mended = with_bad_rows(tmp_path / "s.csv", [])
     mended.write_text(path.read_text())
@@ -570,9 +572,67 @@ def test_a_target_with_decimal_commas_is_read_beside_a_new_name(tmp_path, monkey
     assert y.tolist() == [i + i % 1000 / 1000 for i in range(100, 200)]
 
 
-def test_rows_without_labels_are_bad_rows_even_if_no_row_has_one_of_the_given_classes():
+def test_rows_without_labels_are_skipped_even_if_no_row_has_one_of_the_given_classes():
     table = pa.table({"a": [1.0, 2.0], "y": pa.array([None, None], pa.string())})
     stream = streams.from_frame(table, target="y", classes=["no", "yes"])
     assert len(stream.draw(5)[1]) == 0
-    assert stream.bad_rows.count == 2
+    assert (stream.bad_rows.count, stream.bad_rows.unlabelled) == (2, 2)
     assert "the 'y' column must have a value: it is the target" in str(stream.bad_rows.first[0])
+
+
+def unlabelled_rows(kind, tmp_path, **how):
+    """Return 300 rows, of which every third has no target, and two have a value that cannot be read."""
+    rows = [{"a": float(i), "y": None if i % 3 == 0 else "no" if i % 2 else "yes"} for i in range(300)]
+    for i in (100, 200):
+        rows[i]["a"] = "soon"
+    frame = {name: [row[name] for row in rows] for name in ("a", "y")}
+    if kind == "csv":
+        path = tmp_path / "rows.csv"
+        path.write_text("a,y\n" + "".join(f"{row['a']},{row['y'] or ''}\n" for row in rows))
+        return streams.read(path, numeric=["a"], **how)
+    if kind == "jsonl":
+        path = tmp_path / "rows.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return streams.read(path, numeric=["a"], target="y", **how)
+    if kind == "frame":
+        frame["a"] = [str(value) for value in frame["a"]]
+        return streams.from_frame(pa.table(frame), target="y", numeric=["a"], **how)
+    return streams.from_iter([({"a": row["a"]}, row["y"]) for row in rows], name="pairs", **how)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "frame", "pairs"])
+@pytest.mark.filterwarnings("default::heros.errors.DataNotice")
+def test_many_rows_without_a_target_do_not_end_a_run(tmp_path, kind):
+    with pytest.warns(DataNotice) as notices:
+        run = evaluate(small(), unlabelled_rows(kind, tmp_path))
+    told = [str(one.message) for one in notices]
+    assert sum("Rows without a target are skipped and counted" in text for text in told) == 1
+    assert sum("Bad rows are skipped and counted" in text for text in told) == 1
+    assert (run.n_instances, run.bad_rows.count, run.bad_rows.unlabelled) == (198, 102, 100)
+    assert (run.interrupted, run.too_many_bad_rows) == (False, False)
+    assert run.bad_rows.text().startswith(
+        "100 rows without a target were skipped.\n2 bad rows were skipped:\n"
+    )
+    assert "100 rows without a target were skipped." in str(run)
+    assert "'soon'" in str(run)
+    place = records.save(run, tmp_path)
+    assert records.read(place).bad_rows == run.bad_rows
+    with pytest.raises(DataError, match="must have a value: it is the target"):
+        list(unlabelled_rows(kind, tmp_path, on_bad_row="raise").blocks())
+
+
+def test_bad_rows_are_counted_among_the_rows_with_a_target(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"{'x' if i >= 300 else i},{'' if i % 2 else 'no'}\n" for i in range(400)]
+    path.write_text("a,y\n" + "".join(lines))
+    stream = streams.read(path, classes=["no", "yes"], numeric=["a"])
+    with pytest.raises(streams.TooManyBadRows, match="Got 20 in 170 rows with a target, the first"):
+        list(stream.blocks())
+
+
+def test_the_preview_counts_rows_without_a_target(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,no\n2,\n3,yes\n4,n/a\n")
+    assert "2 of the first 4 rows have no target; such rows are skipped and counted" in str(
+        streams.look(path)
+    )

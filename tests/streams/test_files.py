@@ -261,7 +261,7 @@ ARFF = """% a comment
 """
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_arff_with_everything(tmp_path):
     path = tmp_path / "s.arff"
     path.write_text(ARFF)

@@ -294,7 +294,7 @@ SAID = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_bad_pairs_are_named_or_skipped():
     stream = streams.from_iter(PAIRS, classes=["no", "yes"], name="pairs")
     X, y = stream.draw(10)
@@ -306,7 +306,7 @@ def test_bad_pairs_are_named_or_skipped():
     assert refused(lambda: stream.draw(10)) == SAID[0]
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_with_a_schema_nothing_may_be_new():
     schema = Schema((Feature("a"), Feature("b", ("x",), missing=True)), ("no", "yes"))
     pairs = [

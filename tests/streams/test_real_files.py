@@ -133,7 +133,7 @@ def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
         streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_what_is_no_date_is_a_bad_row(tmp_path):
     path = written(tmp_path, "when,label\n" + "2024-01-02,x\n" * 20 + "soon,x\n" + "2024-01-03,y\n")
     stream, _ = quietly(path)
@@ -226,12 +226,12 @@ def test_many_whole_numbers_are_asked_about(tmp_path):
         streams.read(path, task="ranking")
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
     path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
     stream, _ = quietly(path, task="regression")
     assert stream.draw(9)[1].tolist() == [1200.5, 3]
-    assert stream.bad_rows.count == 3
+    assert (stream.bad_rows.count, stream.bad_rows.unlabelled) == (3, 1)
 
 
 def test_a_target_of_decimal_commas_is_a_number_without_being_told(tmp_path):
@@ -287,7 +287,7 @@ def test_a_member_that_is_a_list_is_left_out(tmp_path):
     assert "left out" in str(streams.look(tmp_path / "s.parquet"))
 
 
-@pytest.mark.filterwarnings("ignore:.*Bad rows are skipped:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
 def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
     path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
     with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
@@ -680,6 +680,20 @@ def test_a_target_of_some_whole_numbers_says_what_it_is_taken_for(tmp_path):
     assert quietly(written(tmp_path, "a,y\n" + "".join(f"{i},{i % 10}\n" for i in range(300))))[1] == []
 
 
+def test_a_target_of_amounts_says_that_they_are_classes(tmp_path):
+    rows = "".join(f"{i},{('0%', '5%', '12.5%')[i % 3]}\n" for i in range(300))
+    path = written(tmp_path, f"a,discount\n{rows}")
+    stream, said = quietly(path)
+    assert stream.schema.n_classes == 3
+    assert len(said) == 1
+    assert said[0].startswith(
+        "The 3 different numbers of the target 'discount' are read as classes (task='reg"
+    )
+    assert streams.look(path).faults == (said[0],)
+    assert quietly(path, task="regression")[0].schema.numeric
+    assert quietly(written(tmp_path, rows.replace("12.5%", "5%").replace("0,", "a,d\n0,", 1)))[1] == []
+
+
 def test_thousands_are_told_from_decimals_by_the_values_without(tmp_path):
     text = "pay;bonus;share;label\n" + "1,250;$2,500;0,125;a\n980;$1,100;0,250;b\n" * 9
     X, _ = quietly(written(tmp_path, text))[0].draw(2)
@@ -726,15 +740,14 @@ def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
     )
     path = written(tmp_path, f"colour,status\n{rows}")
     expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each is a class."
+    alike = "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
+    feature = f"The column 'colour' has {alike}: each is a value (nominal= hides this notice)."
     stream, said = quietly(path)
-    assert (said, stream.schema.classes) == ([expected], ("Kept", "kept", "lost"))
+    assert (said, stream.schema.classes) == ([expected, feature], ("Kept", "kept", "lost"))
     looked = streams.look(path)
     assert looked.faults == (expected,)
-    assert (
-        looked.columns[0].note
-        == "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
-    )
-    assert quietly(path, classes=["kept", "Kept", "lost"])[1] == []
+    assert looked.columns[0].note == alike
+    assert quietly(path, classes=["kept", "Kept", "lost"], nominal=["colour"])[1] == []
 
 
 def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):

@@ -242,6 +242,19 @@ def test_a_row_without_a_value_leaves_no_trace_if_it_is_the_first(tmp_path):
     one.close()
 
 
+def test_rows_without_a_target_do_not_end_it(tmp_path):
+    one = partition(0, tmp_path, skip=True)
+    for offset in range(100):
+        one.take(None, {"sensor": "a", "x": offset, "y": offset % 2 if offset % 3 else None}, offset)
+    with pytest.warns(DataNotice, match="Rows without a target are skipped"):
+        one.learn()
+    one.save()
+    one.close()
+    again = partition(0, tmp_path, skip=True)
+    assert (again.learnt, again.bad_rows.count, again.bad_rows.unlabelled) == (66, 34, 34)
+    again.close()
+
+
 def test_more_than_one_bad_row_in_twenty_ends_it_and_keeps_what_was_learnt(tmp_path):
     one = partition(0, tmp_path, skip=True)
     for offset in range(100):

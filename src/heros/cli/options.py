@@ -345,8 +345,8 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing record
 OnBadRow = Annotated[
     str,
     typer.Option(
-        help="skip: skip and count rows that cannot be read, and stop if more than one row in twenty "
-        "is bad. raise: stop at the first bad row.",
+        help="skip: skip and count rows that cannot be read or have no target, and stop if more than one row "
+        "in twenty cannot be read. raise: stop at the first such row.",
         rich_help_panel=FILES,
     ),
 ]

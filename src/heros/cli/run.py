@@ -135,8 +135,8 @@ def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | N
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
         bill(run, records.run_id(run)).show()
-        if run.bad_rows.count:
-            typer.echo(in_options(run.bad_rows.text(), FILE_OPTIONS))
+        if skipped := run.bad_rows.text():
+            typer.echo(in_options(skipped, FILE_OPTIONS))
         for line in written:
             typer.echo(line)
     if fault is not None:

@@ -23,6 +23,7 @@ from heros.data.values import (
     BOOLEANS,
     LARGEST_TARGET,
     MISSING,
+    NO_TARGET,
     Refused,
     is_missing,
     kind_of,
@@ -406,7 +407,7 @@ def target_of(value: Any) -> float:
     if isinstance(value, str):
         value = value.strip(BLANKS)
     if is_missing(value) or (isinstance(value, str) and value in MISSING):
-        raise Refused("label", "a missing value", "have a value: it is the target")
+        raise Refused("label", "a missing value", NO_TARGET)
     number = None
     with suppress(Refused):
         number = number_in(value) if isinstance(value, str) else number_of("label", value)

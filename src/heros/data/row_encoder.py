@@ -33,6 +33,7 @@ from heros.data.values import (
     BOOLEANS,
     LARGEST,
     MISSING,
+    NO_TARGET,
     NothingKnown,
     Refused,
     expect_no_fraction,
@@ -282,7 +283,7 @@ class RowEncoder:
             name = name.strip(BLANKS)
             name = None if name in self.words else name
         if name is None:
-            raise Refused("label", "a missing value", "have a value: it is the target")
+            raise Refused("label", "a missing value", NO_TARGET)
         return name
 
     def _expect_class(self, y: object, name: str) -> None:

@@ -20,6 +20,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 LARGEST = sys.float_info.max
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
+NO_TARGET = "have a value: it is the target"
+"""The rule of a row without a target, which is skipped but does not count as a bad row."""
 
 BLANKS = " \t"
 """Characters that are trimmed from both ends of a value."""

@@ -17,6 +17,7 @@ __all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of"
 SURE = 3.0  # a class is listed if its error or share changed by more than this many standard errors
 MOST_DIGITS = 15
 EXACT = 0.1  # two numbers are printed so that their difference is off by less than this share
+CLOSE = 1000  # if `since` is at most this many instances before the detection, it is given as an estimate
 AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
 
 Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -83,7 +84,9 @@ class Change:
     at
         The instance at which the change was detected.
     since
-        The instance at which the change began, as estimated.
+        The instance at which the change began. A run that keeps its predictions estimates it from the losses
+        of its instances. Otherwise it is the start of the detector's window: the change began between
+        `since` and `at`.
     before, after
         The error before the change and during it (its first 1,000 instances): the share of wrong
         predictions or, for numeric targets, the mean absolute error. For the kind "model", the score L.
@@ -157,16 +160,14 @@ class Change:
             [model] = self.models
             return (
                 f"At instance {self.at:,} the score of model {model.model} ({model.name}) fell from "
-                f"{model.before:.3f} to {model.after:.3f} (since about {self.since:,})."
+                f"{model.before:.3f} to {model.after:.3f} ({self._beginning()})."
             )
         what = "mean absolute error" if self.numeric else "error"
         if self.numeric:
             before, after = _apart(self.before, self.after, 4)
         else:
             before, after = _percent(self.before), _percent(self.after)
-        told = (
-            f"At instance {self.at:,} the {what} rose from {before} to {after} (since about {self.since:,})"
-        )
+        told = f"At instance {self.at:,} the {what} rose from {before} to {after} ({self._beginning()})"
         most = [text for moved in self.classes if (text := _raised(moved))][:2]
         parts = [told, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
         if self.took_over is not None and self.led is not None:
@@ -175,6 +176,11 @@ class Change:
                 f"({self.led.name})"
             )
         return "; ".join(parts) + "."
+
+    def _beginning(self) -> str:
+        if self.at - self.since <= CLOSE:
+            return f"since about {self.since:,}"
+        return f"it began between {self.since:,} and {self.at:,}"
 
     def _ending(self) -> str:
         if self.recovery is not None:

@@ -808,7 +808,8 @@ class Heros:
         kept, n = self._explaining(), self._at_work.schema.n_outputs
         if not fresh:
             return kept.result()
-        return kept.result(kept.measure(lambda X: self.outputs(X, np.zeros(len(X), np.int64))[:, :n]))
+        now = kept.measure(lambda X: self.outputs(X, np.zeros(len(X), np.int64))[:, :n])
+        return kept.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
         """Return the contribution of each column to the prediction for one instance (sampled Shapley values).

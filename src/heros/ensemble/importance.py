@@ -49,7 +49,9 @@ class Importance:
     end
         The number of instances at each point of the history (P,).
     history
-        The importance of each column at these points (P, C); NaN if it was not measured yet.
+        The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
+        is `values` if these were measured now. The others are means of at most eight predictions per
+        column: they show large changes, but a single point is uncertain.
 
     Examples
     --------
@@ -241,11 +243,17 @@ class RunningImportance:
             self.every *= 2
             self.end, self.history = self.end[1::2], self.history[1::2]
 
-    def result(self, values: NDArray[np.float64] | None = None) -> Importance:
-        """Return the importance with the given current values, by default the running means."""
+    def result(self, values: NDArray[np.float64] | None = None, at: int = 0) -> Importance:
+        """Return the importance; `values`, measured after `at` instances, are also the end of the history.
+
+        By default, the values are the running means.
+        """
         names = tuple(name for name, _ in self.columns)
-        now = self.means if values is None else values
-        return Importance(names, now.copy(), self.end.copy(), self.history.copy())
+        if values is None or np.isnan(values).all():
+            return Importance(names, self.means.copy(), self.end.copy(), self.history.copy())
+        earlier = self.end < at
+        end = np.append(self.end[earlier], at)
+        return Importance(names, values, end, np.concatenate([self.history[earlier], values[np.newaxis]]))
 
     def measure(self, predict: Predict) -> NDArray[np.float64]:
         """Return the importance of all columns, measured now; NaN if the sample is too small."""

@@ -63,7 +63,8 @@ class LateLabels:
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since the epoch, also valid after saving and loading.
+        A function that returns the time in seconds since the epoch, also valid after saving and loading. To
+        replay earlier data, return the time of the data.
 
     Examples
     --------
@@ -127,8 +128,9 @@ class LateLabels:
         """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
-        class, or a number with its interval. It is empty if the model has no schema yet. A repeated call with
-        the same id and instance, e.g. after a lost reply, returns the first prediction.
+        class, in the order of ``model.schema.classes``, or a number with its interval. It is empty if the
+        model has no schema yet. A repeated call with the same id and instance, e.g. after a lost reply,
+        returns the first prediction.
         """
         _expect_id(id)
         self._waiting.let_go()

@@ -52,25 +52,26 @@ def heros_of(owner: object, **more: Any) -> Heros:
 
 
 def is_default(settings: Mapping[str, Any]) -> bool:
-    """Return whether the recorded settings of a model equal the defaults of `Heros()`, with any seed.
+    """Return whether the recorded settings of a model equal the defaults, with any seed and any budget.
 
     Examples
     --------
     >>> is_default(parts_written(Heros(seed=3))), is_default(parts_written(Heros(watch="trained")))
     (True, False)
+    >>> is_default(parts_written(Heros(budget="20 us")))
+    True
     """
-    optional = ("budget", "class_weight")
-    return any(
+    return settings.get("class_weight") is None and any(
         all(settings.get(name) == value for name, value in usual.items())
-        and all(settings.get(name) is None for name in optional)
-        for usual in _defaults()
+        for usual in _defaults("1 ms" if settings.get("budget") else None)
     )
 
 
 @cache
-def _defaults() -> tuple[dict[str, Any], ...]:
-    """Return the settings of `Heros()` for each task, without the seed."""
-    models = (Heros(task=task) for task in ("classification", "regression"))
+def _defaults(budget: str | None) -> tuple[dict[str, Any], ...]:
+    """Return the settings of `Heros()` for each task, without the seed and the amount of the budget."""
+    models = (Heros(task=task, budget=budget) for task in ("classification", "regression"))
+    own = ("seed", "budget")
     return tuple(
-        {name: value for name, value in parts_written(model).items() if name != "seed"} for model in models
+        {name: value for name, value in parts_written(model).items() if name not in own} for model in models
     )

@@ -91,8 +91,8 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer and budget, best first.
 
     A group is named by the ``label`` in its settings. Without a label, runs with the default settings are
-    named ``Heros()``; the name of other runs consists of the policy, the budget and the settings that differ
-    between the groups.
+    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, the budget
+    and the settings that differ between the groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
@@ -111,8 +111,9 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
 
 def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str]:
     watch = str(settings.get("watch", "all"))
-    label = str(settings.get("label") or ("Heros()" if is_default(settings) else ""))
     budget = str(settings.get("budget") or "")
+    usual = f'Heros(budget="{budget}")' if budget else "Heros()"
+    label = str(settings.get("label") or (usual if is_default(settings) else ""))
     return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], budget, label
 
 

@@ -31,9 +31,15 @@ def change_list(run: Run) -> str:
 
 
 def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the importance of the columns: bars for the end of the run, and a heat map over time."""
+    """Return the importance of the columns: bars for the end of the run, and a heat map over time.
+
+    A run of a model that is not explainable gets a line on how to measure importance.
+    """
     told = run.importance
-    if told is None or not np.isfinite(told.values).any():
+    if told is None:
+        how = "<code>heros run --explainable</code> or <code>Heros(explainable=True)</code>"
+        return f'<p class="card whole">Feature importance was not measured; {how} measures it.</p>'
+    if not np.isfinite(told.values).any():
         return ""
     shares = told.shares()
     names = list(shares)[:SHOWN]
@@ -59,13 +65,15 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         return bars
     known = np.nan_to_num(told.history)
     share = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    parts = np.array_split(np.arange(len(share)), columns_for(len(names), len(share)))
+    last = len(share) - 1  # measured as the bars are, in a column of its own
+    parts = [*np.array_split(np.arange(last), columns_for(len(names), last)), np.array([last])]
     order = [told.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
     title = f"Feature importance over time: {label}"
     note = (
-        "The stronger the colour, the larger the share of the column, as a running mean, which follows a "
-        "change with a delay. The most important column is on top."
+        "The stronger the colour, the larger the share of the column. The last cell of a row is the share in "
+        "the table, from about 4,000 predictions. Earlier cells are running means of at most eight "
+        "predictions per column: a single cell is uncertain, and a change shows with a delay."
     )
     ends = np.array([told.end[part[-1]] for part in parts])
     chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)

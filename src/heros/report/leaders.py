@@ -164,7 +164,9 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
         "L: running score at the end. Led: share of the time with the highest L. Trained, evaluated: share "
         "of the instances. γ: cost of a training step, as a share of training all models."
     )
-    note += f" Models shown: {len(rows)} of {len(models)}." if len(rows) < len(models) else ""
+    if len(rows) < len(models):
+        note += f" Models shown: {len(rows)} of {len(models)}: the first {SHOWN}"
+        note += ", and models that led at an earlier time." if len(rows) > SHOWN else "."
     note += f" All have {escape(shared)}." if shared else ""
     heads = ("", "model", "L", "led", "trained", "evaluated", "γ")
     return card(f"Models: the {first} first", table(heads, rows, "models"), note, whole=True)

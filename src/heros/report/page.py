@@ -224,7 +224,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "written": details["written"],
         "interrupted": f"yes, by {cause}" if run.interrupted else "no",
         "diverged models": str(run.diverged),
-        "rows skipped": "; ".join([str(run.bad_rows.count), *map(str, run.bad_rows.first[:1])]),
+        "rows skipped": run.bad_rows.text(1) or "none",
     }
     entries = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in rows.items())
     return f'<details class="settings"><summary>{escape(details["id"])}</summary><dl>{entries}</dl></details>'

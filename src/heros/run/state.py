@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from heros._base.phases import PHASES
 from heros._base.registry import settings_of
 from heros._base.tables import short
-from heros.drift.changes import counted_from
+from heros.drift.changes import Change, counted_from
+from heros.drift.onset import losses_of, with_onsets
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
@@ -182,7 +183,7 @@ class Evaluation:
             window=self.window,
             settings=settings_of(model),
             drifts=self.stream.drifts,
-            changes=counted_from(model.changes, model.instances - self.n),
+            changes=self._changes(),
             searched=True,
             reading=Reading(self.stream.target, self.stream.schema.ignored, self.stream.schema.words),
             importance=model.importance().since(model.instances - self.n) if model.explainable else None,
@@ -191,6 +192,14 @@ class Evaluation:
             classes=() if model.schema is None else model.schema.classes,
             predictions=self._all_predictions(),
         )
+
+    def _changes(self) -> tuple[Change, ...]:
+        """Return the changes; their beginnings are estimated from the predictions if these are stored."""
+        changes = counted_from(self.model.changes, self.model.instances - self.n)
+        parts = self.predictions
+        if not changes or sum(len(labels) for labels, _ in parts) != self.n:
+            return changes
+        return with_onsets(changes, losses_of(*joined(parts), self.model.task.numeric))
 
     def _price(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> Price | None:
         listed = price_list(self.model.bound)

@@ -104,7 +104,8 @@ def budget_row(run: Run) -> dict[str, str]:
     )
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
-    return {"budget": f"{dial['asked']} asked, {dial['used']} used {per}, {awake}{floor}"}
+    used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
+    return {"budget": f"{dial['asked']} asked, {used}, {awake}{floor}"}
 
 
 def changes_row(run: Run) -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from heros._base.notices import notice
 from heros._base.parameters import one_of
+from heros.data.values import NO_TARGET
 from heros.errors import DataError, DataNotice
 
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
@@ -14,7 +15,7 @@ KEPT = 10
 """The number of skipped rows that are stored; the rest are only counted."""
 
 FEWEST, ONE_IN = 20, 20
-"""A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN`, are bad."""
+"""A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN` with a target, are bad."""
 
 
 class BrokenOff(DataError):
@@ -54,6 +55,11 @@ class BadRow:
     value: str
     rule: str
 
+    @property
+    def unlabelled(self) -> bool:
+        """Whether the row only lacks a target."""
+        return self.rule == NO_TARGET
+
     def __str__(self) -> str:
         what = "the row" if self.column is None else f"the {self.column!r} column"
         return f"{self.source}, {self.place}: {what} must {self.rule}. Got {self.value} instead."
@@ -61,56 +67,89 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class BadRows:
-    """The rows that a stream has skipped so far: their number, and the first of them."""
+    """The rows that a stream has skipped so far: bad rows, and rows without a target.
+
+    Parameters
+    ----------
+    count
+        The number of skipped rows.
+    first
+        The first ten bad rows, and the first row without a target.
+    unlabelled
+        The number of skipped rows that only lack a target. A stream with many of them does not end early.
+    """
 
     count: int = 0
     first: tuple[BadRow, ...] = ()
+    unlabelled: int = 0
 
     def plus(self, row: BadRow) -> BadRows:
-        """Return the skipped rows with one more row; only the first ten are stored."""
-        return BadRows(self.count + 1, self.first if len(self.first) >= KEPT else (*self.first, row))
+        """Return the skipped rows with one more row."""
+        return self + BadRows(1, (row,), int(row.unlabelled))
 
     def __add__(self, other: BadRows) -> BadRows:
-        return BadRows(self.count + other.count, (*self.first, *other.first)[:KEPT])
+        most = {True: 1, False: KEPT}
+        first = self.first
+        for row in other.first:
+            if sum(row.unlabelled == one.unlabelled for one in first) < most[row.unlabelled]:
+                first = (*first, row)
+        return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled)
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether there are too many bad rows among `rows` rows.
+        """Return whether there are too many bad rows among `rows` rows, without rows that lack a target.
 
         Examples
         --------
         >>> BadRows(19).are_too_many(19), BadRows(20).are_too_many(399), BadRows(20).are_too_many(400)
         (False, True, False)
+        >>> BadRows(20, unlabelled=1).are_too_many(20)
+        False
         """
-        return self.count >= FEWEST and ONE_IN * self.count > rows
+        bad = self.count - self.unlabelled
+        return bad >= FEWEST and ONE_IN * bad > rows - self.unlabelled
 
     def error(self, name: str, rows: int) -> TooManyBadRows:
         """Return the error for too many bad rows among the first `rows` of a stream."""
+        bad, among = self.count - self.unlabelled, rows - self.unlabelled
+        which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
-            f"{name} must have at most one bad row in {ONE_IN}. Got {self.count:,} in {rows:,} rows, "
-            f"the first: {self.first[0]}"
+            f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "
+            f"the first: {next(row for row in self.first if not row.unlabelled)}"
         )
 
     def text(self, most: int = 3) -> str:
-        """Return the number of skipped rows and the first of them, one per line; empty if there are none.
+        """Return the number of skipped rows and the first bad rows, one per line; empty if there are none.
 
         Examples
         --------
-        >>> print(BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number")).text())
+        >>> skipped = BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number"))
+        >>> print((skipped + BadRows(950, unlabelled=950)).text())
+        950 rows without a target were skipped.
         1 bad row was skipped:
           people.csv, line 17: the 'age' column must be a number. Got 'abc' instead.
         """
-        if not self.count:
-            return ""
-        what = "1 bad row was skipped" if self.count == 1 else f"{self.count:,} bad rows were skipped"
-        shown = self.first[:most]
-        head = f"{what}:" if self.count == len(shown) else f"{what}, the first {len(shown)}:"
-        return "\n  ".join([head, *map(str, shown)])
+        lines, bad = [], self.count - self.unlabelled
+        if self.unlabelled:
+            lines.append(f"{_counted(self.unlabelled, 'row{s} without a target')} skipped.")
+        if bad:
+            shown = [row for row in self.first if not row.unlabelled][:most]
+            which = "" if bad == len(shown) else ", the first" if most == 1 else f", the first {len(shown)}"
+            lines += [f"{_counted(bad, 'bad row{s}')} skipped{which}:", *(f"  {row}" for row in shown)]
+        return "\n".join(lines)
 
 
-def tell_skipped(row: BadRow) -> None:
-    """Warn that the first bad row of a stream is skipped."""
-    text = f"{row} Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
-    notice(text, DataNotice)
+def _counted(n: int, what: str) -> str:
+    return f"1 {what.format(s='')} was" if n == 1 else f"{n:,} {what.format(s='s')} were"
+
+
+def tell_skipped(skipped: BadRows, told: set[bool]) -> None:
+    """Warn of the first bad row and of the first row without a target; `told` has the kinds already told."""
+    for row in skipped.first:
+        if row.unlabelled not in told:
+            told.add(row.unlabelled)
+            what = "Rows without a target" if row.unlabelled else "Bad rows"
+            counted = f"{what} are skipped and counted (on_bad_row='raise' stops at the first)."
+            notice(f"{row} {counted}", DataNotice)
 
 
 def checked_skip(on_bad_row: str, owner: str) -> bool:

@@ -86,8 +86,8 @@ def read(
     on_bad_row
         How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
         rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten. If more than
-        one row in twenty is bad, and at least twenty are, `heros.streams.TooManyBadRows` is raised;
-        `heros.evaluate` then returns the results so far.
+        one row in twenty with a target is bad, and at least twenty are, `heros.streams.TooManyBadRows` is
+        raised; `heros.evaluate` then returns the results so far.
     name
         The name of the stream; by default the file name without its suffixes, followed by the target if it is
         not the last column.

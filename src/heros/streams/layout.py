@@ -20,7 +20,7 @@ from heros.data.columns import (
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
 from heros.data.number_format import NumberFormat, format_of, has_decimal_commas
-from heros.data.values import NUMBER, label_of
+from heros.data.values import label_of
 from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
@@ -204,12 +204,14 @@ class Layout:
         )
 
     def doubtful_classes(self) -> str:
-        """Return a notice if many different numbers are read as classes; else an empty string."""
+        """Return a notice if many numbers, or more than two amounts such as "5%", are read as classes."""
         if self.numeric or self.options.task is not None or self._classes_said():
             return ""
         counts = self.counts(self.target)
-        if len(counts) <= 10 or not all(NUMBER.fullmatch(value) for value in counts):
-            return ""  # digits and grades are classes without a notice
+        form, matched = format_of(counts, comma=self._comma)
+        few = 10 if form is None else 2  # digits and grades are classes without a notice; amounts hardly are
+        if len(counts) <= few or matched < sum(counts.values()):
+            return ""
         name = self.reader.names[self.target]
         return (
             f"The {len(counts)} different numbers of the target {name!r} are read as classes "
@@ -242,6 +244,8 @@ class Layout:
                 yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
+            if isinstance(column, NameColumn) and not column.closed and (how := similar(self.counts(index))):
+                yield f"The column {column.name!r} has {how}: each is a value ({nominal} hides this notice)."
 
     def suspicion(self, index: int) -> str:
         """Return why a nominal column may be something else; an empty string if it looks normal."""

@@ -142,7 +142,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     faults = [str(fault) for _, fault in first.faults[:3]]
     wrong = layout.no_classes()
     doubts = [f"{wrong[0].upper()}{wrong[1:]}"] if wrong else [layout.doubtful_classes()]
-    faults[:0] = filter(None, (*doubts, "" if wrong else layout.similar_classes()))
+    faults[:0] = filter(None, (*doubts, "" if wrong else layout.similar_classes(), _unlabelled(layout)))
     return Look(
         source=reader.label,
         rows=first.n_rows,
@@ -154,6 +154,13 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         faults=tuple(faults),
         notes=reader.notes,
     )
+
+
+def _unlabelled(layout: Layout) -> str:
+    """Return how many rows have no target; "" if all have one."""
+    lacking = layout.first.columns[layout.target].is_null(nan_is_null=True).sum().as_py()
+    rows = f"{lacking:,} of the first {layout.first.n_rows:,} rows"
+    return f"{rows} have no target; such rows are skipped and counted" if lacking else ""
 
 
 def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:

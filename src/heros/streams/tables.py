@@ -15,7 +15,7 @@ from heros.data.columns import Faults, NameColumn, Values, counts_of
 from heros.data.encoder import YOUNG, Encoder, in_micros
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretches
-from heros.data.values import LARGEST_TARGET, Refused, label_of, listed
+from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
 from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
@@ -190,7 +190,7 @@ class TableRows(RowBlocks):
         name, faults = self.reader.names[self._label_at], Faults()
         if array.null_count or pa.types.is_floating(array.type):
             for row in np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist():
-                faults[row] = Refused(name, "a missing value", "have a value: it is the target")
+                faults[row] = Refused(name, "a missing value", NO_TARGET)
         if not isinstance(self._classes, NameColumn):
             values, wrong = self._classes.convert(array)
             rule = f"be a finite number, at most {LARGEST_TARGET:g}"

@@ -177,7 +177,7 @@ _BETTER = Kind(lambda way: way in ("higher", "lower"))
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
     "stream/drifts": ("drifts", _each(_made(DriftPoint, position=WHOLE, width=POSITIVE))),
-    "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW))),
+    "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW), unlabelled=WHOLE)),
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
@@ -368,7 +368,7 @@ def run_id(run: Run) -> str:
 
     Settings of `watch`, `burst`, `warmup`, `budget` and `answer` that differ from the paper are appended to
     k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``. A run of ``Heros()`` has a short id:
-    ``agr_a/default/seed1``.
+    ``agr_a/default/seed1``, or ``agr_a/default-budget_0.4_mj/seed1`` with a budget.
     """
     return id_from(run.stream, run.settings)
 
@@ -386,7 +386,7 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     if is_default(settings):
-        return f"{name}/default/seed{seed}"
+        return f"{name}/default{variant_id('all', 'best', budget=settings.get('budget'))}/seed{seed}"
     usual = {"watch": "all", "answer": "best", "burst": 0, "warmup": 100, "budget": None}
     variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
     return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"

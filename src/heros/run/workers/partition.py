@@ -72,6 +72,7 @@ class Partition:
         self._target, self._key, self._skip = target, key, skip
         self._encoder = encoder
         self.next, self.bad_rows = 0, BadRows()
+        self._told: set[bool] = set()  # kinds of skipped rows that the user was told of
         self._messages: list[Message] = []
         self._whole = True  # whether the models have learnt all rows before the offset
         try:
@@ -92,7 +93,7 @@ class Partition:
     def _go_to(self, position: Mapping[str, Any]) -> None:
         try:
             self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
-            self.bad_rows = BadRows(int(position["bad_rows"]))
+            self.bad_rows = BadRows(int(position["bad_rows"]), (), int(position["unlabelled"]))
             schema = schema_of(position["schema"])
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(
@@ -168,9 +169,8 @@ class Partition:
         if not self._skip:
             self._train(rows)
             raise DataError(str(bad)) from None
-        if not self.bad_rows.count:
-            tell_skipped(bad)
         self.bad_rows = self.bad_rows.plus(bad)
+        tell_skipped(self.bad_rows, self._told)
         read = self.learnt + self.bad_rows.count
         if self.bad_rows.are_too_many(read):
             self._train(rows)
@@ -195,6 +195,7 @@ class Partition:
             "offset": self.next,
             "learnt": self.learnt,
             "bad_rows": self.bad_rows.count,
+            "unlabelled": self.bad_rows.unlabelled,
             "schema": schema_plain(self._encoder.schema),
         }
         try:

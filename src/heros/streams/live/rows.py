@@ -43,7 +43,8 @@ class RowBlocks:
         self.read = 0  # rows processed: returned or skipped
         self.given: list[int] = []  # indices of the returned rows among those processed last
         self.target = target
-        self._skip, self._told = skip, False
+        self._skip = skip
+        self._told: set[bool] = set()  # kinds of skipped rows that the user was told of
         self._forget()
 
     def _forget(self) -> None:
@@ -54,7 +55,8 @@ class RowBlocks:
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
         """Start after `read` rows; discard fetched rows."""
-        self.read, self.bad_rows, self._told = read, bad_rows, self._told or bad_rows.count > 0
+        self.read, self.bad_rows = read, bad_rows
+        self._told |= {row.unlabelled for row in bad_rows.first}
         self._forget()
 
     def read_as(self, schema: Schema, seen: int) -> None:
@@ -113,9 +115,7 @@ class RowBlocks:
             return IDLE  # wait for the first feature
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = read, bad_rows, given
-        if bad_rows.count and not self._told:
-            self._told = True
-            tell_skipped(bad_rows.first[0])
+        tell_skipped(bad_rows, self._told)
         parts += self._block(rows, labels)
         if not parts:
             self._raise_what_is_due()
@@ -266,15 +266,16 @@ class RowSource(Source):
             "position": dict(self._standing),
             "instances": self._position,
             "schema": schema_plain(self.schema),
-            "bad_rows": {"count": skipped.count, "first": [asdict(row) for row in skipped.first]},
+            "bad_rows": {**asdict(skipped), "first": [asdict(row) for row in skipped.first]},
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
         """Go to a position returned by `where`, and restore the schema and the counts."""
         try:
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
-            schema, count = schema_of(where["schema"]), whole(where["bad_rows"]["count"], "count", "seek", 0)
-            skipped = BadRows(count, tuple(BadRow(**row) for row in where["bad_rows"]["first"]))
+            schema, bad = schema_of(where["schema"]), where["bad_rows"]
+            count, unlabelled = (whole(bad[name], name, "seek", 0) for name in ("count", "unlabelled"))
+            skipped = BadRows(count, tuple(BadRow(**row) for row in bad["first"]), unlabelled)
         except (KeyError, TypeError, ValueError) as error:
             rule = f"The position of {type(self).__name__} must be a result of its 'where'."
             raise DataError(f"{rule} Got: {error}") from None

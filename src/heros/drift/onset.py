@@ -1,0 +1,77 @@
+"""The instance at which a detected change began, from the losses around its detection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heros.drift.changes import Change
+
+__all__ = ["losses_of", "with_onsets"]
+
+BEFORE = 1000  # instances before the window of the detector that are searched, too
+FEWEST = 10  # instances in each part of a split
+
+
+def losses_of(
+    targets: NDArray[np.generic], outputs: NDArray[np.float64], numeric: bool
+) -> NDArray[np.float64]:
+    """Return the loss of each prediction in [0, 1], as the detector measures it.
+
+    The loss is 1 - the probability of the true class or, for numeric targets, |error| / (|error| + s), where
+    s is the standard deviation of the targets.
+    """
+    if not numeric:
+        right: NDArray[np.float64] = outputs[np.arange(len(targets)), targets.astype(np.int64)]
+        return 1.0 - right
+    errors = np.abs(targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0])
+    scale = float(np.std(targets.astype(np.float64))) or 1.0
+    lost: NDArray[np.float64] = np.nan_to_num(errors / (errors + scale), nan=1.0)
+    return lost
+
+
+def with_onsets(changes: Iterable[Change], losses: NDArray[np.float64]) -> tuple[Change, ...]:
+    """Return the changes of a run, with `since` of each rise of the error estimated from all its losses.
+
+    The detector only knows that a change began within its window, whose start lies at the border of a large
+    bucket. Here the losses of this window are split in two parts: `since` is the split that explains them
+    best (least squares), with a higher mean in the newer part.
+
+    Parameters
+    ----------
+    changes
+        The changes of a run.
+    losses
+        The loss of each instance of the run.
+
+    Examples
+    --------
+    >>> losses = np.repeat([0.1, 0.3], [4000, 500])
+    >>> [change] = with_onsets([Change("error", 4480, 1024, 0.1, 0.3)], losses)
+    >>> change.since
+    4000
+    """
+    told: list[Change] = []
+    ended = 0
+    for change in changes:
+        if change.kind == "error":
+            told.append(replace(change, since=_onset(losses, max(ended, change.since - BEFORE), change)))
+            ended = change.at if change.ended is None else change.ended
+        else:
+            told.append(change)
+    return tuple(told)
+
+
+def _onset(losses: NDArray[np.float64], low: int, change: Change) -> int:
+    part = losses[low : change.at]
+    older = np.arange(FEWEST, len(part) - FEWEST + 1)
+    if len(older) == 0:
+        return change.since
+    sums = np.cumsum(part)
+    newer = len(part) - older
+    rise = (sums[-1] - sums[older - 1]) / newer - sums[older - 1] / older
+    best = int(np.argmax(np.where(rise > 0, rise, 0.0) ** 2 * older * newer))
+    return low + int(older[best]) if rise[best] > 0 else change.since
