@@ -10,7 +10,8 @@ import pytest
 
 import heros
 from heros import Heros, pools, streams
-from heros._base.lock import ExclusiveUse
+from heros._base import lock
+from heros._base.lock import ExclusiveUse, _is_running
 from heros.data.schema import Schema
 from heros.errors import HerosError
 
@@ -178,3 +179,30 @@ def test_what_an_interrupted_thread_held_is_taken_over_by_one():
     for thread in threads:
         thread.join()
     assert got == [1]
+
+
+def test_a_lock_that_changes_hands_while_a_third_caller_looks_is_still_held(monkeypatch):
+    alone = ExclusiveUse("at work")
+    held, again, leave, end = (threading.Event() for _ in range(4))
+
+    def hold(entered, until):
+        with alone:
+            entered.set()
+            assert until.wait(20)
+
+    def looks(frame):
+        leave.set()
+        assert again.wait(20)
+        return _is_running(frame)
+
+    thread = threading.Thread(target=lambda: (hold(held, leave), hold(again, end)), daemon=True)
+    thread.start()
+    assert held.wait(20)
+    monkeypatch.setattr(lock, "_is_running", looks)
+    with pytest.raises(HerosError, match="at work"), alone:
+        pass
+    end.set()
+    thread.join(20)
+    assert not thread.is_alive()
+    with alone:
+        pass

@@ -421,3 +421,13 @@ def test_waiting_instances_are_bounded_in_bytes():
 def test_memory_is_checked():
     with pytest.raises(ParameterError, match="The 'memory' parameter of LateSource must be"):
         LateSource(Topic("f", []), Topic("l", []), id="i", target="y", memory=0)
+
+
+@pytest.mark.parametrize("most", [20, 100])
+def test_a_label_of_nobody_costs_no_waiting_instance(most):
+    instances = Topic("orders", [[{"order": i, "amount": i % 7} for i in range(500)]])
+    labels = [{"order": i, "fraud": i % 7 > 4} for i in range(500)]
+    labels.insert(200, {"order": "nobody", "fraud": True})
+    source = LateSource(instances, Topic("labels", [labels]), id="order", target="fraud", most=most)
+    run = evaluate(Heros(pools.MLPGrid(hidden=[2]), k=2, seed=1), source)
+    assert (run.n_instances, source.counts.expired) == (500, 0)

@@ -44,7 +44,8 @@ class ExclusiveUse:
         while (holder := place.setdefault("holder", me)) is not me:  # setdefault is atomic
             if _is_running(holder):
                 raise HerosError(self._message)
-            place = self._place = _after(place)
+            if place.get("holder") is holder:  # it ended without releasing the lock, and never will
+                place = self._place = _after(place)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

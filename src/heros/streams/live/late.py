@@ -233,8 +233,8 @@ class LateSource(RowSource):
         got = self._fetch_from("labels", most, wait)
         for row, position in got:
             id = self._id_of(row) if isinstance(row, Mapping) and self._target in row else None
-            while id is not None and id not in self._waiting and not looked:  # the instance may arrive next
-                looked = not self._take_features(PAUSE)
+            while not (id is None or id in self._waiting or self._waiting.full or looked):
+                looked = not self._take_features(PAUSE)  # the instance may arrive next
             self._passed |= {f"labels {part}": place for part, place in position.items()}
             if id is None:
                 self._refuse(row)
