@@ -25,6 +25,8 @@ from heros.streams.readers import TableReader
 
 __all__ = ["predict_command"]
 
+MOST_COLUMNS = 5  # columns with unknown names that are shown
+
 
 @app.command("predict")
 def predict_command(
@@ -96,6 +98,9 @@ def predict_command(
             table = pa.concat_tables(tables())
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
+    if unknown := learnt.encoder().unknown:
+        names = ", ".join(f"{name!r} ({n:,} rows)" for name, n in unknown.most_common(MOST_COLUMNS))
+        say(f"heros: names that the model has not learnt count as missing: {names}", style="yellow")
     if skipped.count:
         what = "row has" if skipped.count == 1 else "rows have"
         first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})

@@ -105,6 +105,13 @@ def run_command(
             return
         force = True  # the run continues and replaces its partial record
     exact = predictions is not None or (stream != "-" and few_enough(source))
+    if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
+        say(
+            f"heros: a budget of power is for streams that arrive over time. {stream} is read as fast as it "
+            "can be, which leaves hardly any time for an instance; --budget '20 us' or '0.4 mJ' is a budget "
+            "per instance",
+            style="yellow",
+        )
     with told(), source:
         run = evaluate(
             model,

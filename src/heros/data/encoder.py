@@ -234,6 +234,7 @@ class Encoder(RowEncoder):
                 if unknown.any():
                     new |= unknown
                     values[unknown] = math.nan
+                    self.unknown[name] += int(unknown.sum())
                 features[column.at[0]] = values
             else:
                 array = given if plain else _plain(given, self.words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -91,6 +92,7 @@ class RowEncoder:
     ) -> None:
         self.seen = seen
         self.revision = 0  # number of changes in how a column is read
+        self.unknown = Counter[str]()  # number of unknown names in the tables converted so far, per column
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None

@@ -88,8 +88,9 @@ class Change:
         of its instances. Otherwise it is the start of the detector's window: the change began between
         `since` and `at`.
     before, after
-        The error before the change and during it (its first 1,000 instances): the share of wrong
-        predictions or, for numeric targets, the mean absolute error. For the kind "model", the score L.
+        The error before the change and during it (its first 1,000 instances, or up to its detection if a run
+        estimates `since`): the share of wrong predictions or, for numeric targets, the mean absolute error.
+        For the kind "model", the score L.
         For inputs and predictions, 0 and the largest distance between the distributions.
     ended
         The instance at which the change ended; None while it lasts. Only for the kind "error".

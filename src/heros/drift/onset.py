@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heros.drift.changes import Change
 
-__all__ = ["losses_of", "with_onsets"]
+__all__ = ["errors_of", "losses_of", "with_onsets"]
 
 BEFORE = 1000  # instances before the window of the detector that are searched, too
 FEWEST = 10  # instances in each part of a split
@@ -33,8 +33,25 @@ def losses_of(
     return lost
 
 
-def with_onsets(changes: Iterable[Change], losses: NDArray[np.float64]) -> tuple[Change, ...]:
+def errors_of(
+    targets: NDArray[np.generic], outputs: NDArray[np.float64], numeric: bool
+) -> NDArray[np.float64]:
+    """Return the error of each prediction: 1 for a wrong class, or |error| for a numeric target."""
+    if numeric:
+        lost: NDArray[np.float64] = np.abs(
+            targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
+        )
+        return lost
+    return np.asarray(outputs.argmax(axis=1) != targets, dtype=np.float64)
+
+
+def with_onsets(
+    changes: Iterable[Change], losses: NDArray[np.float64], errors: NDArray[np.float64]
+) -> tuple[Change, ...]:
     """Return the changes of a run, with `since` of each rise of the error estimated from all its losses.
+
+    `before` and `after` are then the mean errors of the 1,000 instances before it, and from it to the
+    detection.
 
     The detector only knows that a change began within its window, whose start lies at the border of a large
     bucket. Here the losses of this window are split in two parts: `since` is the split that explains them
@@ -44,21 +61,25 @@ def with_onsets(changes: Iterable[Change], losses: NDArray[np.float64]) -> tuple
     ----------
     changes
         The changes of a run.
-    losses
-        The loss of each instance of the run.
+    losses, errors
+        The loss and the error of each instance of the run.
 
     Examples
     --------
     >>> losses = np.repeat([0.1, 0.3], [4000, 500])
-    >>> [change] = with_onsets([Change("error", 4480, 1024, 0.1, 0.3)], losses)
-    >>> change.since
-    4000
+    >>> [change] = with_onsets([Change("error", 4480, 1024, 0.12, 0.2)], losses, losses)
+    >>> change.since, round(change.before, 3), round(change.after, 3)
+    (4000, 0.1, 0.3)
     """
     told: list[Change] = []
     ended = 0
     for change in changes:
         if change.kind == "error":
-            told.append(replace(change, since=_onset(losses, max(ended, change.since - BEFORE), change)))
+            since = _onset(losses, max(ended, change.since - BEFORE), change)
+            before, after = errors[max(ended, since - BEFORE) : since], errors[since : change.at]
+            if min(len(before), len(after)) >= FEWEST and after.mean() > before.mean():
+                change = replace(change, before=float(before.mean()), after=float(after.mean()))  # noqa: PLW2901
+            told.append(replace(change, since=since))
             ended = change.at if change.ended is None else change.ended
         else:
             told.append(change)

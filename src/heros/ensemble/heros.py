@@ -931,13 +931,13 @@ class Heros:
         policy: Policy | None = None,
         score: Score | None = None,
     ) -> Self:
-        """Return the model that `save` wrote, or the model in a checkpoint (see `evaluate`).
+        """Return the model that `save` wrote, or the model in a checkpoint of `evaluate` or of the service.
 
         Pass your own parts as arguments; the file itself runs no code. A corrupt file raises DataError, and a
         file of another format raises HerosError.
         """
-        kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint"))
-        if kind == "checkpoint":
+        kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint", "service"))
+        if kind != "model":
             document, arrays = document.get("model", {}), archive.subset(arrays, "model")
         try:
             return serialization.unpack(

@@ -15,7 +15,7 @@ from heros._base.phases import PHASES
 from heros._base.registry import settings_of
 from heros._base.tables import short
 from heros.drift.changes import Change, counted_from
-from heros.drift.onset import losses_of, with_onsets
+from heros.drift.onset import errors_of, losses_of, with_onsets
 from heros.ensemble import Block, Heros
 from heros.errors import DataError, ParameterError
 from heros.measures import Measure
@@ -199,7 +199,8 @@ class Evaluation:
         parts = self.predictions
         if not changes or sum(len(labels) for labels, _ in parts) != self.n:
             return changes
-        return with_onsets(changes, losses_of(*joined(parts), self.model.task.numeric))
+        (labels, outputs), numeric = joined(parts), self.model.task.numeric
+        return with_onsets(changes, losses_of(labels, outputs, numeric), errors_of(labels, outputs, numeric))
 
     def _price(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> Price | None:
         listed = price_list(self.model.bound)

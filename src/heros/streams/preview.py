@@ -33,7 +33,7 @@ WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
 
-WORDS_FOR_NOTHING = "blank empty missing n.a. nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
+WORDS_FOR_NOTHING = "blank empty missing n.a. na nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
 """Names, in lower case, that may stand for a missing value."""
 
 
