@@ -42,7 +42,7 @@ class Graph:
         return results[1]
 
     def cast(self, value: str, kind: type) -> str:
-        """Return the value as numbers of another type."""
+        """Cast a tensor to another data type."""
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
     def either(self, condition: Any, one: Any, other: Any) -> str:

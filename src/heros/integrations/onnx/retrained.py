@@ -1,4 +1,7 @@
-"""Export of retrained boosted trees: features become bytes, instances descend all trees, steps are added."""
+"""Export of retrained boosted trees.
+
+Features are binned to bytes, each instance is passed down every tree, and the leaf values are summed.
+"""
 
 from __future__ import annotations
 

@@ -112,7 +112,10 @@ class MessageSource(RowSource):
 
     @abstractmethod
     def _at_end(self) -> bool:
-        """Return whether all existing messages were read; called without `follow` if no message arrives."""
+        """Return whether all existing messages have been read.
+
+        Called only if `follow` is False and no message arrives.
+        """
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:
         """Return up to `most` messages with their positions."""
