@@ -225,7 +225,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         ),
         (
             lambda: streams.Agrawal().draw(2**62),
-            "The 'n' parameter of draw must be small enough for the instances to fit into memory",
+            "The 'n' parameter of draw must be small enough for n instances to fit into memory",
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), 2**63),

@@ -181,7 +181,8 @@ Missing = Annotated[
 Classes = Annotated[
     list[str] | None,
     typer.Option(
-        help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.", rich_help_panel=FILES
+        help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.",
+        rich_help_panel=FILES,
     ),
 ]
 WeightsColumn = Annotated[

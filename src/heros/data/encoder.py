@@ -217,10 +217,10 @@ class Encoder(RowEncoder):
     def converted(
         self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
-        """Return the known values of the rows, which rows have a new feature or value, and the unreadable values.
+        """Return the known values, which rows have a new feature or value, and the unreadable values.
 
-        A row also counts as new if a feature is missing for the first time. `plain` means that texts are already
-        trimmed and missing values are null.
+        A row also counts as new if a feature is missing for the first time. `plain` means that texts are
+        already trimmed and missing values are null.
         """
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
