@@ -48,7 +48,7 @@ def test_a_key_whose_model_cannot_be_read_costs_no_other_key(tmp_path, caplog, m
 
         def damaged(self, key, *rest):
             if key == "b":
-                raise DataError("The model of b must be intact.")
+                raise DataError("The model of b is damaged.")
             return learn(self, key, *rest)
 
         monkeypatch.setattr(Keyed, "test_then_train", damaged)

@@ -352,7 +352,7 @@ def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
                 theirs.extend((path.name, path.read_bytes()) for path in sorted(place.iterdir()))
             return super().choose(*args)
 
-    message = r"^The checkpoint directory .*kept must be the directory in which the run began\. Got another directory at the same path\.$"
+    message = r"^The checkpoint directory .*kept was replaced by another directory during the run\.$"
     with pytest.raises(HerosError, match=message):
         evaluate(make(policy=Meddling()), agrawal(), **kept(place))
     assert [(path.name, path.read_bytes()) for path in sorted(place.iterdir())] == theirs
@@ -509,7 +509,7 @@ def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, eithe
     damaged = (data[:i] + bytes([data[i] ^ 0x10]) + data[i + 1 :] for i in range(0, len(data), 41))
     for bad in itertools.chain(damaged, (data[:i] for i in range(0, len(data), 41))):
         path.write_bytes(bad)
-        with pytest.raises(HerosError, match="must"):
+        with pytest.raises(HerosError, match=r"is damaged|is not a HEROS file|must"):
             opened(path)
 
 

@@ -145,8 +145,8 @@ def _install(real: RealStream, path: Path) -> None:
     except (OSError, HerosError) as error:
         got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
         raise DataError(
-            f"The data directory {path.parent} must be writable (the environment variable HEROS_DATA "
-            f"sets another directory). Got: {got}"
+            f"The data directory {path.parent} cannot be written to (the environment variable HEROS_DATA "
+            f"sets another directory): {got}"
         ) from None
 
 

@@ -312,7 +312,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
     >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The record runs/one must be intact. Got an invalid 'stream/name': 5.
+    heros.errors.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
     """
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
@@ -357,7 +357,7 @@ def _short(value: object, most: int = 40) -> str:
 
 
 def _broken(label: str, got: str) -> DataError:
-    return DataError(f"{label} must be intact. Got {got}.")
+    return DataError(f"{label} is damaged: {got}.")
 
 
 # -- ids ---------------------------------------------------------------------------------------------------

@@ -144,5 +144,5 @@ class MessageSource(RowSource):
             raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
         notice(f"{text}; reading continues.", DataNotice)
 
-    def _trouble(self, error: object, rule: str = "readable") -> HerosError:
-        return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")
+    def _trouble(self, error: object, rule: str = "read") -> HerosError:
+        return HerosError(f"The {self.kind} {self.name} cannot be {rule}: {error}.")
