@@ -278,9 +278,7 @@ def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path, tas
 def test_one_process_at_a_time(tmp_path):
     with (
         Keyed(template(), directory=tmp_path),
-        pytest.raises(
-            HerosError, match=r"must be used by one process at a time\. Another process has locked it"
-        ),
+        pytest.raises(HerosError, match=r"is already in use\. Only one process at a time can open it"),
     ):
         Keyed(template(), directory=tmp_path)
 

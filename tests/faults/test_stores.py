@@ -365,7 +365,10 @@ def test_a_directory_that_is_read_only_is_said_and_left_as_it_is(kind):
         emptied(root)
         scenario.prepare()
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        with read_only(root), pytest.raises(HerosError, match=r"cannot be .*written|must be free") as error:
+        with (
+            read_only(root),
+            pytest.raises(HerosError, match=r"cannot be (read or )?(written|opened)") as error,
+        ):
             scenario.write()
         assert "\n" not in str(error.value)
         assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
@@ -411,7 +414,7 @@ def test_a_service_that_lost_its_lock_says_so(tmp_path):
         service.learn({"x": ROWS[0][0], "y": ROWS[0][1]})
         (place / "service.lock").unlink()  # by somebody who tidied up: it is locked again
         service.checkpoint().result(30)
-        with pytest.raises(HerosError, match=r"must be free\. It is in use: process"):
+        with pytest.raises(HerosError, match=r"is in use: process"):
             CheckpointDirectory(place)
         (place / "service.lock").unlink()
         other = CheckpointDirectory(place)  # another service was quicker

@@ -187,7 +187,7 @@ def test_killed_it_loses_no_more_than_a_checkpoint_ago(tmp_path):
 def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
     with (
         one(store=CheckpointDirectory(tmp_path)),
-        pytest.raises(HerosError, match=rf"must be free\. It is in use: process {os.getpid()} on .+, since"),
+        pytest.raises(HerosError, match=rf"is in use: process {os.getpid()} on .+, since"),
     ):
         CheckpointDirectory(tmp_path)
     CheckpointDirectory(tmp_path).close()

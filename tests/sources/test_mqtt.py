@@ -94,7 +94,7 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
             journal.after(sequence)
     journal.settle(10, trim=10)
     assert [n for n, _ in journal.after(8)] == [9, 10]
-    with pytest.raises(HerosError, match="must be a separate, writable file"):
+    with pytest.raises(HerosError, match="cannot be opened as a separate file"):
         Journal(tmp_path)
 
 

@@ -331,7 +331,7 @@ def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
 
     class Nested(Fair):
         def choose(self, *args):
-            with pytest.raises(HerosError, match=r"must be free\. Another run uses it\.$"):
+            with pytest.raises(HerosError, match=r"is in use by another run\.$"):
                 evaluate(make(), agrawal(), **kept(tmp_path))
             return super().choose(*args)
 

@@ -553,9 +553,7 @@ def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_p
     path = tmp_path / f"rows.csv.{ending}"
     path.write_bytes(data[: len(data) * 3 // 4])
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
-    with pytest.warns(
-        DataNotice, match="The run ends early: .*rows.csv.* cannot be read to its end: "
-    ):
+    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read to its end: "):
         run = evaluate(model, streams.read(path), window=10_000)
     assert run.n_instances == model.instances > 50_000
     with pytest.raises(DataError, match="cannot be read to its end"):

@@ -31,7 +31,7 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 @dataclass(eq=False, repr=False)
 class _Described:
-    """The parameter `schema`, the first of every CapyMOA learner."""
+    """The `schema` parameter, which every CapyMOA learner takes first."""
 
     schema: Any
 

@@ -80,7 +80,7 @@ class CheckpointDirectory:
         if not free:
             holder = os.read(lock, 200).decode(errors="replace") or "another process"
             os.close(lock)
-            raise self._refused(f"must be free. It is in use: {holder}.")
+            raise self._refused(f"is in use: {holder}.")
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         try:
             os.ftruncate(lock, 0)

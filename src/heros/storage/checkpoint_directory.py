@@ -157,7 +157,7 @@ class DirectoryLock:
     ...     except HerosError as error:
     ...         print(error)
     ...     lock.release()
-    The checkpoint directory ... must be free. Another run uses it.
+    The checkpoint directory ... is in use by another run.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -174,7 +174,7 @@ class DirectoryLock:
             free = filelock.lock_descriptor(self._descriptor, blocking=False)
         if not free:
             self.release()
-            raise _refused(directory, "must be free. Another run uses it.")
+            raise _refused(directory, "is in use by another run.")
 
     def expect_held(self) -> None:
         """Raise an error if another directory has replaced the locked directory."""
@@ -252,7 +252,7 @@ class PredictionsFile:
     def _write(self, file: OutputFile, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
-            raise HerosError(f"The file {self.path} must have at least {self._length} bytes. It is shorter.")
+            raise HerosError(f"The file {self.path} is damaged: fewer than {self._length} bytes.")
         os.ftruncate(descriptor, self._length)
         try:
             os.lseek(descriptor, self._length, os.SEEK_SET)
@@ -289,7 +289,7 @@ def _head(path: Path, length: int) -> bytes:
         if length == 0:
             return b""
         if path.stat().st_size < length:
-            raise DataError(f"The file {path} must have at least {length} bytes. It is shorter.")
+            raise DataError(f"The file {path} is damaged: fewer than {length} bytes.")
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:

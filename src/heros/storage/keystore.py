@@ -76,7 +76,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
+    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for its notes.
 
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
@@ -255,7 +255,7 @@ class KeyStore:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error) and not self._is_open:
-                rule = "must be used by one process at a time. Another process has locked it"
+                rule = "is already in use. Only one process at a time can open it"
                 raise HerosError(f"The file {self.path} {rule}.") from None
             raise NotKept(f"The file {self.path} cannot be written: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:

@@ -333,7 +333,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if the curves of a record do not fit its document."""
+    """Raise an error if the curves of a record are not consistent with its document."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
         raise _broken(label, "curves without windows")

@@ -51,7 +51,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0, *, durable: bool = True) -> None:
         self.path = None if path is None else Path(path)
         self.recent = recent
-        with self._expected("a separate, writable file"):
+        with self._expected("opened as a separate file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
