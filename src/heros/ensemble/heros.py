@@ -381,7 +381,8 @@ class Heros:
         """Continue a growth that Ctrl-C interrupted; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
             with self._alone:
-                self._learner.grow(self._learner.growing, self.rng)
+                if self._learner.growing is not None:  # another thread may have finished it
+                    self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """Create a learner for the bound pool, with a compiled step; `scores` replaces new scores."""
@@ -668,14 +669,12 @@ class Heros:
     def encoder(self) -> Encoder:
         """Return the encoder that turns rows into numbers, for the current schema."""
         self._finish_growing()
-        if self._reader is None or self._reader[0] is not self.schema:
+        reader, schema = self._reader, self.schema
+        if reader is None or reader[0] is not schema:
             seen = 0 if self._learner is None else self.instances
             numeric, said = self.task.numeric, self.task_asked is not None
-            self._reader = (
-                self.schema,
-                Encoder(self.schema, numeric=numeric, fractions=said, seen=seen),
-            )
-        return self._reader[1]
+            reader = self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=seen))
+        return reader[1]
 
     def test_then_train(
         self,

@@ -17,6 +17,9 @@ KEPT = 10
 FEWEST, ONE_IN = 20, 20
 """A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN` with a target, are bad."""
 
+UNLABELLED = 1000
+"""A stream ends if none of so many first rows has a target: its name may be misspelt."""
+
 
 class BrokenOff(DataError):
     """The rest of a stream cannot be read; `heros.evaluate` ends with the results so far."""
@@ -102,15 +105,18 @@ class BadRows:
         --------
         >>> BadRows(19).are_too_many(19), BadRows(20).are_too_many(399), BadRows(20).are_too_many(400)
         (False, True, False)
-        >>> BadRows(20, unlabelled=1).are_too_many(20)
-        False
+        >>> BadRows(20, unlabelled=1).are_too_many(20), BadRows(1000, unlabelled=1000).are_too_many(1000)
+        (False, True)
         """
         bad = self.count - self.unlabelled
-        return bad >= FEWEST and ONE_IN * bad > rows - self.unlabelled
+        no_target = self.unlabelled == rows >= UNLABELLED
+        return no_target or (bad >= FEWEST and ONE_IN * bad > rows - self.unlabelled)
 
     def error(self, name: str, rows: int) -> TooManyBadRows:
         """Return the error for too many bad rows among the first `rows` of a stream."""
         bad, among = self.count - self.unlabelled, rows - self.unlabelled
+        if not among:
+            return TooManyBadRows(f"{name} must have a target in some rows. Got none in {rows:,} rows.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
             f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "
