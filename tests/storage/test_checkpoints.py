@@ -462,7 +462,9 @@ def test_a_broken_newest_one_is_said_and_the_one_before_is_used(tmp_path, either
         newest, older = checkpoints.found(tmp_path)
         assert (newest.instances, newest.written, older.fault) == (80, None, None)
         assert NEWEST in newest.fault
-        with pytest.warns(CheckpointWarning, match=rf"{NEWEST} (is|has|cannot) .* The previous checkpoint is used\.$"):
+        with pytest.warns(
+            CheckpointWarning, match=rf"{NEWEST} (is|has|cannot) .* The previous checkpoint is used\.$"
+        ):
             run = resumed(tmp_path, task)
         assert (run.figures, run.reward, run.n_instances) == (expected.figures, expected.reward, 80)
         assert all(one.fault is None for one in checkpoints.found(tmp_path))
