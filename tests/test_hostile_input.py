@@ -225,7 +225,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         ),
         (
             lambda: streams.Agrawal().draw(2**62),
-            "The 'n' parameter of draw must be few enough instances to fit into memory",
+            "The 'n' parameter of draw must be small enough for n instances to fit into memory",
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), 2**63),
@@ -387,7 +387,7 @@ def test_a_broken_arrow_file_is_refused_where_arrow_trusts_it(tmp_path):
     codes = np.array([0, 1, 0], dtype=np.int32).tobytes()
     assert data.count(codes) == 1
     path.write_bytes(data.replace(codes, np.array([0, 1 << 20, 0], dtype=np.int32).tobytes()))
-    with pytest.raises(DataError, match=r"x\.arrow must be readable to its end"):
+    with pytest.raises(DataError, match=r"x\.arrow cannot be read to its end"):
         streams.read(path).draw(3)
 
 

@@ -122,7 +122,7 @@ def test_all_of_it_comes_back_from_a_file(tmp_path):
 
 def test_a_file_of_something_else_is_refused(tmp_path):
     fresh().save(tmp_path / "model.heros")
-    with pytest.raises(DataError, match="must hold a late labels"):
+    with pytest.raises(DataError, match="does not hold a late labels"):
         LateLabels.load(tmp_path / "model.heros")
 
 

@@ -139,7 +139,7 @@ def test_a_checkpoint_is_a_model_too(tmp_path):
     assert (again.predict_proba(X) == kept.predict_proba(X)).all()
     assert earlier.instances == 1000
     (tmp_path / "broken.heros").write_bytes(b"\x89HEROS")
-    with pytest.raises(DataError, match="must be intact"):
+    with pytest.raises(DataError, match="is damaged"):
         Heros.load(tmp_path / "broken.heros")
 
 

@@ -298,7 +298,7 @@ class Wrong:
         (lambda: Says(3), "The 'score' parameter of Heros must be a score whose bind(models) returns an object with 'update' and 'values'. Got 3 instead."),
         (lambda: Says(Wrong([0.0] * 3)), "The score Says() must have a finite number for each of 8 models. Got [0.0, 0.0, 0.0] instead."),
         (lambda: Says(Wrong("none")), "The score Says() must have a finite number for each of 8 models. Got 'none' instead."),
-        (lambda: POOL, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin() (its bind(models): "),
+        (lambda: POOL, "The 'score' parameter of Heros must be a score, e.g. heros.scores.Adwin() (bind(models) raised: "),
     ],
 )  # fmt: skip
 def test_what_is_no_score_is_refused_in_words(score, message):

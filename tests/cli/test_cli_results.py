@@ -138,10 +138,10 @@ def test_a_checkpoint_predicts(tmp_path, table, pool):
 @pytest.mark.parametrize(
     ("option", "place", "text"),
     [
-        ("--save", "small.toml/model.heros", "must be writable. Got: Not a directory."),
-        ("--save", "", "must be writable. Got: Is a directory."),
-        ("--out", "small.toml/out", "must be writable. Got: Not a directory."),
-        ("--predictions", "small.toml/out.csv", "must be writable. Got: Not a directory."),
+        ("--save", "small.toml/model.heros", "cannot be written: Not a directory."),
+        ("--save", "", "cannot be written: Is a directory."),
+        ("--out", "small.toml/out", "cannot be written: Not a directory."),
+        ("--predictions", "small.toml/out.csv", "cannot be written: Not a directory."),
         ("--predictions", "out.txt", "a file whose name ends in one of .csv, .parquet"),
         ("--save", "small.toml", "already exists; pass --force to replace it"),
     ],

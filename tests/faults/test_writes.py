@@ -237,8 +237,8 @@ def test_results_are_printed_whatever_cannot_be_written(command, mode, tmp_path,
         with faulty.at_work():
             result = CliRunner().invoke(app, arguments)
         said = [line for line in result.stderr.splitlines() if line.startswith("heros:")]
-        if "must be writable" in result.stderr and (
-            "kept must" in result.stderr or not (begun or result.stdout)
+        if "cannot be written" in result.stderr and (
+            "kept cannot" in result.stderr or not (begun or result.stdout)
         ):
             assert result.exit_code == 2
             continue

@@ -237,7 +237,7 @@ def test_a_state_that_is_damaged_is_a_clear_error(tmp_path):
     path = tmp_path / "schedule.json"
     for text in ("", "{", "[]", '{"hour": 1}', json.dumps(dict.fromkeys(schedules.NUMBERS, -1))):
         path.write_text(text)
-        with pytest.raises(DataError, match=r"schedule.json must be intact"):
+        with pytest.raises(DataError, match=r"schedule.json cannot be read"):
             Schedule(LIMIT, path=path)
 
 

@@ -48,7 +48,7 @@ def test_a_key_whose_model_cannot_be_read_costs_no_other_key(tmp_path, caplog, m
 
         def damaged(self, key, *rest):
             if key == "b":
-                raise DataError("The model of b must be intact.")
+                raise DataError("The model of b is damaged.")
             return learn(self, key, *rest)
 
         monkeypatch.setattr(Keyed, "test_then_train", damaged)
@@ -111,7 +111,7 @@ def test_a_late_label_with_another_key_is_refused():
         service.learn({"key": "a", "x": {"size": 1.0}, "y": "odd"})
         service.wait()
         service.predict({"key": "a", "id": 7, "x": {"size": 2.0}})
-        with pytest.raises(Unknown, match="waits for a label of another key"):
+        with pytest.raises(Unknown, match="belongs to another key"):
             service.learn({"key": "b", "id": 7, "y": "odd"})
         assert service.counts.unknown == 1
         service.learn({"key": "a", "id": 7, "y": "odd"})

@@ -85,7 +85,7 @@ def test_a_checkpoint_that_fails_is_told_at_once_and_tried_again(tmp_path, monke
 
     def write(*content, of=service.store.write):
         if full:
-            raise HerosError("The file service.heros must be writable. Got: No space left on device.")
+            raise HerosError("The file service.heros cannot be written: No space left on device.")
         return of(*content)
 
     monkeypatch.setattr(service.store, "write", write)
@@ -125,10 +125,10 @@ def test_models_for_which_the_disk_has_no_room_are_kept_and_labels_refused(tmp_p
         service.wait()
         with no_room_beyond(0):
             assert soon(lambda: send().status_code == 507)
-            assert "keys.sqlite must be writable" in send().json()["detail"]
+            assert "keys.sqlite cannot be written" in send().json()["detail"]
             health = client.get("/health")
             assert health.status_code == 503
-            assert "must be writable" in health.json()["storage_error"]
+            assert "cannot be written" in health.json()["storage_error"]
             assert client.post("/predict", json={"key": "3", "x": {"size": 1.0}}).status_code == 200
             assert keyed.in_memory <= 3
         assert soon(lambda: client.get("/health").json()["storage_error"] is None)
@@ -187,7 +187,7 @@ def test_killed_it_loses_no_more_than_a_checkpoint_ago(tmp_path):
 def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
     with (
         one(store=CheckpointDirectory(tmp_path)),
-        pytest.raises(HerosError, match=rf"must be free\. It is in use: process {os.getpid()} on .+, since"),
+        pytest.raises(HerosError, match=rf"is in use: process {os.getpid()} on .+, since"),
     ):
         CheckpointDirectory(tmp_path)
     CheckpointDirectory(tmp_path).close()

@@ -201,7 +201,7 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
 
 
 def full(label):
-    raise HerosError("The journal must be writable. Got: disk full.")
+    raise HerosError("The journal cannot be written: disk full.")
 
 
 def broken(label):
@@ -359,7 +359,7 @@ def test_a_batch_is_refused_for_good_only_if_all_of_it_is_wrong(turned, tmp_path
     """Otherwise a client would drop instances that it could send again."""
 
     def full(label):
-        raise HerosError("The journal must be writable. Got: disk full.")
+        raise HerosError("The journal cannot be written: disk full.")
 
     wrong, right = {"x": 3, "y": "odd"}, {"x": {"size": 2.0}, "y": "odd"}
     with served(service_of(tmp_path, carbon=DIRTY)) as client:

@@ -190,7 +190,7 @@ def test_others_than_this_machine_need_a_token():
 def test_an_address_that_is_taken_is_said_to_be(client):
     port = int(client.running.address.rpartition(":")[2])
     service = one()
-    with pytest.raises(HerosError, match="must be free"):
+    with pytest.raises(HerosError, match="cannot be used"):
         Running(service, port=port)
     service.stop()
 

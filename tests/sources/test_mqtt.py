@@ -94,7 +94,7 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
             journal.after(sequence)
     journal.settle(10, trim=10)
     assert [n for n, _ in journal.after(8)] == [9, 10]
-    with pytest.raises(HerosError, match="must be a separate, writable file"):
+    with pytest.raises(HerosError, match="cannot be opened as a separate file"):
         Journal(tmp_path)
 
 
@@ -106,7 +106,7 @@ def test_a_damaged_journal_is_a_clear_error(tmp_path):
     with path.open("r+b") as file:
         file.seek(8 * 4096)  # the pages of messages
         file.write(b"\xff" * 10 * 4096)
-    with pytest.raises(HerosError, match=r"The journal .* must be readable. Got: "):
+    with pytest.raises(HerosError, match=r"The journal .* cannot be read: "):
         Journal(path).after(0)
 
 
@@ -118,9 +118,9 @@ def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):
         with no_room_beyond(0):
             broker.send(rows(10)[5:])
             for _ in range(2):
-                with pytest.raises(HerosError, match=r"journal .* must be writable\. Got: "):
+                with pytest.raises(HerosError, match=r"journal .* cannot be written: "):
                     source.poll(10, 10)
-            with pytest.raises(HerosError, match="must be writable"):
+            with pytest.raises(HerosError, match="cannot be written"):
                 source.acknowledge(source.where())
         broker.send(rows(12)[10:])
         polled(source, 7)
@@ -133,7 +133,7 @@ def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):
 
 def test_nobody_there_is_said():
     pytest.importorskip("paho.mqtt")
-    with pytest.raises(HerosError, match=r"The MQTT topic mqtt://127.0.0.1:1/t must be readable"):
+    with pytest.raises(HerosError, match=r"The MQTT topic mqtt://127.0.0.1:1/t cannot be read"):
         MqttTopic("mqtt://127.0.0.1:1", "t")
     with pytest.raises(ParameterError, match="like mqtt://host:1883"):
         MqttTopic("tcp://127.0.0.1:1", "t")

@@ -80,7 +80,7 @@ def test_a_broker_that_is_killed_and_comes_back(server, tmp_path):
     known, errors = consumed(server, tmp_path / "kept", Once(200, away))
     back.join()
     assert known == once(todo)
-    assert all("must be" in error and "\n" not in error for error in errors), errors
+    assert all(" be " in error and "\n" not in error for error in errors), errors
 
 
 def test_whoever_waits_for_messages_goes_on_when_the_broker_is_back(server):
@@ -106,7 +106,7 @@ def test_whoever_waits_for_messages_goes_on_when_the_broker_is_back(server):
                 got, where = source.position, source.where()
         except HerosError as error:
             told = str(error)
-    assert told is None or "must be readable" in told
+    assert told is None or "cannot be read" in told
     if got < 60:
         assert time.monotonic() < deadline, f"silent after {got} rows"
         with server.source(target="y") as source:

@@ -261,7 +261,7 @@ def test_nobody_there_is_said(kind):
     pytest.importorskip(kind)
     server = object.__new__(QUEUES[kind])
     server.url = f"{kind}://127.0.0.1:1"
-    with pytest.raises(HerosError, match="must be readable"), server.source() as source:
+    with pytest.raises(HerosError, match="cannot be read"), server.source() as source:
         source.poll(1, 1)
 
 

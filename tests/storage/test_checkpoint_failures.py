@@ -70,7 +70,7 @@ def test_the_run_stops_or_goes_on_as_chosen(call, chosen, tmp_path, monkeypatch)
         monkeypatch.setattr(owner, call, fail)
 
     expected = undisturbed()
-    said = rf"The file {tmp_path}/(predictions\.f8|checkpoint-0+\d+\.heros) must be writable\. Got: {text}\.$"
+    said = rf"The file {tmp_path}/(predictions\.f8|checkpoint-0+\d+\.heros) cannot be written: {text}\.$"
     if chosen == "raise":
         with pytest.raises(HerosError, match=said):
             run_with(tmp_path, 500, happens)
@@ -104,7 +104,7 @@ def test_a_disk_that_has_room_again_is_used_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize("chosen", ["raise", "warn"])
 def test_a_directory_that_vanishes(chosen, tmp_path):
     place = tmp_path / "kept"
-    text = r"The file .* must be writable\. Got: No such file or directory\.$"
+    text = r"The file .* cannot be written: No such file or directory\.$"
     if chosen == "raise":
         with pytest.raises(HerosError, match=text):
             run_with(place, 500, lambda: shutil.rmtree(place))
@@ -129,7 +129,7 @@ def test_the_last_checkpoint_is_no_reason_to_lose_the_results(tmp_path, monkeypa
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_directory_that_cannot_be_made_is_said_before_the_run(place, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(HerosError, match=r"^The checkpoint directory .*file.* must be writable\. Got: .*\.$"):
+    with pytest.raises(HerosError, match=r"^The checkpoint directory .*file.* cannot be written to: .*\.$"):
         run_with(tmp_path / place, 0, lambda: pytest.fail("the run has begun"))
 
 

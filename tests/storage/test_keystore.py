@@ -53,7 +53,7 @@ def test_it_goes_on_when_there_is_room(tmp_path):
     store.put("a", MODEL, Tally(1))
     with full(tmp_path):
         for _ in range(3):
-            with pytest.raises(HerosError, match=r"must be writable\. Got: .*(full|I/O error)"):
+            with pytest.raises(HerosError, match=r"cannot be written: .*(full|I/O error)"):
                 store.put("b", bytes(5_000_000), Tally(2))
     store.put("b", b"later", Tally(2))
     store.commit({"offset": 2})
@@ -109,7 +109,7 @@ def test_a_failed_commit_keeps_all_in_memory_and_may_be_repeated(tmp_path):
         keyed.learn("b", X, y)
         for i in range(50):
             keyed.learn(i, X, y)
-        with full(tmp_path), pytest.raises(HerosError, match="must be writable"):
+        with full(tmp_path), pytest.raises(HerosError, match="cannot be written"):
             keyed.commit({"done": 300})
         assert (keyed.position, len(keyed)) == ({"done": 100}, 52)
         keyed.commit({"done": 400})
@@ -120,7 +120,7 @@ def test_a_failed_commit_keeps_all_in_memory_and_may_be_repeated(tmp_path):
 def test_a_snapshot_for_which_there_is_no_room_leaves_no_part_of_it(tmp_path):
     store = KeyStore(tmp_path / "kept")
     store.commit(None, models=[(f"{i}", MODEL, Tally(1)) for i in range(10)])
-    with no_room_beyond(500_000), pytest.raises(HerosError, match="must be writable"):
+    with no_room_beyond(500_000), pytest.raises(HerosError, match="cannot be written"):
         store.copy(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     store.copy(tmp_path / "copy")

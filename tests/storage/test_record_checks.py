@@ -114,11 +114,11 @@ def test_a_record_with_any_other_value_is_refused_or_harmless(recorded, tmp_path
 @pytest.mark.parametrize(
     ("path", "value", "text"),
     [
-        (("settings", "k"), MARKUP, f"Got an invalid 'settings/k': {MARKUP!r}."),
-        (("results", "gamma_spent"), None, "Got an invalid 'results/gamma_spent': None."),
-        (("trained",), [1], "Got 1 values in 'trained' for 2 models."),
-        (("measures", 0, "name"), "gone", "Got no value of 'gone'."),
-        (("energy",), GONE, "Got no 'energy'."),
+        (("settings", "k"), MARKUP, f"an invalid 'settings/k': {MARKUP!r}."),
+        (("results", "gamma_spent"), None, "an invalid 'results/gamma_spent': None."),
+        (("trained",), [1], "1 values in 'trained' for 2 models."),
+        (("measures", 0, "name"), "gone", "no value of 'gone'."),
+        (("energy",), GONE, "no 'energy'."),
     ],
 )
 def test_what_is_wrong_is_named(recorded, tmp_path, path, value, text):
@@ -127,7 +127,7 @@ def test_what_is_wrong_is_named(recorded, tmp_path, path, value, text):
     (tmp_path / "record.json").write_text(json.dumps(changed(document, path, value)))
     with pytest.raises(DataError) as error:
         records.read(tmp_path)
-    assert str(error.value) == f"The record {tmp_path} must be intact. {text}"
+    assert str(error.value) == f"The record {tmp_path} is damaged: {text}"
 
 
 def damaged_curves(table: pa.Table) -> Iterator[pa.Table]:

@@ -165,7 +165,7 @@ def test_what_is_no_record_is_said(tmp_path):
         records.read(tmp_path)
     place = records.save(small_run(n=300), tmp_path)
     (place / "curves.parquet").write_bytes(b"half")
-    with pytest.raises(DataError, match="must be intact"):
+    with pytest.raises(DataError, match="cannot be read"):
         records.read(place)
 
 

@@ -239,9 +239,7 @@ def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path, monk
     learnt(seed=1).save(path)
     before = path.read_bytes()
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(
-        HerosError, match=r"The file .*model must be writable\. Got: No space left on device\.$"
-    ):
+    with pytest.raises(HerosError, match=r"The file .*model cannot be written: No space left on device\.$"):
         learnt(seed=2).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

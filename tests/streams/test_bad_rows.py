@@ -413,7 +413,7 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
 def test_a_damaged_compressed_file_is_named(tmp_path):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(("a,label\n" + "1,x\n" * 1000).encode())[:-20])
-    with pytest.raises(DataError, match=r"s\.csv\.gz must be readable to its end\. Got: "):
+    with pytest.raises(DataError, match=r"s\.csv\.gz cannot be read to its end: "):
         list(streams.read(path).blocks())
 
 
@@ -421,7 +421,7 @@ def test_a_damaged_compressed_file_is_named(tmp_path):
 def test_a_file_that_is_something_else_is_named(tmp_path, name, kind):
     path = tmp_path / name
     path.write_bytes(b"this is not it, whatever its name says")
-    with pytest.raises(DataError, match=rf"{name} must be {kind} file\. Got: "):
+    with pytest.raises(DataError, match=rf"{name} cannot be read as {kind} file: "):
         streams.read(path)
 
 
@@ -553,12 +553,10 @@ def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_p
     path = tmp_path / f"rows.csv.{ending}"
     path.write_bytes(data[: len(data) * 3 // 4])
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
-    with pytest.warns(
-        DataNotice, match="The run ends early: .*rows.csv.* must be readable to its end. Got: "
-    ):
+    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read to its end: "):
         run = evaluate(model, streams.read(path), window=10_000)
     assert run.n_instances == model.instances > 50_000
-    with pytest.raises(DataError, match="must be readable to its end"):
+    with pytest.raises(DataError, match="cannot be read to its end"):
         evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.read(path, on_bad_row="raise"))
 
 

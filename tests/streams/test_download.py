@@ -234,8 +234,8 @@ def test_a_directory_that_cannot_be_written_is_named(home, tmp_path, monkeypatch
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "file" / "data"))
     assert refused(small(f"{home.url}/good.arff")) == (
-        f"The data directory {tmp_path / 'file' / 'data'} must be writable (the environment variable "
-        "HEROS_DATA sets another directory). Got: Not a directory."
+        f"The data directory {tmp_path / 'file' / 'data'} cannot be written to (the environment variable "
+        "HEROS_DATA sets another directory): Not a directory."
     )
 
 
@@ -245,8 +245,8 @@ def test_no_permission_to_write_is_named(home, directory, monkeypatch):
 
     monkeypatch.setattr(real_module.tempfile, "mkdtemp", forbidden)
     assert refused(small(f"{home.url}/good.arff")) == (
-        f"The data directory {directory} must be writable (the environment variable "
-        "HEROS_DATA sets another directory). Got: Permission denied."
+        f"The data directory {directory} cannot be written to (the environment variable "
+        "HEROS_DATA sets another directory): Permission denied."
     )
 
 
@@ -254,7 +254,7 @@ def test_no_permission_to_write_is_named(home, directory, monkeypatch):
 def test_a_directory_without_write_permission_is_named(home, tmp_path, monkeypatch):
     tmp_path.chmod(0o500)
     monkeypatch.setenv("HEROS_DATA", str(tmp_path))
-    assert refused(small(f"{home.url}/good.arff")).endswith("Got: Permission denied.")
+    assert refused(small(f"{home.url}/good.arff")).endswith(": Permission denied.")
 
 
 def test_every_real_stream_comes_over_https():

@@ -461,7 +461,7 @@ def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
 def test_encodings_that_are_wrong(tmp_path):
     path = tmp_path / "s.csv"
     path.write_bytes(b"\xff\xfea,label\n1")
-    with pytest.raises(DataError, match="must be readable to its end"):
+    with pytest.raises(DataError, match="cannot be read to its end"):
         list(streams.read(path).blocks())
     with pytest.raises(
         ParameterError, match=r"one that extends ASCII, such as 'latin-1', for standard input"
@@ -589,7 +589,7 @@ def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
 def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypatch):
     path = tmp_path / "s.xlsx"
     path.write_bytes(b"no workbook")
-    with pytest.raises(DataError, match=r"s\.xlsx must be an Excel workbook \(\.xlsx\)\. Got: "):
+    with pytest.raises(DataError, match=r"s\.xlsx cannot be read as an Excel workbook \(\.xlsx\): "):
         streams.read(path)
     with pytest.raises(DataError, match=r"must have a header and at least one row\. Got an empty sheet"):
         streams.read(workbook(path, []))

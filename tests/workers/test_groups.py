@@ -350,13 +350,13 @@ def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(ParameterError, match="The 'model' parameter of KafkaWorker must be a Heros"):
         KafkaWorker("h", "t", group="g", model=3, store=tmp_path, target="y")
     (tmp_path / "file").write_text("")
-    with pytest.raises(HerosError, match="must be writable"):
+    with pytest.raises(HerosError, match="cannot be written"):
         Snapshots(tmp_path / "file", "t").save(0, 1, tmp_path / "file")
     place = tmp_path / "scratch"
     place.mkdir()
     (place / FILE).write_bytes(b"no models at all, whatever it is called, for a hundred bytes and more" * 3)
     Snapshots(tmp_path / "store", "t").save(0, 5, place / FILE)
-    with pytest.raises(HerosError, match="must be"):
+    with pytest.raises(HerosError, match="is damaged"):
         Partition(
             0, Snapshots(tmp_path / "store", "t"), tmp_path / "mine", template(), target="y", key=None,
             encoder=Encoder(), skip=False,

@@ -1,4 +1,4 @@
-"""Deferral of Ctrl-C until a change of several steps is complete."""
+"""Defer Ctrl-C until a multi-step update is complete."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ TaskName = Annotated[
     str | None,
     typer.Option(
         "--task",
-        help="classification or regression; by default detected from the target column.",
+        help="classification or regression; detected from the target column by default.",
     ),
 ]
 Ignore = Annotated[
@@ -132,7 +132,7 @@ Numeric = Annotated[
 ]
 Dates = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of dates or times; by default detected.", rich_help_panel=FILES),
+    typer.Option(help="Columns of dates or times; detected by default.", rich_help_panel=FILES),
 ]
 MostValues = Annotated[
     int | None,
@@ -155,13 +155,13 @@ FormatName = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="csv, json, arff, parquet, arrow or excel; by default detected.",
+        help="csv, json, arff, parquet, arrow or excel; detected by default.",
         rich_help_panel=FILES,
     ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(help="The column separator (tab: \\t); by default detected.", rich_help_panel=FILES),
+    typer.Option(help="The column separator (tab: \\t); detected by default.", rich_help_panel=FILES),
 ]
 EncodingName = Annotated[
     str | None,
@@ -181,7 +181,8 @@ Missing = Annotated[
 Classes = Annotated[
     list[str] | None,
     typer.Option(
-        help="All classes in order: no,yes. Rows with another class are bad rows.", rich_help_panel=FILES
+        help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.",
+        rich_help_panel=FILES,
     ),
 ]
 WeightsColumn = Annotated[

@@ -77,7 +77,7 @@ def source_of(
     directory: Path | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> Source:
-    """Open the URL of a queue or a stream; if n is given, only the first n instances are read."""
+    """Open a queue by its URL, or a stream by its name or path; if n is given, read only n instances."""
     if not is_address(text):
         if on_gap is not None:
             raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)

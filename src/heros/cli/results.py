@@ -79,7 +79,7 @@ class Results:
                 write(path)
                 told.append(f"{name}: {path}")
             except OSError as error:
-                faults.append(HerosError(f"The file {path} must be writable. Got: {error.strerror}."))
+                faults.append(HerosError(f"The file {path} cannot be written: {error.strerror}."))
             except HerosError as error:
                 faults.append(error)
         return told, faults[0] if faults else None

@@ -217,10 +217,10 @@ class Encoder(RowEncoder):
     def converted(
         self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
-        """Return the known values of the rows, which rows contain something new, and the unreadable values.
+        """Return the known values, which rows have a new feature or value, and the unreadable values.
 
-        A row is new, too, if a feature is missing for the first time. `plain` means that texts are already
-        trimmed and missing values are null.
+        A row also counts as new if a feature is missing for the first time. `plain` means that texts are
+        already trimmed and missing values are null.
         """
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
@@ -257,7 +257,10 @@ class Encoder(RowEncoder):
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
     ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
-        """Yield the rows of a table for `batches`; only rows with something new are encoded one by one."""
+        """Yield the rows of a table for `batches`.
+
+        Only rows with a new feature, value or class, or an unreadable value, are encoded one by one.
+        """
         _expect_columns(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
@@ -277,7 +280,10 @@ class Encoder(RowEncoder):
     def _known(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
-        """Convert rows and labels; rows with something new or unreadable must be encoded one by one."""
+        """Convert rows and labels. Also return the rows to encode one by one.
+
+        These are rows with a new feature, value or class, or an unreadable value.
+        """
         X, closely, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
         closely[list(faults)] = True

@@ -69,7 +69,7 @@ class Limits:
 
 
 Step = Callable[[], None]
-"""A function that adds something new to the encoder."""
+"""A function that adds a new feature, value or class to the encoder."""
 
 
 class RowEncoder:
@@ -147,7 +147,7 @@ class RowEncoder:
 
     @property
     def schema(self) -> Schema:
-        """The schema so far; the same object until something new is added."""
+        """The schema so far; the same object until a feature, value or class is added."""
         if self._schema is None:
             features = dict(self._retired)
             for column in self.known.values():
@@ -188,7 +188,7 @@ class RowEncoder:
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:
-        """Fill in the values of an instance; return False if it contains something new."""
+        """Fill in the values of an instance; return False if it has a new feature or value."""
         known, fast = True, self._fast
         for name, value in x.items():
             place = fast.get(name)

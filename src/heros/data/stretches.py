@@ -1,4 +1,4 @@
-"""The rows of a table in order: converted together, except for rows with something new."""
+"""Convert the rows of a table in batches; a row with a new feature, value or class is encoded alone."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class Keyed:
 
     @property
     def seen(self) -> int:
-        """The number of instances learnt from, by the initial model and by all models together."""
+        """The total number of training instances, of the initial model and of all per-key models."""
         return self.overall().instances + (0 if self._start.schema is None else self._start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:

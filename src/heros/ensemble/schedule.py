@@ -282,7 +282,7 @@ class Schedule:
                 if value is not None or name != "price":
                     setattr(self, name, number(value, name, "Schedule", 0))
         except (OSError, ValueError, KeyError, TypeError, HerosError) as error:
-            raise DataError(f"The file {self.path} must be intact. Got: {error}") from None
+            raise DataError(f"The file {self.path} cannot be read: {error}") from None
         self.hour, self.hours, self._reserved = int(self.hour), int(self.hours), self.spent
         self.since = min(self.since, self.clock.now())
 

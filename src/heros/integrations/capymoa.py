@@ -31,7 +31,7 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 @dataclass(eq=False, repr=False)
 class _Described:
-    """The parameter `schema`, the first of every CapyMOA learner."""
+    """The `schema` parameter, which every CapyMOA learner takes first."""
 
     schema: Any
 
@@ -145,7 +145,7 @@ def schema_of(schema: Any) -> Schema:
     ('groupA', 'groupB')
     """
     if not isinstance(schema, capymoa.stream.Schema):
-        raise ParameterError.of("schema", "schema_of", "CapyMOA's schema", schema)
+        raise ParameterError.of("schema", "schema_of", "a CapyMOA schema (capymoa.stream.Schema)", schema)
     header = schema.get_moa_header()
     attributes = [header.attribute(i) for i in range(header.numAttributes()) if i != header.classIndex()]
     features = tuple(Feature(str(a.name()), _values(a), missing=True) for a in attributes)

@@ -18,7 +18,7 @@ SHOWN = 20  # maximum number of columns in the charts
 
 
 def change_list(run: Run) -> str:
-    """Return a list of the latest detected changes, oldest first; empty if changes were not looked for."""
+    """Return a list of the latest detected changes, oldest first; empty if change detection was off."""
     if not run.searched:
         return ""
     if not run.changes:

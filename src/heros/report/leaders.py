@@ -30,7 +30,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class Reign:
-    """The share of instances for which a model had the highest score L, and the first and last of them."""
+    """The share of instances at which a model had the highest score L, with the first and last of them."""
 
     model: int
     share: float

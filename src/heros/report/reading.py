@@ -1,4 +1,4 @@
-"""How the stream of a run was read, in words: the target, the columns left out, the words for missing."""
+"""A description of how the stream of a run was read: target, ignored columns, words for missing values."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _last(group: Group) -> tuple[str, float]:
 
 
 def _bill(group: Group) -> float:
-    """Return the cost of evaluation and training, or of training alone if the first is not known."""
+    """Return the cost of evaluation and training, or of training alone if evaluation has no known cost."""
     return group.gamma_share if group.price is None else group.price.total
 
 

@@ -195,7 +195,7 @@ class Checkpointer:
         except DAMAGE as error:
             raise _not_whole(path, error) from None
         if taken != evaluation.taken:
-            raise _not_whole(path, f"{taken} instances")
+            raise _not_whole(path, f"{taken} instances, but another number in its evaluation")
         self._written, self._last, self._tip = len(self.content.parts), taken, taken
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
@@ -289,4 +289,4 @@ def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) ->
 
 
 def _not_whole(path: Path, error: object) -> DataError:
-    return DataError(f"The checkpoint {path} must be intact. Got: {error}")
+    return DataError(f"The checkpoint {path} is damaged: {error}")

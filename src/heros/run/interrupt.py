@@ -71,7 +71,7 @@ class Interrupts:
         return IDLE if polled is None else polled
 
     def call(self, wait: Callable[[], T]) -> T | None:
-        """Call a function that may take long; return None if it was interrupted."""
+        """Call a function that may take a long time; return None if it was interrupted."""
         try:
             self._asking = True
             return None if self.pressed else wait()

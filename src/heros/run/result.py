@@ -51,7 +51,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the stream of a run was read.
+    """A description of how the stream of a run was read.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def budget_row(run: Run) -> dict[str, str]:
 
 
 def changes_row(run: Run) -> dict[str, str]:
-    """Return a row with the detected changes; empty if changes were not looked for."""
+    """Return a row with the detected changes; empty if change detection was off."""
     if not run.searched:
         return {}
     rose = [f"{change.at:,}" for change in run.changes if change.kind == "error"]

@@ -133,7 +133,7 @@ def bound_score(score: Score, models: int) -> _core.Scores | ScoreCalls:
     try:
         bound = score.bind(models)
     except TypeError as error:  # `bind` is another kind of method
-        raise ParameterError.of("score", "Heros", f"{RULE} (its bind(models): {error})", score) from error
+        raise ParameterError.of("score", "Heros", f"{RULE} (bind(models) raised: {error})", score) from error
     if isinstance(bound, _core.Scores):
         return bound
     if not callable(getattr(bound, "update", None)) or not hasattr(bound, "values"):

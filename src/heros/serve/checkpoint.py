@@ -69,7 +69,7 @@ class CheckpointDirectory:
             self._began = os.stat(self.directory)
             self._lock = self._locked()
         except OSError as error:
-            raise self._refused(f"be writable. Got: {reason(error)}.") from None
+            raise self._refused(f"cannot be written to: {reason(error)}.") from None
 
     def _locked(self) -> int:
         """Create the lock file if needed, lock it, and write this process into it; return its descriptor."""
@@ -80,7 +80,7 @@ class CheckpointDirectory:
         if not free:
             holder = os.read(lock, 200).decode(errors="replace") or "another process"
             os.close(lock)
-            raise self._refused(f"be free. It is in use: {holder}.")
+            raise self._refused(f"is in use: {holder}.")
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         try:
             os.ftruncate(lock, 0)
@@ -94,17 +94,17 @@ class CheckpointDirectory:
         """Raise an error if the directory or the lock file was replaced; renew a removed lock file."""
         try:
             if not os.path.samestat(os.stat(self.directory), self._began):
-                raise self._refused("stay in its place. Got another directory at the same path.")
+                raise self._refused("was replaced by another directory while the service was running.")
             if not (self.directory / LOCK).exists():
                 lock, self._lock = self._lock, self._locked()
                 os.close(lock)
             elif not os.path.samestat(os.stat(self.directory / LOCK), os.fstat(self._lock)):
-                raise self._refused("be locked by this process. Got the lock of another process.")
+                raise self._refused("is locked by another process.")
         except OSError as error:
-            raise self._refused(f"be writable. Got: {reason(error)}.") from None
+            raise self._refused(f"cannot be written to: {reason(error)}.") from None
 
     def _refused(self, rule: str) -> HerosError:
-        return HerosError(f"The directory {self.directory} must {rule}")
+        return HerosError(f"The directory {self.directory} {rule}")
 
     def close(self) -> None:
         """Release the lock on the directory; further calls have no effect."""
@@ -131,7 +131,7 @@ class CheckpointDirectory:
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
-            raise HerosError(f"The file {file} must be readable. Got: {reason(error)}.") from None
+            raise HerosError(f"The file {file} cannot be read: {reason(error)}.") from None
 
     def _continue(self, document: Mapping[str, Any]) -> None:
         origin = document.get("origin")

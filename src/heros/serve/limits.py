@@ -74,7 +74,7 @@ class NotNow(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a service.
+    """The limits of a service. Instances that wait for labels have the limits of `Pending` instead.
 
     Examples
     --------

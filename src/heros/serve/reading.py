@@ -1,4 +1,4 @@
-"""How a service reads the values of training instances."""
+"""The encoder of a service's training instances, and the options that fix nominal columns and classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_COMPARED = 1000  # known columns with which the name of a new column is com
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the user fixed about the values: the columns of names, and all classes or None.
+    """The options of the user about values: the nominal columns, and all classes or None.
 
     Examples
     --------
@@ -34,12 +34,12 @@ class Reading:
 
     @classmethod
     def of(cls, nominal: Iterable[str], classes: Iterable[object] | None) -> Reading:
-        """Return the reading with the options of the user."""
+        """Return a `Reading` with the options of the user."""
         return cls(sorted(nominal), None if classes is None else [str(label_of(one)) for one in classes])
 
     @classmethod
     def restored(cls, plain: Any, schema: Schema | None) -> Reading:
-        """Return the reading of a checkpoint; raise a DataError if it does not fit the model."""
+        """Return the `Reading` of a checkpoint; raise a DataError if it does not fit the model."""
         kept = cls(plain["nominal"], plain["classes"])
         for names in (kept.nominal, [] if kept.classes is None else kept.classes):
             if type(names) is not list or not all(type(name) is str for name in names):
@@ -51,7 +51,7 @@ class Reading:
         return kept
 
     def continued(self, kept: Reading) -> Reading:
-        """Return the reading of a checkpoint with what is new; raise an error if the classes differ."""
+        """Return the `Reading` of a checkpoint plus new options; raise an error if the classes differ."""
         if self.classes is not None and kept.classes is not None and {*self.classes} != {*kept.classes}:
             raise HerosError(
                 f"The classes must be the same as in the checkpoint: {listed(kept.classes)}. Got "

@@ -153,7 +153,7 @@ def _bound(host: str, port: int) -> socket.socket:
             bound.close()
             raise
     except (OSError, OverflowError) as error:
-        raise HerosError(f"The address {host}:{port} must be free. Got: {error}.") from None
+        raise HerosError(f"The address {host}:{port} cannot be used: {error}.") from None
     return bound
 
 

@@ -402,7 +402,7 @@ class Service:
         waiting = self._waiting(id)
         if "key" in request and self._key(request) != waiting.key:
             self.counts.unknown += 1
-            raise Unknown(f"The instance with the id {id!r} waits for a label of another key.")
+            raise Unknown(f"The instance with the id {id!r} belongs to another key.")
         self._expect_intact(waiting.key)
         x = orjson.loads(waiting.row)
         coded = self._accepted(x, request["y"], id, waiting.key, waiting.predicted, waiting.known)

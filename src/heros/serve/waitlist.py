@@ -176,4 +176,4 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(path)) as file, file:
             yield file
     except sqlite3.Error as error:
-        raise HerosError(f"The file {path} must be readable and writable. Got: {error}.") from None
+        raise HerosError(f"The file {path} cannot be read or written: {error}.") from None

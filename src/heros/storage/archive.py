@@ -116,10 +116,10 @@ def decoded(
     """Return the document and the arrays from the bytes of a file; `path` appears in error messages."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
-        raise _broken(path, f"hold a {kind}", f"a {header.get('kind')!r}")
+        raise _broken(path, f"does not hold a {kind}", f"it holds a {header.get('kind')!r}")
     document, listed = header.get("document"), header.get("arrays")
     if not isinstance(document, dict) or not isinstance(listed, list):
-        raise _broken(path, "be intact", "a header without document or arrays")
+        raise _broken(path, "is damaged", "the header has no document or no arrays")
     arrays: dict[str, NDArray[Any]] = {}
     end = len(data) - DIGEST
     for entry in listed:
@@ -127,15 +127,15 @@ def decoded(
         count = math.prod(shape)
         size = count * kept.itemsize
         if name in arrays or size > end - at:
-            raise _broken(path, "be intact", f"an array {name!r} of a wrong size")
+            raise _broken(path, "is damaged", f"the array {name!r} has a wrong size")
         flat = np.frombuffer(data, kept, count, at).copy()  # an aligned, writable copy
         try:
             arrays[name] = flat.reshape(shape)
         except ValueError:  # a shape that NumPy does not support
-            raise _broken(path, "be intact", f"an array {name!r} of a wrong size") from None
+            raise _broken(path, "is damaged", f"the array {name!r} has a wrong size") from None
         at += size
     if at != end:
-        raise _broken(path, "be intact", f"{end - at} bytes that belong to no array")
+        raise _broken(path, "is damaged", f"{end - at} bytes belong to no array")
     return document, arrays
 
 
@@ -169,29 +169,29 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise DataError(f"The file {os.fspath(path)} must be readable. Got: {reason(error)}.") from None
+        raise DataError(f"The file {os.fspath(path)} cannot be read: {reason(error)}.") from None
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
     """Verify the checksum; return the header and the offset of the byte after it."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _broken(path, "be intact", f"{len(data)} bytes, too few for a HEROS file")
+        raise _broken(path, "is damaged", f"{len(data)} bytes, too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
-        raise _broken(path, "be a HEROS file", f"a file that begins with {data[:8]!r}")
+        raise _broken(path, "is not a HEROS file", f"it begins with {data[:8]!r}")
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
-        raise _broken(path, "be intact", "a wrong checksum")
+        raise _broken(path, "is damaged", "the checksum is wrong")
     if found != FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
-        raise _broken(path, "be intact", "a header of a wrong length")
+        raise _broken(path, "is damaged", "the header has a wrong length")
     try:
         header = json.loads(data[PREFIX.size : end])
     except (ValueError, RecursionError) as error:
-        raise _broken(path, "have a readable header", str(error)) from None
+        raise _broken(path, "has an unreadable header", str(error)) from None
     if not isinstance(header, dict):
-        raise _broken(path, "have a readable header", type(header).__name__)
+        raise _broken(path, "has an unreadable header", type(header).__name__)
     return header, end
 
 
@@ -215,7 +215,7 @@ def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[A
             kept in TYPES and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
         ):
             return name, np.dtype(kept), tuple(shape)
-    raise _broken(path, "be intact", "an invalid description of an array")
+    raise _broken(path, "is damaged", "the description of an array is invalid")
 
 
 def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -227,4 +227,4 @@ def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _broken(path: str | os.PathLike[str], rule: str, got: str) -> DataError:
-    return DataError(f"The file {os.fspath(path)} must {rule}. Got {got}.")
+    return DataError(f"The file {os.fspath(path)} {rule}: {got}.")

@@ -157,7 +157,7 @@ class DirectoryLock:
     ...     except HerosError as error:
     ...         print(error)
     ...     lock.release()
-    The checkpoint directory ... must be free. Another run uses it.
+    The checkpoint directory ... is in use by another run.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -168,13 +168,13 @@ class DirectoryLock:
             how = os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY
             self._descriptor = os.open(self._locked, how)
         except OSError as error:
-            raise _refused(directory, f"writable. Got: {reason(error)}.") from None
+            raise _refused(directory, f"cannot be written to: {reason(error)}.") from None
         free = True
         with suppress(OSError):  # the file system may not support locks
             free = filelock.lock_descriptor(self._descriptor, blocking=False)
         if not free:
             self.release()
-            raise _refused(directory, "free. Another run uses it.")
+            raise _refused(directory, "is in use by another run.")
 
     def expect_held(self) -> None:
         """Raise an error if another directory has replaced the locked directory."""
@@ -185,7 +185,7 @@ class DirectoryLock:
         if not os.path.samestat(there, os.fstat(self._descriptor)):
             raise _refused(
                 self._directory,
-                "the directory in which the run began. Got another directory at the same path.",
+                "was replaced by another directory during the run.",
             )
 
     def release(self) -> None:
@@ -194,7 +194,7 @@ class DirectoryLock:
 
 
 def _refused(directory: Path, rule: str) -> HerosError:
-    return HerosError(f"The checkpoint directory {directory} must be {rule}")
+    return HerosError(f"The checkpoint directory {directory} {rule}")
 
 
 # -- the predictions ---------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ class PredictionsFile:
             with OutputFile(os.open(self.path, os.O_RDWR | os.O_CREAT | AS_IS, 0o644)) as file:
                 self._write(file, data)
         except OSError as error:
-            raise HerosError(f"The file {self.path} must be writable. Got: {reason(error)}.") from None
+            raise HerosError(f"The file {self.path} cannot be written: {reason(error)}.") from None
         self._length += len(data)
         self._digest.update(data)
         for row in rows:
@@ -252,7 +252,7 @@ class PredictionsFile:
     def _write(self, file: OutputFile, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
-            raise HerosError(f"The file {self.path} must have at least {self._length} bytes. It is shorter.")
+            raise HerosError(f"The file {self.path} is damaged: fewer than {self._length} bytes.")
         os.ftruncate(descriptor, self._length)
         try:
             os.lseek(descriptor, self._length, os.SEEK_SET)
@@ -289,11 +289,11 @@ def _head(path: Path, length: int) -> bytes:
         if length == 0:
             return b""
         if path.stat().st_size < length:
-            raise DataError(f"The file {path} must have at least {length} bytes. It is shorter.")
+            raise DataError(f"The file {path} is damaged: fewer than {length} bytes.")
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:
-        raise DataError(f"The file {path} must be readable. Got: {reason(error)}.") from None
+        raise DataError(f"The file {path} cannot be read: {reason(error)}.") from None
 
 
 def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]]:

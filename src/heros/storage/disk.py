@@ -126,7 +126,7 @@ def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
             with suppress(OSError):
                 os.unlink(draft)
         if isinstance(error, OSError):
-            raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
+            raise HerosError(f"The file {path} cannot be written: {reason(error)}.") from None
         raise
     to_disk(path.parent)
 
@@ -156,7 +156,7 @@ def expect_place(path: Path) -> None:
     >>> expect_place(Path(__file__, "model.heros"))
     Traceback (most recent call last):
         ...
-    heros.errors.HerosError: The file .../disk.py/model.heros must be writable. Got: Not a directory.
+    heros.errors.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.
     """
     try:
         if path.is_dir():
@@ -168,7 +168,7 @@ def expect_place(path: Path) -> None:
         os.close(descriptor)
         os.unlink(name)
     except OSError as error:
-        raise HerosError(f"The file {path} must be writable. Got: {reason(error)}.") from None
+        raise HerosError(f"The file {path} cannot be written: {reason(error)}.") from None
 
 
 def to_disk(directory: Path) -> None:

@@ -76,7 +76,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
+    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for its notes.
 
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
@@ -109,9 +109,7 @@ class KeyStore:
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)  # before SQLite opens the file: closing would release its locks
             except OSError as error:
-                raise HerosError(
-                    f"The directory {self.path.parent} must be writable. Got: {error}."
-                ) from None
+                raise HerosError(f"The directory {self.path.parent} cannot be written to: {error}.") from None
             self._file = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._open()
@@ -241,7 +239,7 @@ class KeyStore:
     def _expect_same_file(self) -> None:
         """Raise `NotKept` if the file was removed or replaced: SQLite would still write to the old file."""
         if not is_in_place(self.path, self._opened):
-            raise NotKept(f"The file {self.path} must stay in its place. It was removed or replaced.")
+            raise NotKept(f"The file {self.path} was removed or replaced while in use.")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
         """Roll back an open transaction and begin a new one, which locks the file for other writers."""
@@ -257,8 +255,8 @@ class KeyStore:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error) and not self._is_open:
-                rule = "must be used by one process at a time. Another process has locked it"
+                rule = "is already in use. Only one process at a time can open it"
                 raise HerosError(f"The file {self.path} {rule}.") from None
-            raise NotKept(f"The file {self.path} must be writable. Got: {error}.") from None
+            raise NotKept(f"The file {self.path} cannot be written: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:
-            raise DataError(f"The file {self.path} must be intact. Got: {error}.") from None
+            raise DataError(f"The file {self.path} is damaged: {error}.") from None

@@ -29,7 +29,7 @@ def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterat
     except HerosError:
         raise
     except Exception as error:
-        raise kind(f"{label} must {rule}. Got: {error}") from None
+        raise kind(f"{label} {rule}: {error}") from None
 
 
 class ArrowReader(TableReader):
@@ -51,7 +51,7 @@ class ArrowReader(TableReader):
         """Return the next rows; None at the end."""
         if self._batches is None:
             self._batches = self._read_from(self._row)
-        with readable(self.label, "be readable to its end", BrokenOff):
+        with readable(self.label, "cannot be read to its end", BrokenOff):
             batch = next(self._batches, None)
             if batch is None:
                 return None
@@ -83,7 +83,7 @@ class ParquetReader(ArrowReader):
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
         self._path = path
-        with readable(str(path), "be a Parquet file"), self._open() as file:
+        with readable(str(path), "cannot be read as a Parquet file"), self._open() as file:
             self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
             super().__init__(str(path), file.schema_arrow, missing)
         self.n_rows = sum(self._group_rows)
@@ -107,7 +107,10 @@ class IPCReader(ArrowReader):
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
         self._path = path
-        with readable(str(path), "be an Arrow file"), pa.memory_map(os.fsencode(path)) as memory:
+        with (
+            readable(str(path), "cannot be read as an Arrow file"),
+            pa.memory_map(os.fsencode(path)) as memory,
+        ):
             super().__init__(str(path), self._open(memory).schema, missing)
 
     def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:

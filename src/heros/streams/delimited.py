@@ -60,7 +60,7 @@ class DelimitedReader(TextReader):
             cells = next(reader)
         except (csv.Error, StopIteration) as error:
             raise DataError(
-                f"{self.label}, line {self._at[1]}: the header must be readable. Got: {error}."
+                f"{self.label}, line {self._at[1]}: the header cannot be read: {error}."
             ) from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])

@@ -99,7 +99,9 @@ class Drift(Stream):
         try:
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
-            raise ParameterError.of("n", "draw", "few enough instances to fit into memory", n) from None
+            raise ParameterError.of(
+                "n", "draw", "small enough for n instances to fit into memory", n
+            ) from None
         self._coin.fill(from_after)
         n_after = int(np.count_nonzero(from_after))
         before, before_fault = _drawn(self._before, n - n_after)

@@ -56,9 +56,9 @@ class ExcelReader(TableReader):
     def _sheet(self, first: int) -> Iterator[Row]:
         """Yield the non-empty rows from a row on."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
-        with readable(self.label, "be an Excel workbook (.xlsx)"):
+        with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        with closing(book), readable(self.label, "be readable to its end", BrokenOff):
+        with closing(book), readable(self.label, "cannot be read to its end", BrokenOff):
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):

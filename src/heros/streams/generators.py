@@ -46,7 +46,9 @@ class Generator(Stream):
             X = np.empty((n, self._schema.n_features))
             y = np.empty(n, dtype=np.float64 if self._schema.numeric else np.int64)
         except (MemoryError, ValueError):
-            raise ParameterError.of("n", "draw", "few enough instances to fit into memory", n) from None
+            raise ParameterError.of(
+                "n", "draw", "small enough for n instances to fit into memory", n
+            ) from None
         self._fill(X, y)
         return X, y
 

@@ -27,7 +27,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
     The synthetic streams (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
     instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated on reading. The real
     streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are stored in the data
-    directory (the environment variable HEROS_DATA, by default a cache directory of the user) and are
+    directory (the environment variable HEROS_DATA, or the user's cache directory if it is not set) and are
     downloaded once. ``deliveries``, 6,000 orders of which some arrive late, is part of the package.
 
     Parameters

@@ -95,7 +95,10 @@ REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}
 
 
 def data_directory() -> Path:
-    """Return the directory of the real streams: HEROS_DATA, by default a cache directory of the user."""
+    """Return the directory of the real streams.
+
+    It is the environment variable HEROS_DATA, or the user's cache directory if HEROS_DATA is not set.
+    """
     if chosen := os.environ.get("HEROS_DATA"):
         return Path(chosen).expanduser()
     return platformdirs.user_cache_path("heros", appauthor=False)
@@ -142,8 +145,8 @@ def _install(real: RealStream, path: Path) -> None:
     except (OSError, HerosError) as error:
         got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
         raise DataError(
-            f"The data directory {path.parent} must be writable (the environment variable HEROS_DATA "
-            f"sets another directory). Got: {got}"
+            f"The data directory {path.parent} cannot be written to (the environment variable HEROS_DATA "
+            f"sets another directory): {got}"
         ) from None
 
 

@@ -150,7 +150,7 @@ class TextReader(TableReader):
         try:
             return bytes(file.read(n))
         except BROKEN as error:
-            raise BrokenOff(f"{self.label} must be readable to its end. Got: {error}") from None
+            raise BrokenOff(f"{self.label} cannot be read to its end: {error}") from None
 
     def _close(self) -> None:
         if self._file is not None:

@@ -49,7 +49,8 @@ def _densities(
     graph: Graph, blocks: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64], prior: float
 ) -> str:
     """Return the sum of the log densities (n, classes); a missing value adds 0."""
-    count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))  # (1 + classes, numbers)
+    # each of shape (1 + classes, numeric features)
+    count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         usual = np.where(count[0] > 0, squares[0] / count[0], 0.0)
     usual = np.where(np.isfinite(usual) & (usual > 0), usual, 0.0)

@@ -1,4 +1,4 @@
-"""Export of boosted trees: instances descend all trees in parallel, and the steps are added."""
+"""Export of boosted trees: instances descend all trees in parallel, and the leaf values are summed."""
 
 from __future__ import annotations
 

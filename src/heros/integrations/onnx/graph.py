@@ -42,7 +42,7 @@ class Graph:
         return results[1]
 
     def cast(self, value: str, kind: type) -> str:
-        """Return the value as numbers of another type."""
+        """Cast a tensor to another data type."""
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
     def either(self, condition: Any, one: Any, other: Any) -> str:
@@ -84,7 +84,7 @@ def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -
 def numbers_of(
     graph: Graph, state: dict[str, NDArray[Any]], features: NDArray[np.int64], farthest: float
 ) -> str:
-    """Return these features of X (n, features) in standard deviations, clipped; missing values are 0."""
+    """Return these numeric features of X, standardised and clipped (n, features); missing values are 0."""
     scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
     scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
     return graph("Gather", scaled, features, axis=1)

@@ -1,4 +1,7 @@
-"""Export of retrained boosted trees: features become bytes, instances descend all trees, steps are added."""
+"""Export of retrained boosted trees.
+
+Features are binned to bytes, each instance is passed down every tree, and the leaf values are summed.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
 
 
 def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
-    """Return the sum of the steps of all trees (n, outputs)."""
+    """Return the sum of the leaf values of all trees (n, outputs)."""
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])

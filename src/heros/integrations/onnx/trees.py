@@ -117,10 +117,10 @@ class _Leaf:
     """
 
     prior: Floats  # (classes,)
-    mean: Floats  # (classes, numbers)
+    mean: Floats  # (classes, numeric features)
     precision: Floats
     constant: Floats
-    told: Flags  # (numbers,) whether any class has values of the feature
+    told: Flags  # (numeric features,) whether any class has values of the feature
     rows: Floats  # (values + 1 of each nominal feature, classes)
 
 
@@ -275,7 +275,7 @@ def _bayes(
 
 
 def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
-    """Return the log densities (n, trees, classes, numbers); 0 for a missing value."""
+    """Return the log densities (n, trees, classes, numeric features); 0 for a missing value."""
     x = graph("Gather", "X", leaves.numbers, axis=1)
     known = graph("Unsqueeze", graph("Not", graph("IsNaN", x)), np.array([1]))
     told = graph("And", known, graph("Gather", np.stack([leaf.told for leaf in found]), which))

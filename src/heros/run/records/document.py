@@ -312,7 +312,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
     >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The record runs/one must be intact. Got an invalid 'stream/name': 5.
+    heros.errors.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
     """
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
@@ -333,7 +333,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if the curves of a record do not fit its document."""
+    """Raise an error if the curves of a record are not consistent with its document."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
         raise _broken(label, "curves without windows")
@@ -357,7 +357,7 @@ def _short(value: object, most: int = 40) -> str:
 
 
 def _broken(label: str, got: str) -> DataError:
-    return DataError(f"{label} must be intact. Got {got}.")
+    return DataError(f"{label} is damaged: {got}.")
 
 
 # -- ids ---------------------------------------------------------------------------------------------------

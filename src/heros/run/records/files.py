@@ -91,7 +91,7 @@ def save(
         to_disk(draft)
         _move(draft, place, force)
     except OSError as error:
-        raise HerosError(f"The record {place} must be writable. Got: {reason(error)}.") from None
+        raise HerosError(f"The record {place} cannot be written: {reason(error)}.") from None
     finally:
         if draft is not None:
             shutil.rmtree(draft, ignore_errors=True)
@@ -102,7 +102,7 @@ def read(directory: Path_) -> Run:
     """Return the run recorded in this directory."""
     document = details(directory)
     label = f"The record {directory}"
-    with readable(label, "be intact"):
+    with readable(label, "cannot be read"):
         run = run_from(document, _curves_from(curves_at(Path(directory))))
     expect_curves(run.curves, document, label)
     return run

@@ -38,7 +38,7 @@ def load(directory: Path_) -> pa.Table:
         figures |= dict.fromkeys(figures_in(document))
     schema, rows = _schema(list(figures)), []
     for place, document in documents:
-        with readable(f"The record {place}", "be intact"):
+        with readable(f"The record {place}", "cannot be read"):
             rows.append(pa.Table.from_pylist([_row(document)], schema=schema))
     return pa.concat_tables(rows) if rows else schema.empty_table()
 

@@ -92,7 +92,7 @@ def document_of(path: Path, id: str) -> str:
 
 def curves_of(path: Path, id: str) -> pa.Table:
     """Return the curves of a record with their original columns and types."""
-    with readable(f"The file {path}", "be an intact table of records"):
+    with readable(f"The file {path}", "cannot be read as a table of records"):
         number = _index(path)[id][0]
         group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
         return pa.table(
@@ -106,7 +106,7 @@ def curves_of(path: Path, id: str) -> pa.Table:
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
     """Return a mapping from each id to its row number and document."""
-    with readable(f"The file {path}", "be an intact table of records"):
+    with readable(f"The file {path}", "cannot be read as a table of records"):
         return _rows(path, _stamp(path))
 
 

@@ -73,7 +73,7 @@ def _singles(root: Path) -> dict[str, Path]:
 
 
 def _packed(place: Path) -> Packed:
-    with readable(f"The record {place}", "be intact"):
+    with readable(f"The record {place}", "cannot be read"):
         return Packed(load(place), files.text_at(place), files.curves_at(place))
 
 

@@ -164,7 +164,7 @@ class KafkaWorker:
         error = message.error()
         if error is not None:
             if not is_passing(self._kafka, error):
-                raise HerosError(f"The Kafka topic {self.topic} must be readable. Got: {error}.")
+                raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.")
             return
         partition = self._partitions.get(message.partition())
         if partition is not None:

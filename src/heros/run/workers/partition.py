@@ -85,7 +85,7 @@ class Partition:
         except BaseException as error:
             shutil.rmtree(scratch, ignore_errors=True)
             if isinstance(error, OSError):
-                raise HerosError(f"The directory {scratch} must be writable. Got: {reason(error)}.") from None
+                raise HerosError(f"The directory {scratch} cannot be written to: {reason(error)}.") from None
             raise
         self.ahead = self.next  # the offset after the last message received
         self._saved = self.next
@@ -96,9 +96,7 @@ class Partition:
             self.bad_rows = BadRows(int(position["bad_rows"]), (), int(position["unlabelled"]))
             schema = schema_of(position["schema"])
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"The snapshot of partition {self.number} must be intact. Got: {error}."
-            ) from None
+            raise DataError(f"The snapshot of partition {self.number} is damaged: {error}.") from None
         self._encoder.know(schema)
         if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
@@ -205,7 +203,7 @@ class Partition:
             self._saved = self.next
             snapshot.unlink()
         except OSError as error:
-            raise HerosError(f"The file {snapshot} must be writable. Got: {reason(error)}.") from None
+            raise HerosError(f"The file {snapshot} cannot be written: {reason(error)}.") from None
 
     def close(self) -> None:
         """Close the models; changes since the last snapshot are lost."""

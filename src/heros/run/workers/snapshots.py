@@ -60,7 +60,7 @@ class Snapshots:
                 with suppress(OSError):  # an old snapshot that cannot be removed is harmless
                     self._files.remove(f"{folder}/{name}")
         except OSError as error:
-            raise HerosError(f"The store {self.place} must be writable. Got: {reason(error)}.") from None
+            raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
 
     def fetch(self, partition: int, file: Path) -> int:
         """Copy the newest snapshot of a partition to `file`; return its offset, or 0 if there is none."""
@@ -73,7 +73,7 @@ class Snapshots:
                     return self.fetch(partition, file)
                 return int(name.partition(".")[0])
         except OSError as error:
-            raise HerosError(f"The store {self.place} must be readable. Got: {reason(error)}.") from None
+            raise HerosError(f"The store {self.place} cannot be read: {reason(error)}.") from None
         return 0
 
     def partitions(self) -> list[int]:

@@ -51,7 +51,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str] | None, recent: int = 0, *, durable: bool = True) -> None:
         self.path = None if path is None else Path(path)
         self.recent = recent
-        with self._expected("a separate, writable file"):
+        with self._expected("opened as a separate file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
@@ -127,7 +127,7 @@ class Journal:
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that a query selects."""
-        with self._expected("readable"):
+        with self._expected("read"):
             return self._file.execute(query, values).fetchall()
 
     @contextmanager
@@ -138,7 +138,7 @@ class Journal:
         once, because an event loop that writes many messages must not wait for each of them.
         """
         self._expect_same_file()
-        with self._expected("writable"):
+        with self._expected("written"):
             try:
                 with self._file:
                     yield
@@ -158,12 +158,12 @@ class Journal:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise HerosError(f"The journal {self.path} must be {rule}. Got: {error}.") from None
+            raise HerosError(f"The journal {self.path} cannot be {rule}: {error}.") from None
 
     def _expect_same_file(self) -> None:
         """Raise an error if the file was removed or replaced: SQLite would still write to the old file."""
         if self.path is not None and not is_in_place(self.path, self._opened):
-            raise HerosError(f"The journal {self.path} must stay in its place. It was removed or replaced.")
+            raise HerosError(f"The journal {self.path} was removed or replaced while in use.")
 
     def close(self) -> None:
         """Close the file."""

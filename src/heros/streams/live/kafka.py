@@ -120,7 +120,10 @@ class KafkaTopic(MessageSource):
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue at these offsets, given by partition."""
         if not all(type(offset) is int and offset >= 0 for offset in position.values()):
-            raise DataError(f"The position of {self.name} must be offsets. Got {dict(position)!r} instead.")
+            raise DataError(
+                f"The position of {self.name} must map each partition to a non-negative offset. "
+                f"Got {dict(position)!r} instead."
+            )
         if self._assigned:  # drop responses to requests of the old consumer
             self._consumer.close()
             self._consumer = self._kafka.Consumer(self._settings)

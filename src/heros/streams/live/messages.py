@@ -112,7 +112,10 @@ class MessageSource(RowSource):
 
     @abstractmethod
     def _at_end(self) -> bool:
-        """Return whether all existing messages were read; called without `follow` if no message arrives."""
+        """Return whether all existing messages have been read.
+
+        Called only if `follow` is False and no message arrives.
+        """
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:
         """Return up to `most` messages with their positions."""
@@ -141,5 +144,5 @@ class MessageSource(RowSource):
             raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
         notice(f"{text}; reading continues.", DataNotice)
 
-    def _trouble(self, error: object, rule: str = "readable") -> HerosError:
-        return HerosError(f"The {self.kind} {self.name} must be {rule}. Got: {error}.")
+    def _trouble(self, error: object, rule: str = "read") -> HerosError:
+        return HerosError(f"The {self.kind} {self.name} cannot be {rule}: {error}.")

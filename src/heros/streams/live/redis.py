@@ -102,7 +102,7 @@ class RedisStream(MessageSource):
         try:
             self._redis.xtrim(self.stream, minid=id, approximate=False)
         except self._errors as error:
-            raise self._trouble(error, "writable") from None
+            raise self._trouble(error, "written") from None
 
     def close(self) -> None:
         """Close the connection."""
