@@ -281,3 +281,15 @@ def test_a_class_of_choice():
         model.explain(X[:2])
     assert "probability of yes" in repr(yes)
     assert yes.plain()["columns"][0].keys() == {"name", "value", "contribution"}
+
+
+@pytest.mark.parametrize("code", [-2.0, 3.0, 1e9, 0.5, float("inf")])
+def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code):
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, explainable=True)
+    model.learn([{"a": i % 7, "b": "xyz"[i % 3]} for i in range(200)], ["n", "y"] * 100)
+    model.save(tmp_path / "good.heros")
+    assert len(Heros.load(tmp_path / "good.heros").sample)
+    model._at_work.importance.rows[:, 1] = code
+    model.save(tmp_path / "forged.heros")
+    with pytest.raises(DataError, match="impossible value of 'b'"):
+        Heros.load(tmp_path / "forged.heros")

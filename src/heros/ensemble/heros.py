@@ -1029,7 +1029,7 @@ class Heros:
             learner.scores.restore(learnt.get("score", {}))
         learner.step.restore(learnt["ensemble"])
         if learner.importance is not None:
-            learner.importance.restore(learnt.get("importance", {}))
+            learner.importance.restore(learnt.get("importance", {}), schema)
         learner.resume(self._dial)
         return learner
 

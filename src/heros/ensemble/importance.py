@@ -277,8 +277,8 @@ class RunningImportance:
         numbers = np.array([self.kept, self.turn, self.every, self.alarm], dtype=np.int64)
         return {"numbers": numbers} | {name: getattr(self, name).copy() for name in ARRAYS}
 
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
+    def restore(self, state: Mapping[str, NDArray[Any]], schema: Schema) -> None:
+        """Restore the arrays that `state` returned; raise a DataError if they do not fit the schema."""
         columns, points, rows = len(self.columns), len(state.get("end", ())), len(state.get("rows", ()))
         shapes = {
             "numbers": (4,),
@@ -303,6 +303,11 @@ class RunningImportance:
         )
         if not sound or (np.diff(state["end"], prepend=0) <= 0).any():
             raise DataError("The state of the importance must have valid counts.")
+        for values, feature in zip(state["rows"].T, schema.features, strict=True):
+            known, most = values[~np.isnan(values)], len(feature.values or ()) - 1
+            codes = (known >= 0) & (known <= most) & (known == np.floor(known))
+            if not (codes if feature.nominal else np.isfinite(known)).all():
+                raise DataError(f"The sample of instances has an impossible value of {feature.name!r}.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())

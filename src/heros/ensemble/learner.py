@@ -211,7 +211,7 @@ class Learner:
         self.bound.restore(learnt["pool"])
         self.step.restore(learnt["ensemble"])
         if self.importance is not None:
-            self.importance.restore(learnt.get("importance", {}))
+            self.importance.restore(learnt.get("importance", {}), self.schema)
 
 
 @contextmanager
