@@ -33,8 +33,7 @@ from heros.storage.checkpoint_directory import (
     newest_first,
     opened,
 )
-from heros.streams.live import Block, Source
-from heros.streams.live.base import Signal
+from heros.streams.live.base import Block, Signal, Source
 
 __all__ = ["Checkpoint", "CheckpointWarning", "Checkpointer", "found"]
 

@@ -21,7 +21,8 @@ from heros.run import drawing, summary
 from heros.run.curves import Curves, figure_of
 from heros.run.predictions import Predictions
 from heros.run.summary import Imbalance, imbalance_of
-from heros.streams.live import BadRows, DriftPoint
+from heros.streams.bad_rows import BadRows
+from heros.streams.live.base import DriftPoint
 
 __all__ = ["Callback", "Price", "Reading", "Run", "Window", "checked_callbacks"]
 

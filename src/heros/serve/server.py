@@ -75,8 +75,8 @@ class Running:
         gc.set_threshold(*SELDOM)
         main = threading.current_thread() is threading.main_thread()
         signals = [signal.SIGINT, signal.SIGTERM] if main else []
-        if main and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # which nohup sets
-            signals.append(signal.SIGHUP)
+        if main and sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signals.append(signal.SIGHUP)  # ignored under nohup
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
