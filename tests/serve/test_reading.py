@@ -73,6 +73,7 @@ def test_a_saved_model_becomes_explainable_in_the_service(tmp_path):
     kept = OneModel(model())
     Service(kept, store=CheckpointDirectory(tmp_path / "kept")).stop()
     assert kept.explainable
+    assert Heros.load(tmp_path / "kept" / "service.heros").instances == 250
     kept.model.explainable = False
     with pytest.raises(HerosError, match="keeps no sample"):
         kept.model.importance()

@@ -99,8 +99,8 @@ def predict_command(
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
     if unknown := learnt.encoder().unknown:
-        names = ", ".join(f"{name!r} ({n:,} rows)" for name, n in unknown.most_common(MOST_COLUMNS))
-        say(f"heros: names that the model has not learnt count as missing: {names}", style="yellow")
+        names = ", ".join(f"{n:,} of {name!r}" for name, n in unknown.most_common(MOST_COLUMNS))
+        say(f"heros: names that the model does not know count as missing: {names}", style="yellow")
     if skipped.count:
         what = "row has" if skipped.count == 1 else "rows have"
         first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})
