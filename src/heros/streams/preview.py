@@ -158,7 +158,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
 
 def _unlabelled(layout: Layout) -> str:
     """Return how many rows have no target; "" if all have one."""
-    lacking = layout.first.columns[layout.target].is_null(nan_is_null=True).sum().as_py()
+    lacking = np.count_nonzero(layout.first.columns[layout.target].is_null(nan_is_null=True))
     rows = f"{lacking:,} of the first {layout.first.n_rows:,} rows"
     return f"{rows} have no target; such rows are skipped and counted" if lacking else ""
 
