@@ -6,6 +6,9 @@ JOBS   ?= 2
 SEED   ?= 1
 BIN    := $(VENV)/bin
 
+# Tests start many programs and import many files: compiled once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The editable install knows the packages there were when it was made.
 SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
@@ -36,7 +39,7 @@ $(VENV)/tools: pyproject.toml
 
 # The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The packages
 # of the paper and of the league, which the library's wheel does not carry, go beside it.
-$(VENV)/installed: $(VENV)/tools $(SOURCES)
+$(VENV)/installed: $(VENV)/tools $(SOURCES) $(if $(filter check,$(MAKECMDGOALS)),$(VENV)/strict)
 	@echo "Compiling the core (a minute or two)"
 	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
 	@$(INSTALL) --editable ./paper
@@ -46,7 +49,6 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES)
 # For those who check, compiler warnings are errors: in this environment from then on. For those who only use it they
 # never are.
 $(VENV)/strict: $(VENV)/tools
-	@rm -f $(VENV)/installed
 	@touch $@
 
 demo: $(VENV)/installed
@@ -55,13 +57,17 @@ demo: $(VENV)/installed
 live: $(VENV)/installed
 	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
+# `make docs` tests the site that it builds.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --ignore tests/docs/test_site.py
+
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(PYTEST)
 
-test-all: kernels sanitize-quick test-matrices speed
+# `make -j2 check test-all` starts with the kernels, which need no virtual environment, and ends with the tests, which
+# use all processors to the end.
+test-all: kernels test-matrices sanitize-quick speed
 
-check: $(VENV)/strict
-	$(MAKE) --no-print-directory $(VENV)/installed
+check: $(VENV)/installed
 	@$(BIN)/python -m nanobind.stubgen -q -m heros._core -o build/_core.pyi
 	diff src/heros/_core.pyi build/_core.pyi # `make stub` writes it anew
 	$(BIN)/ruff check .
@@ -71,9 +77,10 @@ check: $(VENV)/strict
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory docs
 
-# A link that leads nowhere is an error.
+# A link that leads nowhere is an error; the site's search finds what it should.
 docs: $(VENV)/installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@HEROS_SITE=build/site $(BIN)/python -m pytest tests/docs/test_site.py
 	@echo "build/site/index.html"
 
 # Built in an environment of its own, as pip does it; repaired (which says what it needs of a system); then installed

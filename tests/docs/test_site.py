@@ -1,10 +1,11 @@
 """The built site: its search finds the page about a word as its first hit.
 
-The site is built as `make docs` builds it, and its own search (Material's worker over the index) ranks the pages, run by
-node: the system's, or the one that Playwright brings.
+The site is the one in the directory HEROS_SITE, where `make docs` has just built it, or is built here in the same way. Its own
+search (Material's worker over the index) ranks the pages, run by node: the system's, or the one that Playwright brings.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,8 @@ def node():
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The directory of the built site."""
+    if built := os.environ.get("HEROS_SITE"):
+        return ROOT / built
     pytest.importorskip("mkdocs")
     site = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(site)]

@@ -344,7 +344,7 @@ else:
 @pytest.mark.parametrize("kind", STORES)
 def test_a_fault_at_any_call_breaks_no_store(kind, mode, tmp_path, thorough, monkeypatch):
     if "Served" in globals():
-        monkeypatch.setattr("heros.serve.service.RETRY", 0.5)
+        monkeypatch.setattr("heros.serve.service.RETRY", 0.05)
     stride = 13 if mode == "slow" or not thorough else kind.stride
     assert every_call_failed(kind, mode, tmp_path / "root", stride) >= 1
 
