@@ -11,8 +11,7 @@ import argparse
 import time
 from timeit import timeit
 
-from heros import Heros, evaluate, meters, pools, streams
-from heros.errors import HerosError
+from heros import Heros, HerosError, evaluate, meters, pools, streams
 
 LAPS = 6  # readings of the phase clock per step, at most
 READS = 10_000

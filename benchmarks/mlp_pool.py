@@ -21,8 +21,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from heros import Heros, policies, pools, streams
-from heros.errors import HerosError
+from heros import Heros, HerosError, policies, pools, streams
 
 ZETA = policies.Explore(policies.Zeta(0.05), 0.2)
 STREAMS = {"agr_a": 200, "rbf_m": 140, "covtype": 30}  # and how many times faster we mean to be

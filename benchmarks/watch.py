@@ -24,9 +24,8 @@ from rich.console import Console
 from rich.table import Table
 from river.tree import HoeffdingTreeClassifier
 
-from heros import Heros, Top, policies, pools, streams
+from heros import Heros, HerosError, Top, policies, pools, streams
 from heros.ensemble.watch import Answer, Watch
-from heros.errors import HerosError
 
 ZETA = policies.Explore(policies.Zeta(0.05), 0.1)
 CAND = policies.Cand()

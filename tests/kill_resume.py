@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from family_cases import NUMBERS
 from heros import Heros, evaluate, measures, policies, pools, streams
 from heros._base.progress import progress
 from heros.ensemble import serialization
@@ -79,15 +80,7 @@ def growing():
 
 def numbers():
     """Every family that learns a number, one whose unit changes on the way."""
-    pool = pools.Join(
-        pools.MLP([{"hidden": 4}, {"hidden": 8, "loss": "huber"}]),
-        pools.Linear([{"optimizer": "pa"}, {}]),
-        pools.Neighbours([{"window": 100}]),
-        pools.RegressionTrees([{"grace_period": 50, "split_confidence": 0.1}]),
-        pools.Boosted([{"rounds": 3, "grace_period": 50}]),
-        pools.Retrained([{"window": 300, "every": 150, "spread": 100, "trees": 4}]),
-        costs=[3, 1, 1, 1, 1, 1],
-    )
+    pool = pools.Join(*NUMBERS.values(), costs=[1] * len(NUMBERS))
     X, y = streams.Friedman("global", length=N).draw(N)
     y[N // 2 :] *= 1000.0
     stream = streams.from_arrays(X, y, task="regression", name="numbers")

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, evaluate, meters, policies, pools, streams
+from heros import DataError, Heros, ParameterError, evaluate, meters, policies, pools, streams
 from heros.cli import app
 from heros.ensemble import dial
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.dial import Clock, Dial
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
-from heros.errors import DataError, ParameterError
 from test_ensemble import equal_state
 
 STREAM = streams.Agrawal(function=2)

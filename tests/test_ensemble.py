@@ -11,9 +11,19 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Feature, Heros, Schema, policies, pools, scores, streams
+from heros import (
+    DataError,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    policies,
+    pools,
+    scores,
+    streams,
+)
 from heros._base.registry import parts
-from heros.errors import DataError, HerosError, ParameterError
 
 SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
 K = 5

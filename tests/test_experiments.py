@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from heros import pools, streams
-from heros.errors import DataError, HerosError, ParameterError
+from heros import DataError, HerosError, ParameterError, pools, streams
 from heros.policies import Cheapest, Random
 from heros.run import records
 from heros.run.executors import Processes

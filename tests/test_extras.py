@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from heros import MissingExtra
 from heros._base.extras import needed
-from heros.errors import MissingExtra
 
 
 def test_a_missing_package_names_its_extra(monkeypatch):

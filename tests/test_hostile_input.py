@@ -8,21 +8,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from heros import Feature, Heros, Schema, measures, policies, pools, scores, streams
+from family_cases import CLASSES
+from heros import (
+    DataError,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    measures,
+    policies,
+    pools,
+    scores,
+    streams,
+)
 from heros._base.parameters import number, one_of, whole
-from heros.errors import DataError, HerosError, ParameterError
 
 SCHEMA = Schema.of(["a", ("b", "x", "y", "z")], classes=["no", "yes"])
-FAMILIES = [
-    pools.MLP([{"hidden": 4}]),
-    pools.Hoeffding([{"grace_period": 5}]),
-    pools.Neighbours([{"window": 30}]),
-    pools.Linear([{}]),
-    pools.NaiveBayes([{}]),
-    pools.LabelMemory([{}, {"order": 2}]),
-    pools.Boosted([{"rounds": 3, "grace_period": 5}]),
-    pools.Retrained([{"window": 60, "every": 30, "spread": 10, "trees": 2, "min_leaf": 2}]),
-]
 
 
 def small(pool=None):
@@ -118,7 +120,7 @@ def test_labels_that_are_none(y, text):
     assert model.instances == 0
 
 
-@pytest.mark.parametrize("pool", FAMILIES, ids=repr)
+@pytest.mark.parametrize("pool", CLASSES.values(), ids=CLASSES)
 def test_instances_in_any_layout_give_what_a_plain_array_gives(pool):
     rng = np.random.default_rng(1)
     X, y = np.column_stack([rng.normal(size=50), rng.integers(0, 3, 50)]), rng.integers(0, 2, 50)
@@ -138,7 +140,7 @@ def test_instances_in_any_layout_give_what_a_plain_array_gives(pool):
         np.testing.assert_array_equal(small(pool).test_then_train(layout, y).probabilities, expected)
 
 
-@pytest.mark.parametrize("pool", FAMILIES, ids=repr)
+@pytest.mark.parametrize("pool", CLASSES.values(), ids=CLASSES)
 def test_numbers_at_the_end_of_the_range_leave_probabilities_that_are_numbers(pool):
     model = small(pool)
     huge = np.finfo(np.float64).max
@@ -398,7 +400,7 @@ def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
         streams.read(path)
 
 
-@pytest.mark.parametrize("pool", FAMILIES, ids=lambda pool: type(pool).__name__)
+@pytest.mark.parametrize("pool", CLASSES.values(), ids=CLASSES)
 def test_a_state_holds_arrays_and_nothing_that_only_looks_like_one(pool):
     """A date of NumPy's offers a buffer that is none: without a look at what it is, the process ends."""
     model = small(pool).learn([[1.0, 0.0]] * 9, [0, 1, 0] * 3)

@@ -10,11 +10,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, evaluate, pools, streams
+from heros import DataError, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
 from heros.ensemble.importance import AT_ONCE, EACH, POINTS, ROWS, Importance, RunningImportance
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
-from heros.errors import DataError, HerosError, ParameterError
 
 POOL = pools.MLPGrid(hidden=[16], learning_rates=[0.05, 0.005])
 NAMES = [f"x{i}" for i in range(6)]

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heros import Heros, policies, pools, streams
-from heros.errors import HerosError
+from heros import Heros, HerosError, policies, pools, streams
 
 POOL = pools.MLPGrid(optimizers=["adam", "sgd"], learning_rates=[0.05, 0.005], hidden=[8, 16])
 

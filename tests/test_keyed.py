@@ -12,10 +12,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, policies, pools, streams
+from heros import DataError, Heros, HerosError, ParameterError, Schema, policies, pools, streams
 from heros.data.schema import schema_plain
 from heros.ensemble.keyed import Keyed
-from heros.errors import DataError, HerosError, ParameterError
 from heros.storage.keystore import FILE
 
 TREES = {"classes": pools.Hoeffding([{}]), "numbers": pools.RegressionTrees([{}])}
@@ -360,7 +359,7 @@ def unbound(**settings):
     return Heros(POOL, k=2, seed=1, **settings)
 
 
-quiet = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+quiet = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 
 @quiet

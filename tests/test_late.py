@@ -7,10 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, policies, pools, streams
+from heros import DataError, Heros, ParameterError, Schema, policies, pools, streams
 from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels, Pending
-from heros.errors import DataError, ParameterError
 from heros.measures import Accuracy, LogLoss
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
@@ -197,7 +196,7 @@ def numbers(n=80):
         yield row, (i + 0.5) / 7
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("rows", [table, numbers])
 @pytest.mark.parametrize("stops", [False, True])
 def test_rows_are_learnt_as_by_a_model_alone_when_their_labels_come(tmp_path, rows, stops):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import heros
-from heros import Heros, pools, streams
+from family_cases import CLASSES, NUMBERS
+from heros import Heros, HerosError, pools, streams
 from heros._base import lock
 from heros._base.lock import ExclusiveUse, _is_running
 from heros.data.schema import Schema
-from heros.errors import HerosError
 
 HERE = str(Path(heros.__file__).parent)
 
@@ -82,27 +82,11 @@ class Counting:
         self.seen += 1
 
 
-FAMILIES = {
-    "mlp": pools.MLP([{"hidden": 4}, {"hidden": 5, "optimizer": "sgd"}]),
-    "trees": pools.Hoeffding([{}]),
-    "forest": pools.ForestGrid(),
-    "boosted": pools.BoostedGrid(rounds=[3]),
-    "retrained": pools.RetrainedGrid(windows=[60], trees=[2], every=40, spread=10),
-    "neighbours": pools.NeighboursGrid(),
-    "linear": pools.LinearGrid(),
-    "bayes": pools.NaiveBayesGrid(),
-    "labels": pools.LabelMemoryGrid(),
+FAMILIES = CLASSES | {
     "models": pools.Models([Counting()], costs=[1]),
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.Hoeffding([{}]), costs=[1, 1]),
 }
-
-
-OF_NUMBERS = {
-    name: pool
-    for name, pool in FAMILIES.items()
-    if name in ("mlp", "boosted", "retrained", "neighbours", "linear", "labels")
-} | {
-    "trees": pools.RegressionTrees([{"grace_period": 10, "split_confidence": 0.5}]),
+OF_NUMBERS = NUMBERS | {
     "join": pools.Join(pools.MLP([{"hidden": 4}]), pools.RegressionTrees([{}]), costs=[1, 1]),
 }
 

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from heros import Heros, evaluate, meters, pools, streams
-from heros.errors import HerosError, MissingExtra, ParameterError
+from heros import Heros, HerosError, MissingExtra, ParameterError, evaluate, meters, pools, streams
 from heros.meters import cpu as cpu_module
 
 

@@ -5,8 +5,7 @@ import struct
 
 import pytest
 
-from heros import meters
-from heros.errors import HerosError
+from heros import HerosError, meters
 
 
 def tree(root, files):

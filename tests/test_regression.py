@@ -8,11 +8,23 @@ import numpy as np
 import pytest
 
 import reference_regression as reference
-from heros import Heros, Schema, Stack, Top, evaluate, policies, pools, scores, streams
+from heros import (
+    DataError,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    Stack,
+    Top,
+    evaluate,
+    policies,
+    pools,
+    scores,
+    streams,
+)
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
 from heros.ensemble.task import Classification, Regression
-from heros.errors import DataError, HerosError, ParameterError
 from heros.measures import MAPE, Accuracy
 
 SMALL = pools.Join(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import test_ensemble as contract
-from heros import Heros, Schema, pools
-from heros.errors import DataError
+from family_cases import LINES, NETS, TWELVE_OF_NUMBERS
+from heros import DataError, Heros, Schema, pools
 from test_ensemble import (  # noqa: F401
     test_a_copy_in_mid_stream_continues_bit_for_bit,
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
@@ -25,47 +25,11 @@ from test_ensemble import (  # noqa: F401
     test_warmup_trains_everything,
 )
 
-LINEAR = [
-    {"optimizer": "sgd", "learning_rate": 0.01},
-    {"optimizer": "sgd", "learning_rate": 0.01, "l2": 0.01, "loss": "huber"},
-    {"learning_rate": 0.01},
-    {"optimizer": "ftrl", "learning_rate": 0.1, "l1": 0.001},
-    {"optimizer": "pa"},
-    {"optimizer": "pa", "learning_rate": 0.01, "epsilon": 0},
-]
-PERCEPTRONS = [
-    {"optimizer": o, "learning_rate": r, "hidden": h, "loss": loss}
-    for o, r in (("adam", 0.005), ("sgd", 0.01), ("sgd", 0.5))  # the last of them diverge
-    for h in (4, 64)
-    for loss in ("squared", "huber")
-]
-FAMILIES = {  # 12 models each
-    "mlp": pools.MLP(PERCEPTRONS),
-    "neighbours": pools.NeighboursGrid(
-        windows=[50, 200, 300], neighbours=[3, 8], weightings=["distance", "uniform"]
+FAMILIES = TWELVE_OF_NUMBERS | {
+    "joined": pools.Join(
+        pools.MLP(NETS[2:6]), pools.Linear(LINES), pools.Neighbours([{}, {}]), costs=[3, 2, 1]
     ),
-    "linear": pools.Linear([*LINEAR, *LINEAR], own_values=4, hashed_to=16),
-    "retrained": pools.Retrained(
-        [
-            {"window": w, "every": 50, "spread": s, "trees": n, "leaves": 5, "min_leaf": 3}
-            for w in (50, 200)
-            for s in (1, 20, 50)
-            for n in (1, 3)
-        ]
-    ),
-    "labels": pools.LabelMemory(
-        [{"fading": f, "seasons": s} for f in (1, 0.999, 0.9, 0.5) for s in (0, 1, 2)], memory=40
-    ),
-    "trees": pools.RegressionTrees(
-        [
-            {"max_bytes": b, "grace_period": g, "prediction": p, "split_confidence": 0.1}
-            for b in (3_000, 200_000)
-            for g in (20, 100)
-            for p in ("mean", "linear", "adaptive")
-        ]
-    ),
-    "joined": pools.Join(pools.MLP(PERCEPTRONS[2:6]), pools.Linear(LINEAR), pools.Neighbours([{}, {}]), costs=[3, 2, 1]),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True, params=FAMILIES)

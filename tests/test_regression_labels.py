@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError, DataNotice
+from heros import DataError, DataNotice, Heros, evaluate, pools, streams
 
 POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
 NO_NUMBERS = ["soon", "1_0", "0x10", "nan", "inf", "12 kg", "2020-01-01", ""]

@@ -10,9 +10,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, meters, policies, pools, streams
+from heros import DataError, Heros, evaluate, meters, policies, pools, streams
 from heros._base.tables import settings_text
-from heros.errors import DataError
 from heros.report import write_report
 from heros.report.axes import axis
 from heros.report.charts import Line, Point, line_chart, scatter

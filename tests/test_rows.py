@@ -8,8 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from heros import Heros, Schema, evaluate, pools, streams
-from heros.errors import DataError, DataNotice, HerosError
+from heros import DataError, DataNotice, Heros, HerosError, Schema, evaluate, pools, streams
 
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
 ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
@@ -281,7 +280,7 @@ def test_usual_words_stand_for_nothing_in_frames_of_any_length(written, rows):
     assert (model.predict_proba(frame).to_numpy() == [*nothing.values()]).all()
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("form", [list, "frame"])
 def test_a_bad_row_in_a_list_or_frame_leaves_the_model_unchanged(form):
     model = Heros(pools.Linear(), k=1, seed=1)

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from heros import Heros, evaluate, policies, pools, streams
+from heros import Heros, HerosError, ParameterError, evaluate, policies, pools, streams
 from heros._base.registry import parts
 from heros.checks import check_score
-from heros.errors import HerosError, ParameterError
 from heros.scores import Adwin, Cumulative, Fading, Window
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heros import Heros, policies, pools, streams
-from heros.errors import HerosError
+from heros import Heros, HerosError, policies, pools, streams
 
 POOLS = {
     "mlp": pools.MLPGrid(learning_rates=[0.05], hidden=[8, 16]),

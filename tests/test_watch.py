@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Heros, Schema, Stack, Top, policies, pools, scores
-from heros.errors import DataError, HerosError, ParameterError
+from heros import DataError, Heros, HerosError, ParameterError, Schema, Stack, Top, policies, pools, scores
 from member_cases import Fragile, Majority, Nearest, Witness
 from test_ensemble import EVERY_POLICY, SMALL, InPython, data, drifting, equal_state, same
 

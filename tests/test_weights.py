@@ -7,27 +7,16 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 
-from heros import Heros, Schema, evaluate, pools, scores, streams
+from family_cases import CLASSES
+from heros import DataError, DataNotice, Heros, ParameterError, Schema, evaluate, pools, scores, streams
 from heros.data.weights import Weights
 from heros.ensemble.task import Regression
-from heros.errors import DataError, DataNotice, ParameterError
 from heros.policies import Everything
 from reference import balanced_weights, whole_times
 
 STREAM = streams.Agrawal(function=2)
 X, Y = STREAM.take(300).draw(300)
-POOLS = {
-    "mlp": pools.MLPGrid(hidden=[8], learning_rates=[0.05]),
-    "linear": pools.LinearGrid(),
-    "bayes": pools.NaiveBayesGrid(),
-    "labels": pools.LabelMemoryGrid(),
-    "trees": pools.HoeffdingGrid(max_bytes=[1 << 16]),
-    "forest": pools.ForestGrid(trees=[3]),
-    "boosted": pools.BoostedGrid(rounds=[3]),
-    "retrained": pools.RetrainedGrid(windows=[100], trees=[2], every=50, spread=10),
-    "neighbours": pools.NeighboursGrid(),
-    "default": None,
-}
+POOLS = CLASSES | {"default": None}
 
 
 def fresh(pool, **settings):

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from heros import Heros, Schema, pools, streams
-from heros.errors import ParameterError
+from heros import Heros, ParameterError, Schema, pools, streams
 
 FREE, REACH = 100, 3.0
 

@@ -12,8 +12,8 @@ from contextlib import suppress
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from heros import HerosError, MissingExtra
 from heros._base.extras import needed
-from heros.errors import HerosError, MissingExtra
 
 __all__ = ["Broker", "InProcess", "Mosquitto", "Redis", "started"]
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 import orjson
 
+from heros import HerosError
 from heros.ensemble import Heros
-from heros.errors import HerosError
 from heros.pools import MLPGrid
 from heros.serve.learners import OneModel
 from heros.serve.limits import Refusal

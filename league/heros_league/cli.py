@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
+from heros import HerosError, ParameterError
 from heros._base.tables import Table
 from heros.cli.app import Commands, say
-from heros.errors import HerosError, ParameterError
 from heros.run import records as stored
 from heros.run.executors import Serial
 from heros.run.experiments import run_all

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from heros.errors import MissingExtra
+from heros import MissingExtra
 
 __all__ = ["file_of", "package"]
 
@@ -22,7 +22,7 @@ def package(name: str, what: str) -> Any:
     >>> package("no_such_package", "This stream")
     Traceback (most recent call last):
         ...
-    heros.errors.MissingExtra: This stream needs a package that is not installed: pip install no_such_package
+    heros.MissingExtra: This stream needs a package that is not installed: pip install no_such_package
     """
     try:
         return import_module(name)

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from heros.errors import HerosError
+from heros import HerosError
 from heros_league.arena import ARENA, DELAYS, FURTHER, NUMBERS, OTHERS, SMALL, TABLES, WHOLE, Arena
 from heros_league.claims import Claim, claims, claims_of_numbers
 from heros_league.comparisons import against, places, ranks, ratios, state, summary

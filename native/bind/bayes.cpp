@@ -5,7 +5,7 @@
 
 namespace heros {
 
-void bind_bayes(nb::module_& m) {
+const FamilyBinding binding("bayes", [](nb::module_& m) {
   nb::class_<BayesSettings>(m, "BayesSettings")
       .def("__init__",
            [](BayesSettings* self, double fading, double smoothing, double variance_prior) {
@@ -24,6 +24,6 @@ void bind_bayes(nb::module_& m) {
            },
            nb::arg("values"), nb::arg("classes"));
   bind_state(pool);
-}
+});
 
 }  // namespace heros

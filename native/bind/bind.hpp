@@ -1,7 +1,10 @@
-// Declares the bind function of each part.
+// Declares the bind function of each part, and collects those of the families of models.
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+#include <map>
+#include <string>
 
 namespace heros {
 
@@ -10,19 +13,22 @@ namespace nb = nanobind;
 void bind_choose(nb::module_& m);
 void bind_score(nb::module_& m);
 void bind_drift(nb::module_& m);
-void bind_mlp(nb::module_& m);
-void bind_hoeffding(nb::module_& m);
-void bind_forest(nb::module_& m);
-void bind_boosted(nb::module_& m);
-void bind_retrained(nb::module_& m);
-void bind_neighbours(nb::module_& m);
-void bind_linear(nb::module_& m);
-void bind_bayes(nb::module_& m);
-void bind_labels(nb::module_& m);
-void bind_regression(nb::module_& m);
+void bind_pool(nb::module_& m);  // before all families
 void bind_members(nb::module_& m);
-void bind_joined(nb::module_& m);
 void bind_step(nb::module_& m);
 void bind_streams(nb::module_& m);
+
+// The file of a family defines one of these at namespace scope, and so adds its bindings to the module.
+struct FamilyBinding {
+  using Bind = void (*)(nb::module_&);
+  using ByName = std::multimap<std::string, Bind>;  // sorted, since the linker decides the order of initialization
+
+  FamilyBinding(const char* family, Bind bind) { all().emplace(family, bind); }
+
+  static ByName& all() {
+    static ByName bindings;
+    return bindings;
+  }
+};
 
 }  // namespace heros

@@ -5,7 +5,7 @@
 
 namespace heros {
 
-void bind_boosted(nb::module_& m) {
+const FamilyBinding binding("boosted", [](nb::module_& m) {
   nb::class_<BoostedSettings>(m, "BoostedSettings")
       .def("__init__",
            [](BoostedSettings* self, std::int32_t rounds, double learning_rate, double features, std::int64_t grace_period,
@@ -53,6 +53,6 @@ void bind_boosted(nb::module_& m) {
            });
   bind_least_bytes(pool);
   bind_state(pool);
-}
+});
 
 }  // namespace heros

@@ -5,7 +5,7 @@
 
 namespace heros {
 
-void bind_forest(nb::module_& m) {
+const FamilyBinding binding("forest", [](nb::module_& m) {
   nb::class_<ForestSettings>(m, "ForestSettings")
       .def("__init__",
            [](ForestSettings* self, const TreeSettings& tree, std::int32_t trees, double features, bool per_leaf,
@@ -65,6 +65,6 @@ void bind_forest(nb::module_& m) {
              pool->restore(state);
            },
            nb::arg("state"));
-}
+});
 
 }  // namespace heros

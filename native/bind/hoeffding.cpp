@@ -22,7 +22,7 @@ LeafPrediction prediction_named(const std::string& name) {
 
 }  // namespace
 
-void bind_hoeffding(nb::module_& m) {
+const FamilyBinding binding("hoeffding", [](nb::module_& m) {
   nb::class_<TreeSettings>(m, "TreeSettings")
       .def("__init__",
            [](TreeSettings* self, std::int64_t max_bytes, std::int32_t grace_period, double split_confidence,
@@ -88,6 +88,6 @@ void bind_hoeffding(nb::module_& m) {
              pool->restore(state);
            },
            nb::arg("state"));
-}
+});
 
 }  // namespace heros

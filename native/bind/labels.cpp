@@ -5,7 +5,7 @@
 
 namespace heros {
 
-void bind_labels(nb::module_& m) {
+const FamilyBinding binding("labels", [](nb::module_& m) {
   nb::class_<LabelSettings>(m, "LabelSettings")
       .def("__init__",
            [](LabelSettings* self, double fading, std::int32_t order, std::int32_t seasons) {
@@ -54,6 +54,6 @@ void bind_labels(nb::module_& m) {
                    })
       .def_prop_ro("remembered", [](const LabelPool& self) { return readable(self)->remembered(); });
   bind_state(pool);
-}
+});
 
 }  // namespace heros

@@ -17,7 +17,7 @@ Optimizer optimizer_named(const std::string& name) {
 
 }  // namespace
 
-void bind_linear(nb::module_& m) {
+const FamilyBinding binding("linear", [](nb::module_& m) {
   nb::class_<LinearSettings>(m, "LinearSettings")
       .def("__init__",
            [](LinearSettings* self, const std::string& optimizer, double learning_rate, double l1, double l2,
@@ -60,6 +60,6 @@ void bind_linear(nb::module_& m) {
              pool->read_weights(i, out.data());
            });
   bind_state(pool);
-}
+});
 
 }  // namespace heros

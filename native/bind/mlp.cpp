@@ -25,31 +25,7 @@ void expect_fit(const MlpPool& pool, int i, const WeightArrays& a) {
 
 }  // namespace
 
-void bind_mlp(nb::module_& m) {
-  nb::class_<Pool>(m, "Pool")
-      .def_prop_ro("models", [](const Pool& self) { return readable(self)->models(); })
-      .def_prop_ro("features", [](const Pool& self) { return readable(self)->features(); })
-      .def_prop_ro("outputs", [](const Pool& self) { return readable(self)->outputs(); });
-
-  nb::class_<Encoder>(m, "Encoder")
-      .def(nb::init<double>(), nb::arg("divisor"))
-      .def("grow", [](Encoder& self, const In1<std::int32_t>& values) {
-             expect_countable(to_vector(values), 0);
-             self.grow(to_vector(values));
-           }, nb::lock_self())
-      .def_prop_ro("inputs", &Encoder::inputs, nb::lock_self())
-      .def("encode",
-           [](const Encoder& self, const In1<double>& x) {
-             expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
-             Inputs inputs;
-             self.encode(x.data(), inputs);
-             return std::make_tuple(to_array(inputs.index), to_array(inputs.value));
-           }, nb::lock_self())
-      .def("learn", [](Encoder& self, const In1<double>& x) {
-        expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
-        self.learn(x.data());
-      }, nb::lock_self());
-
+const FamilyBinding binding("mlp", [](nb::module_& m) {
   m.def("adam_lag", [](std::int64_t from, std::int64_t to, double rate) {
     expect(0 <= from && from <= to, "steps in order");
     const CatchUp lag = Adam::tables().between(from, to, rate);
@@ -97,6 +73,6 @@ void bind_mlp(nb::module_& m) {
     for (const Isa& isa : available_isas()) names.push_back(isa.name);
     return names;
   });
-}
+});
 
 }  // namespace heros

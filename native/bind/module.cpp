@@ -9,7 +9,7 @@
 
 namespace {
 
-// Translates exceptions of the core to those of heros.errors.
+// Translates exceptions of the core to those of heros.
 void translate(const std::exception_ptr& thrown, void*) {
   const char* name = nullptr;
   std::string text;
@@ -20,7 +20,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   } catch (const heros::AtWork& fault) {
     name = "HerosError", text = fault.what();
   }
-  PyErr_SetString(nanobind::module_::import_("heros.errors").attr(name).ptr(), text.c_str());
+  PyErr_SetString(nanobind::module_::import_("heros").attr(name).ptr(), text.c_str());
 }
 
 }  // namespace
@@ -33,18 +33,9 @@ NB_MODULE(_core, m) {
   heros::bind_choose(m);
   heros::bind_score(m);
   heros::bind_drift(m);
-  heros::bind_mlp(m);
-  heros::bind_hoeffding(m);
-  heros::bind_forest(m);
-  heros::bind_boosted(m);
-  heros::bind_retrained(m);
-  heros::bind_neighbours(m);
-  heros::bind_linear(m);
-  heros::bind_bayes(m);
-  heros::bind_labels(m);
-  heros::bind_regression(m);
+  heros::bind_pool(m);
+  for (const auto& [family, bind] : heros::FamilyBinding::all()) bind(m);
   heros::bind_members(m);
-  heros::bind_joined(m);
   heros::bind_step(m);
   heros::bind_streams(m);
   m.def("commit", [] { return HEROS_COMMIT; });  // of the sources; empty if git does not know it

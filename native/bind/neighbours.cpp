@@ -20,7 +20,7 @@ NeighboursPool make_pool(const In1<std::int64_t>& window, const In1<std::int32_t
 
 }  // namespace
 
-void bind_neighbours(nb::module_& m) {
+const FamilyBinding binding("neighbours", [](nb::module_& m) {
   nb::class_<NeighboursPool, Pool> pool(m, "NeighboursPool");
   bind_least_bytes(pool);
   pool.def("__init__",
@@ -57,6 +57,6 @@ void bind_neighbours(nb::module_& m) {
              pool->restore(state);
            },
            nb::arg("state"));
-}
+});
 
 }  // namespace heros

@@ -14,7 +14,7 @@ constexpr std::pair<const char*, RegressionTreeSettings::Prediction> kPrediction
 
 }  // namespace
 
-void bind_regression(nb::module_& m) {
+const FamilyBinding binding("regression", [](nb::module_& m) {
   nb::class_<RegressionTreeSettings>(m, "RegressionTreeSettings")
       .def("__init__",
            [](RegressionTreeSettings* self, std::int64_t max_bytes, std::int64_t grace_period, double split_confidence,
@@ -47,6 +47,6 @@ void bind_regression(nb::module_& m) {
            });
   bind_least_bytes(pool);
   bind_state(pool);
-}
+});
 
 }  // namespace heros

@@ -5,7 +5,7 @@
 
 namespace heros {
 
-void bind_retrained(nb::module_& m) {
+const FamilyBinding binding("retrained", [](nb::module_& m) {
   nb::class_<RetrainedSettings>(m, "RetrainedSettings")
       .def("__init__",
            [](RetrainedSettings* self, std::int64_t window, std::int64_t every, std::int64_t spread, std::int32_t trees,
@@ -54,6 +54,6 @@ void bind_retrained(nb::module_& m) {
   pool.attr("FIRST") = Retrained::kFirst;
   bind_least_bytes(pool);
   bind_state(pool);
-}
+});
 
 }  // namespace heros

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 import heros_paper as paper
+from heros import HerosError, ParameterError
 from heros._base.parameters import one_of
 from heros._base.registry import policy_id, policy_of
 from heros.cli.app import Commands, say
-from heros.errors import HerosError, ParameterError
 from heros.policies import Policy
 from heros.run.executors import Dask, Executor, Processes, Serial
 from heros.run.experiments import Job, run_all

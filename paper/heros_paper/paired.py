@@ -16,12 +16,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from heros import streams
+from heros import DataError, ParameterError, streams
 from heros._base.parameters import whole
 from heros._base.progress import progress as progress_bar
 from heros._base.registry import policy_id, pool_id
 from heros.ensemble import Heros
-from heros.errors import DataError, ParameterError
 from heros.policies import Policy
 from heros.run.records import provenance
 from heros.streams import Stream

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from heros.errors import ParameterError
+from heros import ParameterError
 
 __all__ = ["ALPHA", "Comparison", "compare", "holm", "ranks", "wilcoxon"]
 

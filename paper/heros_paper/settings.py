@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from heros import ParameterError
 from heros import policies as p
 from heros._base.parameters import whole
 from heros._base.registry import policy_id, pool_id
-from heros.errors import ParameterError
 from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
 from heros.run import records

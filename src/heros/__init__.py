@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heros import checks, drift, errors, measures, meters, policies, pools, scores, streams
+    from heros import checks, drift, measures, meters, policies, pools, scores, streams
+    from heros._base.errors import DataError, DataNotice, HerosError, MissingExtra, ParameterError, WaitNotice
     from heros.data.schema import Feature, Schema
     from heros.ensemble import Block, Heros
     from heros.ensemble.watch import Stack, Top
@@ -23,16 +24,21 @@ if TYPE_CHECKING:
 __all__ = [
     "Block",
     "Curves",
+    "DataError",
+    "DataNotice",
     "Feature",
     "Heros",
+    "HerosError",
+    "MissingExtra",
+    "ParameterError",
     "Run",
     "Schema",
     "Stack",
     "Top",
+    "WaitNotice",
     "checkpoints",
     "checks",
     "drift",
-    "errors",
     "evaluate",
     "export",
     "measures",
@@ -51,7 +57,6 @@ _MODULES = {
     "checkpoints": "heros.run.checkpoints",
     "checks": "heros.checks",
     "drift": "heros.drift",
-    "errors": "heros.errors",
     "export": "heros.integrations.onnx",
     "measures": "heros.measures",
     "meters": "heros.meters",
@@ -65,12 +70,18 @@ _MODULES = {
 _NAMES = {
     "Block": "heros.ensemble",
     "Curves": "heros.run",
+    "DataError": "heros._base.errors",
+    "DataNotice": "heros._base.errors",
     "Feature": "heros.data.schema",
     "Heros": "heros.ensemble",
+    "HerosError": "heros._base.errors",
+    "MissingExtra": "heros._base.errors",
+    "ParameterError": "heros._base.errors",
     "Run": "heros.run",
     "Schema": "heros.data.schema",
     "Stack": "heros.ensemble.watch",
     "Top": "heros.ensemble.watch",
+    "WaitNotice": "heros._base.errors",
     "evaluate": "heros.run",
 }
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import streams
+from heros import DataNotice, streams
 from heros.cli import app
-from heros.errors import DataNotice
 
 runner = CliRunner()
 POOL = 'kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.01]\noptimizers = ["sgd"]\n'

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, streams
+from heros import DataError, Heros, HerosError, streams
 from heros._base.registry import policy_of, pool_of, written_parts
 from heros.cli import app
-from heros.errors import DataError, HerosError
 from heros.run import records
 from heros.streams.pipe import read_pipe
 

@@ -21,7 +21,7 @@ from heros.serve.service import Service
 from heros.streams.live import END, RowSource
 from serve.serving import served
 
-pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 CASE = orders(160)
 FIRST, REST = CASE.part(0, 60), CASE.part(60, 160)

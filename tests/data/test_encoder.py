@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from heros import DataError
 from heros.data.codes import Codes
 from heros.data.columns import NameColumn
 from heros.data.encoder import Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
 from heros.data.values import Refused
-from heros.errors import DataError
 
 
 def test_rows_and_columns_give_the_same_codes():
@@ -83,7 +83,7 @@ def test_a_name_like_that_of_a_shared_code_is_a_name_like_others(marker):
         assert one.schema.features[0].values == one.schema.classes == ("a", marker, "b", "c", "#3 of 3")
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("first", [(), MARKERS])
 def test_shared_codes_are_the_same_after_a_restart_whatever_names_there_are(first):
     names = [*first, *(f"u{i}" for i in range(200)), "#1 of 1", "#1 of 16", "#7 of 16", "#1 of 64"] * 2
@@ -112,7 +112,7 @@ def test_a_schema_with_impossible_shared_codes_is_refused(shared):
         schema_of(plain)
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize(
     "rows",
     [
@@ -138,7 +138,7 @@ def test_a_column_may_have_the_name_of_a_part_of_another(rows, restarted):
     assert len({one.name for one in encoder.schema.features}) == encoder.width
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_a_copy_reads_times_of_day_as_the_original_does():
     encoder = Encoder()
     for hour in range(8, 20):
@@ -148,7 +148,7 @@ def test_a_copy_reads_times_of_day_as_the_original_does():
             one.row({"at": "2026-01-01 10:00"})
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_an_infinite_number_does_not_turn_a_column_of_names_into_numbers():
     encoder = Encoder()
     for value in ("red", "1", "2", "3"):
@@ -188,7 +188,7 @@ def test_times_of_a_frame_are_read_as_those_of_rows():
             one.row({"at": "2026-01-01 10:00"})
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize(
     "moment",
     [

@@ -11,7 +11,7 @@ import pytest
 
 from heros import Heros, evaluate, streams
 
-pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def run_commands(block, where):
             assert comparable(shown) == comparable(result.stdout), f"{where}: {command}\n{result.stdout}"
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # MLflow, about its own classes
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):

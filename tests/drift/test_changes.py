@@ -11,10 +11,9 @@ import re
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, pools, streams
+from heros import DataError, Heros, evaluate, pools, streams
 from heros.drift import Change
 from heros.drift.changes import ClassChange, changes_of, counted_from
-from heros.errors import DataError
 from heros.run import records
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_drift
+from heros import DataError, ParameterError
 from heros.drift import ADWIN, KSWIN, PageHinkley
-from heros.errors import DataError, ParameterError
 
 KINDS = [
     (ADWIN, {}),

@@ -7,10 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Schema, streams
+from heros import DataError, ParameterError, Schema, streams
 from heros.drift import Change, FeatureChange, Monitor
 from heros.drift.monitor import chi2_test, ks_test
-from heros.errors import DataError, ParameterError
 
 SCHEMA = Schema.of(["age", "size", ("colour", "red", "blue", "green")], classes=["no", "yes"])
 

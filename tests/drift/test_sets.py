@@ -8,10 +8,9 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, pools, streams
+from heros import DataError, Heros, HerosError, ParameterError, evaluate, pools, streams
 from heros.ensemble.late import LateLabels
 from heros.ensemble.task import Classification
-from heros.errors import DataError, HerosError, ParameterError
 
 POOL = pools.MLPGrid(hidden=[16], learning_rates=[0.05, 0.005])
 

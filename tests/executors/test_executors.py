@@ -11,7 +11,7 @@ from pathlib import Path
 import distributed
 import pytest
 
-from heros.errors import HerosError, ParameterError
+from heros import HerosError, ParameterError
 from heros.run.executors import Dask, Executor, Processes, Serial, WorkerDied
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")

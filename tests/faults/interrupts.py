@@ -25,12 +25,11 @@ from pathlib import Path
 
 import numpy as np
 
-from heros import Heros, evaluate, pools, streams
+from heros import Heros, HerosError, evaluate, pools, streams
 from heros.__main__ import no_interrupt_lost
 from heros._base.progress import progress
 from heros.cli import app
 from heros.ensemble.keyed import Keyed
-from heros.errors import HerosError
 from heros.run import checkpoints
 
 MLP = pools.MLP([{"hidden": 4}, {"hidden": 8}])

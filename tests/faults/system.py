@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from faults.sqlite import calls_replaced
-from heros.errors import HerosError
+from heros import HerosError
 from heros.run.checkpoints import CheckpointWarning
 
 MODES = ("refuse", "tear", "full", "slow")

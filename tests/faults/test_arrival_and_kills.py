@@ -5,7 +5,7 @@ import pytest
 from faults.arrival import TASKS, check
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.matrix(most=2)
 @pytest.mark.parametrize(
     ("task", "tens"),

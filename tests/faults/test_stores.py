@@ -13,11 +13,10 @@ import pytest
 
 from faults.system import MODES, Scenario, emptied, every_call_failed, read_only
 from faults.test_writes import Kept, Model, Packing, Record, Report
-from heros import Heros, pools
+from heros import Heros, HerosError, pools
 from heros.data import Encoder
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
-from heros.errors import HerosError
 from heros.run.workers import Snapshots
 from heros.run.workers.partition import Partition
 from heros.storage.keystore import FILE, NotKept

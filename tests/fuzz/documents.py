@@ -23,11 +23,10 @@ from fuzz.targets import (
     changed_record,
     target,
 )
-from heros import Heros, Top, policies
+from heros import Heros, HerosError, Top, policies
 from heros._base.registry import answer_of, policy_of, pool_of
 from heros.cli.parsing import watch_of
 from heros.ensemble.late import LateLabels
-from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import records
 from heros.run.records import pack

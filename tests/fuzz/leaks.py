@@ -9,8 +9,7 @@ import pickle
 import numpy as np
 
 from fuzz.targets import KINDS, POOLS, SCHEMA, _exercise
-from heros import Feature, Heros, Schema, policies, streams
-from heros.errors import HerosError
+from heros import Feature, Heros, HerosError, Schema, policies, streams
 
 LIVES = 20
 LARGER = Schema((*SCHEMA.features, Feature("e", ("p", "q", "r"))), (*SCHEMA.classes, "never"))

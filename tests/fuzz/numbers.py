@@ -8,27 +8,14 @@ from functools import cache
 
 import numpy as np
 
+from family_cases import NUMBERS
 from fuzz.bytes_in import BytesIn
 from fuzz.targets import COLUMNS, _damaged, _drain, _file, target
 from heros import Heros, Schema, policies, pools, streams
 from heros.streams.pipe import read_pipe
 
 SCHEMA = Schema(tuple(COLUMNS), (), numeric=True)
-POOLS: dict[str, pools.Pool] = {
-    "mlp": pools.MLP([{"hidden": 4}, {"optimizer": "sgd", "hidden": 9, "learning_rate": 0.05}]),
-    "linear": pools.Linear(
-        [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
-    ),
-    "neighbours": pools.Neighbours(
-        [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}]
-    ),
-    "boosted": pools.Boosted([{"rounds": 3, "grace_period": 20}, {"rounds": 2, "max_bytes": 4000}]),
-    "retrained": pools.Retrained(
-        [{"window": 60, "every": 40, "spread": 20, "trees": 2, "leaves": 4, "min_leaf": 3}, {"spread": 1}]
-    ),
-    "labels": pools.LabelMemory([{}, {"fading": 0.5, "seasons": 1}], memory=20),
-    "trees": pools.RegressionTrees([{"grace_period": 20}, {"grace_period": 30, "max_bytes": 4000}]),
-}
+POOLS: dict[str, pools.Pool] = {**NUMBERS}
 POOLS["join"] = pools.Join(*POOLS.values(), costs=[1] * len(POOLS))
 
 

@@ -13,7 +13,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from family_cases import CLASSES
 from fuzz.bytes_in import BytesIn
-from heros import Feature, Heros, Schema, evaluate, measures, meters, policies, pools, scores, streams
+from heros import (
+    DataNotice,
+    Feature,
+    Heros,
+    HerosError,
+    Schema,
+    evaluate,
+    measures,
+    meters,
+    policies,
+    pools,
+    scores,
+    streams,
+)
+from heros._base.settings import Setting
 from heros.data.check import Validator
-from heros.errors import DataNotice, HerosError
 from heros.run import records
 from heros.streams.pipe import read_pipe
 
@@ -311,42 +325,7 @@ def generators(data: bytes) -> None:
 # -- models ---------------------------------------------------------------------------------------------
 
 
-POOLS: dict[str, pools.Pool] = {
-    "mlp": pools.MLP([{"hidden": 4}, {"optimizer": "sgd", "hidden": 9, "learning_rate": 0.05}]),
-    "trees": pools.Hoeffding(
-        [
-            {"grace_period": 20},
-            {"max_bytes": 2500, "grace_period": 30, "prediction": "naive_bayes"},
-            {"split_on": "change", "split_confidence": 0.2},
-        ]
-    ),
-    "neighbours": pools.Neighbours(
-        [{"window": 30, "neighbours": 3}, {"window": 500, "weighting": "uniform"}], max_bytes=5000
-    ),
-    "linear": pools.Linear(
-        [{}, {"optimizer": "ftrl"}, {"optimizer": "sgd", "l2": 0.1}], own_values=4, hashed_to=3
-    ),
-    "bayes": pools.NaiveBayes([{}, {"fading": 0.5}]),
-    "labels": pools.LabelMemory([{}, {"fading": 0.5, "order": 2}], memory=20),
-    "boosted": pools.Boosted(
-        [
-            {"rounds": 3, "grace_period": 20, "horizon": 50},
-            {"rounds": 2, "features": 0.5, "grace_period": 10, "max_bytes": 3000},
-        ]
-    ),
-    "retrained": pools.Retrained(
-        [
-            {"window": 100, "every": 40, "spread": 20, "trees": 2, "leaves": 4, "min_leaf": 3, "bins": 8},
-            {"window": 50, "every": 30, "spread": 1, "trees": 1, "max_bytes": 200_000},
-        ]
-    ),
-    "forest": pools.Forest(
-        [
-            {"trees": 3, "grace_period": 20, "warning": 0.9, "drift": 0.5},
-            {"trees": 2, "subspace": "tree", "random_cuts": True, "max_bytes": 3000, "warning": None},
-        ]
-    ),
-}
+POOLS: dict[str, pools.Pool] = {**CLASSES}
 POOLS["join"] = pools.Join(POOLS["mlp"], POOLS["trees"], POOLS["bayes"], costs=[1, 2, 1])
 KINDS = list(POOLS)
 
@@ -452,97 +431,34 @@ def growth(data: bytes) -> None:
     _exercise(model)
 
 
+def _setting(source: BytesIn, setting: Setting) -> Any:
+    """A value for a setting of a model, small enough for a quick case."""
+    if setting.rule.choices:
+        strange = ["x", None, 3, [], np.array([*setting.rule.choices, "x"])]
+        return source.one_of([*setting.rule.choices, *(strange if source.maybe() else [])])
+    if setting.rule.none and source.byte() & 3 == 0:
+        return None
+    if isinstance(setting.default, bool):
+        return source.one_of([True, False])
+    if isinstance(setting.default, int):
+        return source.whole(source.one_of([3000, 900_000]) if setting.name == "max_bytes" else 50)
+    return source.one_of([source.share, source.number])()
+
+
 @target()
 def pools_and_settings(data: bytes) -> None:
     """The parameters of pools, scores and Heros itself."""
     source = BytesIn(data)
-    tree: dict[str, Callable[[], Any]] = {
-        "max_bytes": lambda: source.whole(4000),
-        "grace_period": lambda: source.whole(50),
-        "split_confidence": source.share,
-        "tie_threshold": source.share,
-        "criterion": lambda: source.one_of(["gini", "information_gain", "x", None, np.array(["gini", "x"])]),
-        "prediction": lambda: source.one_of(["majority", "naive_bayes", "adaptive", 1, []]),
-        "binary_splits": lambda: source.one_of([True, False]),
-        "max_depth": lambda: source.whole(4),
-        "nonsense": source.anything,
-    }
-    net: dict[str, Callable[[], Any]] = {
-        "hidden": lambda: source.whole(20),
-        "learning_rate": source.share,
-        "optimizer": lambda: source.one_of(["adam", "sgd", "x", None, np.array(["adam", "x"])]),
-    }
     costs: Any = (
         source.one_of(["x", None, [1.0], [1, 2], [0, 0], [np.nan, 1], ["a", "b"], [[1], [2]]])
         if source.maybe()
         else None
     )
-    near: dict[str, Callable[[], Any]] = {
-        "window": lambda: source.whole(200),
-        "neighbours": lambda: source.whole(20),
-        "weighting": lambda: source.one_of(["distance", "uniform", "x", None]),
-    }
-    line: dict[str, Callable[[], Any]] = {
-        "optimizer": lambda: source.one_of(["adam", "sgd", "ftrl", "x", 3]),
-        "learning_rate": source.number,
-        "l1": source.share,
-        "l2": source.share,
-    }
-    bayes: dict[str, Callable[[], Any]] = {
-        "fading": source.share,
-        "smoothing": source.number,
-        "variance_prior": source.number,
-    }
-    labels: dict[str, Callable[[], Any]] = {
-        "fading": source.share,
-        "order": lambda: source.whole(4),
-        "seasons": lambda: source.whole(4),
-    }
-    forest: dict[str, Callable[[], Any]] = {
-        "trees": lambda: source.whole(5),
-        "features": source.share,
-        "subspace": lambda: source.one_of(["tree", "node", "x", None]),
-        "bagging": source.number,
-        "grace_period": lambda: source.whole(50),
-        "warning": lambda: source.one_of([None, 0.5, 0, np.nan]),
-        "drift": source.share,
-        "max_bytes": lambda: source.whole(9000),
-    }
-    boosted = {
-        "rounds": lambda: source.whole(5),
-        "learning_rate": source.share,
-        "features": source.share,
-        "grace_period": lambda: source.whole(50),
-        "shrinkage": source.number,
-        "horizon": lambda: source.one_of([None, 0.5, 20, np.nan]),
-        "max_bytes": lambda: source.whole(9000),
-    }
-    retrained = {
-        "window": lambda: source.whole(200),
-        "every": lambda: source.whole(50),
-        "spread": lambda: source.whole(50),
-        "trees": lambda: source.whole(5),
-        "leaves": lambda: source.whole(9),
-        "learning_rate": source.share,
-        "bins": lambda: source.whole(300),
-        "min_leaf": lambda: source.whole(20),
-        "shrinkage": source.number,
-        "max_bytes": lambda: source.whole(900_000),
-    }
-    families: list[tuple[dict[str, Callable[[], Any]], Any]] = [
-        (net, pools.MLP),
-        (tree, pools.Hoeffding),
-        (near, pools.Neighbours),
-        (line, pools.Linear),
-        (bayes, pools.NaiveBayes),
-        (labels, pools.LabelMemory),
-        (forest, pools.Forest),
-        (boosted, pools.Boosted),
-        (retrained, pools.Retrained),
-    ]
-    chosen, make = source.one_of(families)
+    make = source.one_of([pool.family for pool in CLASSES.values()])
+    settings = {setting.name: setting for setting in make.settings}
     configurations: Any = [
-        {name: chosen[name]() for name in list(chosen) if source.byte() & 3 == 0}
+        {name: _setting(source, one) for name, one in settings.items() if source.byte() & 3 == 0}
+        | ({"nonsense": source.anything()} if source.maybe() else {})
         for _ in range(source.below(3) + 1)
     ]
     if source.maybe():
@@ -727,58 +643,9 @@ def _restored(kind: str, data: bytes) -> None:
     _exercise(model)
 
 
-@target()
-def restore_mlp(data: bytes) -> None:
-    """Perceptrons from a damaged state."""
-    _restored("mlp", data)
-
-
-@target()
-def restore_trees(data: bytes) -> None:
-    """Trees from a damaged state."""
-    _restored("trees", data)
-
-
-@target()
-def restore_neighbours(data: bytes) -> None:
-    """Neighbours from a damaged state."""
-    _restored("neighbours", data)
-
-
-@target()
-def restore_linear(data: bytes) -> None:
-    """Linear models from a damaged state."""
-    _restored("linear", data)
-
-
-@target()
-def restore_bayes(data: bytes) -> None:
-    """Naive Bayes models from a damaged state."""
-    _restored("bayes", data)
-
-
-@target()
-def restore_labels(data: bytes) -> None:
-    """Memories of labels from a damaged state."""
-    _restored("labels", data)
-
-
-@target()
-def restore_boosted(data: bytes) -> None:
-    """Boosted trees from a damaged state."""
-    _restored("boosted", data)
-
-
-@target()
-def restore_retrained(data: bytes) -> None:
-    """Retrained boosted trees from a damaged state."""
-    _restored("retrained", data)
-
-
-@target()
-def restore_forest(data: bytes) -> None:
-    """Forests from a damaged state."""
-    _restored("forest", data)
+for family in CLASSES:  # models from a damaged state
+    TARGETS[f"restore_{family}"] = partial(_restored, family)
+    SEEDS[f"restore_{family}"] = _random_seeds
 
 
 @target()

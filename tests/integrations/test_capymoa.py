@@ -9,8 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, evaluate, pools, streams
 
 capymoa = pytest.importorskip("capymoa", reason="CapyMOA is not installed (and needs Java)")
 

@@ -16,7 +16,7 @@ from heros.integrations.quix import QuixModel
 from heros.integrations.river import HerosClassifier as RiverClassifier
 from heros.integrations.sklearn import HerosClassifier as SklearnClassifier
 
-pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 CASE = orders(160)
 FIRST, REST, ASKED = CASE.part(0, 60), CASE.part(60, 160), CASE.part(40, 120)

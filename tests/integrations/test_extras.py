@@ -23,7 +23,7 @@ def run(code):
 @pytest.mark.parametrize("library", ["river", "sklearn", "capymoa"])
 def test_a_missing_library_gives_the_install_command(library):
     said = run(BLOCK.format(library=library)).stderr.splitlines()[-1]
-    start = f"heros.errors.MissingExtra: heros.integrations.{library} needs packages that are not installed "
+    start = f"heros.MissingExtra: heros.integrations.{library} needs packages that are not installed "
     assert said.startswith(f"{start}(extra '{library}'): pip install '")
     package = {"sklearn": "scikit-learn"}.get(library, library)
     assert f"'{package}>=" in said  # the packages themselves: this works from a clone, too
@@ -32,7 +32,7 @@ def test_a_missing_library_gives_the_install_command(library):
 def test_mlflow_is_missed_where_it_is_used():
     code = BLOCK.format(library="mlflow") + "import heros\nheros.mlflow.Callback()"
     said = run(code).stderr.splitlines()[-1]
-    assert said.startswith("heros.errors.MissingExtra: heros.mlflow needs packages that are not installed ")
+    assert said.startswith("heros.MissingExtra: heros.mlflow needs packages that are not installed ")
     assert "pip install 'mlflow-skinny>=" in said
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import heros
-from heros import Heros, evaluate, measures, policies, pools, scores, streams
-from heros.errors import HerosError, ParameterError
+from heros import Heros, HerosError, ParameterError, evaluate, measures, policies, pools, scores, streams
 from heros.integrations.sklearn import HerosClassifier
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'heros-learn[mlflow]'")

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from heros import Heros, pools
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, pools
 from heros.integrations.quix import QuixModel
 
 
@@ -69,7 +68,7 @@ def test_numbers_have_an_answer_and_an_interval():
         alone.learn(x, y)
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_values_are_read_as_everywhere():
     learn, state, alone = QuixModel(model(), "late"), Memory(), model()
     for i in range(60):

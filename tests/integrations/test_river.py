@@ -13,11 +13,21 @@ import pandas as pd
 import pytest
 from river import checks, datasets, dummy, evaluate, metrics, preprocessing, stats
 
-from heros import Feature, Heros, Schema, policies, pools, streams
+from heros import (
+    DataError,
+    DataNotice,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    policies,
+    pools,
+    streams,
+)
 from heros import evaluate as evaluate_heros
 from heros.data.schema import schema_plain
 from heros.ensemble.settings import SETTINGS
-from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.integrations.river import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
@@ -251,7 +261,7 @@ def rows_of(table, times):
     return [dict(zip(names, row, strict=True)) for row in zip(*table.values(), strict=True)] * times
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("numeric", [False, True], ids=["classes", "numbers"])
 def test_values_are_read_as_everywhere(numeric):
     kind, labels = (HerosRegressor, [1.5, "2", 3, 4]) if numeric else (HerosClassifier, ["p", "q", "q", "r"])
@@ -272,7 +282,7 @@ def test_values_are_read_as_everywhere(numeric):
     assert model.heros.schema == core.schema
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("known", [False, True], ids=["from scratch", "known"])
 @pytest.mark.parametrize("rows", [3, 40], ids=["few", "many"])
 def test_frames_of_text_and_dates_are_learnt_row_by_row(known, rows):
@@ -333,7 +343,7 @@ def test_a_frame_with_an_unreadable_row_leaves_a_model_that_goes_on():
     assert [*model.predict_proba_one({"a": 1.0})] == ["p", "q", "new"]
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_a_model_of_heros_is_opened_and_reads_as_its_file_did(tmp_path):
     path = tmp_path / "orders.csv"
     rows = [

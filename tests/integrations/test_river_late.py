@@ -4,8 +4,7 @@ import pickle
 
 import pytest
 
-from heros import pools
-from heros.errors import DataError, ParameterError
+from heros import DataError, ParameterError, pools
 
 river = pytest.importorskip("river")
 from river import linear_model, metrics, preprocessing  # noqa: E402

@@ -19,10 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from heros import Feature, Heros, Schema, policies, pools, scores, streams
+from heros import DataError, Feature, Heros, ParameterError, Schema, policies, pools, scores, streams
 from heros.data.schema import schema_plain
 from heros.ensemble.settings import SETTINGS
-from heros.errors import DataError, ParameterError
 from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
@@ -294,7 +293,7 @@ NEXT = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas])
 @pytest.mark.parametrize("numeric", [False, True], ids=["classes", "numbers"])
 def test_text_in_frames_is_read_as_in_a_file(convert, numeric, tmp_path):

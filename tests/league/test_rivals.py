@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Schema, measures, streams
-from heros.errors import MissingExtra, ParameterError
+from heros import MissingExtra, ParameterError, Schema, measures, streams
 from heros.run import records
 from heros.streams.live import END
 from heros_league import cli, rivals

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heros.errors import HerosError
+from heros import HerosError
 from heros_league import page
 from heros_league.arena import ARENA
 from heros_league.claims import claims

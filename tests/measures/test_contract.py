@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from heros import DataError, ParameterError
 from heros.checks import check_measure
-from heros.errors import DataError, ParameterError
 from heros.measures import F1, Auroc, Confusion, Kappa, Measure, PrAuc, RunningPrAuc, average_precision
 
 NAMES = Measure.names()

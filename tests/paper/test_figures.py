@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, meters, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Heros, ParameterError, evaluate, meters, policies, pools, streams
 from heros.run import records
 from heros_paper import figures
 from heros_paper.figures import beta, drift, exploring, phases, tradeoff

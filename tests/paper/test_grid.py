@@ -12,8 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import heros_paper as paper
-from heros import streams
-from heros.errors import DataError, HerosError, ParameterError
+from heros import DataError, HerosError, ParameterError, streams
 from heros.policies import Cheapest, Random
 from heros.run import records
 from heros.run.executors import Dask, Processes

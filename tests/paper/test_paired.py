@@ -4,8 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import heros_paper as paper
-from heros import Heros, evaluate, records, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, evaluate, records, streams
 from heros.policies import Cheapest, Everything, Explore, Random, Zeta
 from heros_paper.cli import app
 

@@ -6,7 +6,7 @@ import pytest
 import scikit_posthocs
 from scipy import stats
 
-from heros.errors import ParameterError
+from heros import ParameterError
 from heros_paper.ranks import Comparison, compare, holm, ranks, wilcoxon
 
 

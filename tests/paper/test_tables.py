@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from heros.errors import DataError
+from heros import DataError
 from heros_paper import tables
 from heros_paper.paired import Paired, write_paired
 from heros_paper.published import MLP, POLICIES, STREAMS, TREES

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from heros.errors import ParameterError
+from heros import ParameterError
 from heros.policies import Cand, Cheapest, PerformBest, Zeta
 from heros_paper.theory import (
     Model,

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from heros import Heros, policies
+from heros import Heros, ParameterError, policies
 from heros.checks import check_policy
-from heros.errors import ParameterError
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
 from heros.policies.reasons import explain
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Heros, Schema, Stack, policies, pools
+from heros import Heros, ParameterError, Schema, Stack, policies, pools
 from heros.ensemble.late import LateLabels
-from heros.errors import ParameterError
 from heros.policies import Cand, Everything, Explore, Surprise, Zeta
 from member_cases import Majority, Nearest
 from reference_labels import FollowingClasses

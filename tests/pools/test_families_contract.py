@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import test_ensemble as contract
-from heros import Heros, policies, pools
+from family_cases import CASES, TWELVE_OF_CLASSES
+from heros import Heros, policies
+from heros._base.registry import parts
 from heros.checks import check_pool
+from heros.pools.family import Family
 from test_ensemble import (  # noqa: F401
     test_a_copy_in_mid_stream_continues_bit_for_bit,
     test_a_copy_is_independent_and_an_unbound_one_can_be_copied,
@@ -26,47 +29,31 @@ from test_ensemble import (  # noqa: F401
 )
 from tree_cases import Steps
 
-FAMILIES = {  # 12 models each
-    "neighbours": pools.NeighboursGrid(
-        windows=[50, 200, 300], neighbours=[3, 8], weightings=["distance", "uniform"]
-    ),
-    "linear": pools.LinearGrid(),
-    "bayes": pools.NaiveBayes(
-        [{"fading": f, "smoothing": s} for f in (1, 0.999, 0.99, 0.9) for s in (0.1, 1, 2)]
-    ),
-    "labels": pools.LabelMemory(
-        [{"fading": f, "order": o} for f in (1, 0.9999, 0.999, 0.99, 0.9, 0.5) for o in (1, 2)], memory=16
-    ),
-    "boosted": pools.Boosted(
-        [
-            {"rounds": n, "grace_period": 20, "features": f, "horizon": h, "max_bytes": 40_000}
-            for n in (1, 2, 5)
-            for f in (0.5, 1)
-            for h in (None, 50)
-        ]
-    ),
-    "retrained": pools.Retrained(
-        [
-            {"window": w, "every": 50, "spread": s, "trees": n, "leaves": 5, "min_leaf": 3}
-            for w in (50, 200)
-            for s in (1, 20, 50)
-            for n in (1, 3)
-        ]
-    ),
-    "forest": pools.Forest(
-        [
-            {"trees": n, "subspace": s, "bagging": b, "warning": 0.5, "drift": 0.1, "max_bytes": 40_000}
-            for n in (1, 2, 5)
-            for s in ("tree", "node")
-            for b in (0, 3)
-        ]
-    ),
-}
+FAMILIES = {
+    name: pool for name, pool in TWELVE_OF_CLASSES.items() if name != "mlp"
+}  # of which test_ensemble.py asks it
 
 
 @pytest.fixture(autouse=True, params=FAMILIES)
 def _family(request, monkeypatch):
     monkeypatch.setattr(contract, "SMALL", FAMILIES[request.param])
+
+
+def test_every_family_is_in_the_list():
+    """With two models or more that differ, for each kind of target that it learns."""
+    families = {
+        kind.written: kind
+        for kind in parts("pool").values()
+        if issubclass(kind, Family) and kind.family is kind
+    }
+    assert set(CASES) == set(families)
+    for name, case in CASES.items():
+        expected = {"classes": {"classes"}, "numbers": {"numbers"}, "both": {"classes", "numbers"}}
+        given = {target for target in ("classes", "numbers") if getattr(case, target)}
+        assert given == expected[families[name].targets]
+        for pool in filter(None, (case.classes, case.numbers)):
+            assert pool.family is families[name]
+            assert len({str(one) for one in pool.configurations}) >= 2
 
 
 def test_passes_the_public_check():

@@ -8,8 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Feature, Heros, ParameterError, Schema, evaluate, policies, pools, streams
 
 
 def agrawal(n, function=2):

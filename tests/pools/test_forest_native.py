@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import reference_forest as reference
-from heros import _core
-from heros.errors import DataError
+from heros import DataError, _core
 from tree_cases import DEFAULTS as TREE
 from tree_cases import Steps, random_case, tree_pool
 

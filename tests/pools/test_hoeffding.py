@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, evaluate, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Heros, ParameterError, Schema, evaluate, policies, pools, streams
 
 
 def agrawal(n):

@@ -7,9 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, policies, pools, streams
+from heros import Feature, Heros, HerosError, ParameterError, Schema, policies, pools, streams
 from heros._base.registry import pool_id, pool_of
-from heros.errors import HerosError, ParameterError
 
 PERCEPTRONS = pools.MLP(
     [{"hidden": 8}, {"hidden": 24, "learning_rate": 0.05}, {"optimizer": "sgd", "hidden": 16}]

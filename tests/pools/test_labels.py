@@ -7,9 +7,19 @@ import copy
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, Stack, policies, pools, streams
+from heros import (
+    DataError,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    Stack,
+    policies,
+    pools,
+    streams,
+)
 from heros.ensemble.late import LateLabels
-from heros.errors import DataError, HerosError, ParameterError
 from heros.integrations.onnx import to_onnx
 from reference_labels import FollowingClasses, FollowingNumbers
 

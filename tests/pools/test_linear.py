@@ -7,8 +7,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 import reference
-from heros import Feature, Heros, Schema, policies, pools
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, policies, pools
 from reference_linear import Linear
 from tree_cases import Steps, random_case
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import reference
-from heros import Feature, Heros, Schema, _core, policies, pools
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, _core, policies, pools
 from torch_cases import CASES
 
 GOLDEN = Path(__file__).parents[1] / "data" / "torch_trajectories.npz"
@@ -284,7 +283,7 @@ REFUSED = """
 import resource
 import numpy as np
 from heros import Heros, Schema, pools
-from heros.errors import HerosError
+from heros import HerosError
 
 class Seldom:
     def __init__(self):

@@ -12,8 +12,7 @@ from river import compose, linear_model, multiclass, naive_bayes, preprocessing,
 from sklearn.linear_model import SGDClassifier
 
 import reference
-from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
-from heros.errors import HerosError, ParameterError
+from heros import Feature, Heros, HerosError, ParameterError, Schema, evaluate, policies, pools, streams
 from heros.run import records
 from member_cases import TWELVE, Fragile, Majority, Nearest, Witness
 

@@ -7,8 +7,7 @@ import pytest
 from river.naive_bayes import GaussianNB as RiverGaussian
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from heros import Feature, Heros, Schema, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, policies, pools, streams
 from reference_linear import NaiveBayes
 from tree_cases import Steps, random_case
 

@@ -7,8 +7,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import reference_neighbours as reference
-from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, evaluate, policies, pools, streams
 from tree_cases import Steps, random_case
 
 MODELS = [

@@ -10,8 +10,7 @@ from sklearn.linear_model import PassiveAggressiveRegressor, SGDRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
 import reference
-from heros import Feature, Heros, Schema, _core, policies, pools
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, _core, policies, pools
 from reference_regression import Linear, TargetScale, rescaling
 from torch_cases import NUMBERS, arrays_of
 from tree_cases import random_case

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, policies, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Feature, Heros, ParameterError, Schema, policies, pools, streams
 from reference_regression_trees import RegressionTree
 
 

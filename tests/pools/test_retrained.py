@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heros import Feature, Heros, Schema, evaluate, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Feature, Heros, ParameterError, Schema, evaluate, policies, pools, streams
 from reference_retrained import Retrained
 from tree_cases import Steps, random_case
 

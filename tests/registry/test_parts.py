@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import heros
-from heros import policies, pools, scores
+from heros import DataError, HerosError, ParameterError, policies, pools, scores
 from heros._base.registry import (
     described,
     name_of,
@@ -27,7 +27,6 @@ from heros._base.registry import (
 )
 from heros._base.registry import part as part_module
 from heros._base.registry.part import HOMES
-from heros.errors import DataError, HerosError, ParameterError
 
 ROLES = {role: import_module(home) for role, home in HOMES.items()}
 STORED = [

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError
+from heros import DataError, Heros, evaluate, pools, streams
 from heros.run import records
 from heros.run.baselines import Baselines
 

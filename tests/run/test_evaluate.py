@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, evaluate, policies, pools, streams
 
 POOL = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
 

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 from rich.progress import Progress
 
-from heros import Heros, evaluate, measures, pools, streams
+from heros import DataError, Heros, ParameterError, evaluate, measures, pools, streams
 from heros._base.progress import progress
-from heros.errors import DataError, ParameterError
 from heros.run.predictions import Predictions
 
 mpl.use("Agg")

@@ -14,8 +14,7 @@ import pytest
 
 import kill_resume
 from faults.interrupts import presses
-from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import ParameterError
+from heros import Heros, ParameterError, evaluate, policies, pools, streams
 from heros.run import checkpoints, interrupt, records
 from heros.streams.live import END, IDLE, Source
 

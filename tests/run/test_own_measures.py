@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import kill_resume
-from heros import Heros, evaluate, measures, pools, streams
-from heros.errors import DataError, HerosError, ParameterError
+from heros import DataError, Heros, HerosError, ParameterError, evaluate, measures, pools, streams
 from heros.report import write_report
 from heros.run import checkpoints, records
 

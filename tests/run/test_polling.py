@@ -7,8 +7,7 @@ import random
 import pytest
 
 import kill_resume
-from heros import Heros, evaluate, meters, policies, pools, streams
-from heros.errors import DataError, HerosError
+from heros import DataError, Heros, HerosError, evaluate, meters, policies, pools, streams
 from heros.run import checkpoints
 from heros.storage import archive
 from heros.streams.live import END, IDLE, Source

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, Top, evaluate, policies, pools, records, streams
+from heros import Heros, ParameterError, Top, evaluate, policies, pools, records, streams
 from heros.cli import app
-from heros.errors import ParameterError
 from heros.pools.timing import PriceList, price_list
 from heros.report import write_report
 from heros.run.experiments import Experiment, run_all

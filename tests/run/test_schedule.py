@@ -19,11 +19,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import numpy as np
 import pytest
 
-from heros import Heros, evaluate, pools, streams
+from heros import DataError, Heros, HerosError, ParameterError, WaitNotice, evaluate, pools, streams
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.schedule import Schedule, expect_delay
-from heros.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros.meters import CarbonSignal, Cpu
 from heros.streams.live import END, IDLE
 from test_ensemble import equal_state
@@ -136,7 +135,7 @@ def simulated(clock, directory, kills, carbon, budget, seed):
             return run, queue, learner
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.WaitNotice")
+@pytest.mark.filterwarnings("ignore::heros.WaitNotice")
 @pytest.mark.matrix(most=2)
 @pytest.mark.parametrize("carbon", [True, False])
 @pytest.mark.parametrize("seed", range(1, 11))
@@ -148,7 +147,7 @@ def test_a_day_with_fifty_kills_exceeds_no_hour_and_loses_no_instance(turned, tm
     assert sorted(turned.by_hour.values())[-6] > 0.95 * 5.0  # busy hours use their budget
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.WaitNotice")
+@pytest.mark.filterwarnings("ignore::heros.WaitNotice")
 def test_no_instance_waits_for_longer_than_the_delay_and_less_carbon_is_emitted(turned, tmp_path):
     at_once = queue_of(turned, n=5000)
     alone = model(None)

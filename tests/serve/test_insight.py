@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros import ParameterError
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Classification
-from heros.errors import ParameterError
 from heros.serve import webhook
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel

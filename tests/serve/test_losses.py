@@ -15,8 +15,8 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros import DataError
 from heros.ensemble.keyed import Keyed
-from heros.errors import DataError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey
 from heros.serve.limits import Unknown, Wrong

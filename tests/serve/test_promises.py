@@ -25,10 +25,9 @@ from typer.testing import CliRunner
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
 from faults.system import no_room_beyond
-from heros import Heros, pools
+from heros import Heros, HerosError, ParameterError, pools
 from heros.cli import app
 from heros.ensemble.keyed import Keyed
-from heros.errors import HerosError, ParameterError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Wrong

@@ -6,15 +6,14 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros import Heros
-from heros.errors import HerosError
+from heros import Heros, HerosError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Wrong
 from heros.serve.service import Service
 from serve.serving import many, model, rows, served
 
-pytestmark = pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 
 def service(directory=None, *, keyed=False, given=None, **settings):

@@ -13,9 +13,8 @@ import pytest
 
 pytest.importorskip("orjson", reason="heros serve is not installed")
 
-from heros import Heros, Schema, pools, streams
+from heros import DataError, DataNotice, Heros, HerosError, ParameterError, Schema, pools, streams
 from heros.data.schema import schema_plain
-from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.policies import Everything
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.history import History, Worse

@@ -17,10 +17,10 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros import HerosError
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.keyed import Keyed
-from heros.errors import HerosError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Refusal, Wrong

@@ -18,8 +18,7 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros import Heros
-from heros.errors import DataNotice, HerosError, ParameterError
+from heros import DataNotice, Heros, HerosError, ParameterError
 from heros.serve.api import Api
 from heros.serve.learners import OneModel
 from heros.serve.server import Running

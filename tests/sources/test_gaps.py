@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import NAME, Kafka, Nats, Redis
 from test_queues import polled, rows
 
+from heros import DataError, DataNotice, ParameterError
 from heros.cli import app
-from heros.errors import DataError, DataNotice, ParameterError
 from heros.streams.live.kafka import KafkaTopic
 from heros.streams.live.urls import connect
 

@@ -17,11 +17,10 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import Redis
 from test_queues import fresh, learnt, numbers, once, rows
 
-from heros import Feature, Heros, Schema, evaluate, pools, streams
+from heros import DataError, DataNotice, Feature, Heros, ParameterError, Schema, evaluate, pools, streams
 from heros.cli import app
 from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels
-from heros.errors import DataError, DataNotice, ParameterError
 from heros.policies import Everything
 from heros.streams.live import END, IDLE, RowSource, connect
 from heros.streams.live.late import LateSource
@@ -278,7 +277,7 @@ ODD = (
 )
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_whatever_a_message_holds_a_checkpoint_can_keep_it(tmp_path):
     features = [{"order": i, "a": float(i), "b": value} for i, value in enumerate(ODD)]
     labels = [{"order": i, "y": "low"} for i in range(len(ODD))]
@@ -289,7 +288,7 @@ def test_whatever_a_message_holds_a_checkpoint_can_keep_it(tmp_path):
     assert (run.n_instances, run.bad_rows.count) == (3, 4)  # b holds dates
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_rows_that_wait_are_read_alike_after_a_stop():
     """With everything that people write, and a stop after every row."""
     rows = [
@@ -402,7 +401,7 @@ def test_a_model_that_knows_nothing_yet_has_no_opinion():
     assert run.log_loss == pytest.approx(np.log(2))
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_waiting_instances_are_bounded_in_bytes():
     features, labels = halves(400)
     large = {"order": "large", "text": "z" * 300_000}

@@ -10,8 +10,7 @@ from queues import Mqtt
 from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from faults.system import no_room_beyond
-from heros import evaluate
-from heros.errors import DataError, HerosError, ParameterError
+from heros import DataError, HerosError, ParameterError, evaluate
 from heros.streams.live import END, IDLE
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.mqtt import MqttTopic
@@ -24,7 +23,7 @@ def broker(tmp_path):
     server.stop()
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 @pytest.mark.parametrize("qos", [1, 2])
 def test_all_rows_in_their_order_and_what_is_no_row(broker, qos):
     todo = rows(300)

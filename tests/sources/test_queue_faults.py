@@ -15,8 +15,7 @@ from queues import NAME, KafkaAside, Mqtt, Nats, Redis
 from test_gaps import stops_and_goes_on_if_told_to
 from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
-from heros import evaluate
-from heros.errors import DataNotice, HerosError
+from heros import DataNotice, HerosError, evaluate
 
 SERVERS = {"redis": Redis, "nats": Nats, "kafka": KafkaAside, "mqtt": Mqtt}
 

@@ -15,8 +15,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 from queues import ALL, NAME, QUEUES
 
-from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataError, HerosError, MissingExtra
+from heros import DataError, Heros, HerosError, MissingExtra, evaluate, policies, pools, streams
 from heros.streams.live import END, IDLE
 from heros.streams.live.messages import csv_decoder
 from heros.streams.live.redis import RedisStream
@@ -231,7 +230,7 @@ def test_what_comes_later_is_waited_for(empty):
         sender.join()
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_a_message_that_is_no_row_is_refused_or_counted(empty):
     todo = rows(20)
     empty.send([*todo[:10], b"{broken", b'"no row"', b"\xff\xfe", *todo[10:]])

@@ -6,8 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, evaluate, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, Schema, evaluate, pools, streams
 from heros.streams import live as sources
 from heros.streams.live import END, IDLE, RowSource, expect_source
 
@@ -68,7 +67,7 @@ def drained(source, most=7):
     return found
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_from_any_place_the_rest_is_the_same():
     """A position is where the rows given end, not those fetched; with it go the schema and the bad rows."""
     whole = log()
@@ -85,7 +84,7 @@ def test_from_any_place_the_rest_is_the_same():
         assert (second.schema, second.bad_rows) == (whole.schema, whole.bad_rows)
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_a_run_goes_on_from_a_position_and_acknowledges_what_is_kept(tmp_path):
     def model():
         return Heros(SMALL, k=1, seed=1)
@@ -119,7 +118,7 @@ def test_an_end_is_the_end():
     assert [source.poll(5, 0), source.poll(5, 0)] == [END, END]
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_the_first_instances_are_counted_from_the_start_also_after_a_resume():
     expected = drained(log())
     source = log()

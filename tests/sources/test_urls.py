@@ -12,10 +12,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import ALL, Mqtt
 from test_queues import numbers, rows
 
-from heros import Heros, evaluate, streams
+from heros import Heros, ParameterError, evaluate, streams
 from heros._base.registry import policy_of, pool_of
 from heros.cli import app
-from heros.errors import ParameterError
 from heros.streams.live import connect
 from heros.streams.live.kafka import KafkaTopic
 from heros.streams.live.mqtt import MqttTopic

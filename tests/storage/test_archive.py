@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from heros.errors import DataError, HerosError
+from heros import DataError, HerosError
 from heros.storage import archive
 
 DOCUMENT = {"answer": 42, "name": "ζ", "list": [1, None, True], "large": 1 << 100}

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 import kill_resume
-from heros import evaluate, streams
-from heros.errors import HerosError
+from heros import HerosError, evaluate, streams
 from heros.run import checkpoints
 from heros.run.checkpoints import CheckpointWarning
 from heros.storage import disk
@@ -141,7 +140,7 @@ from pathlib import Path
 import pytest
 import test_checkpoint_failures as t
 from heros.run import checkpoints
-from heros.errors import HerosError
+from heros import HerosError
 
 what, chosen, disk, elsewhere = sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4])
 expected = t.undisturbed()

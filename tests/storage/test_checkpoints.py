@@ -19,9 +19,19 @@ from river.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
 import kill_resume
-from heros import Heros, evaluate, measures, meters, policies, pools, streams
+from heros import (
+    DataError,
+    Heros,
+    HerosError,
+    ParameterError,
+    evaluate,
+    measures,
+    meters,
+    policies,
+    pools,
+    streams,
+)
 from heros.cli import app
-from heros.errors import DataError, HerosError, ParameterError
 from heros.run import checkpoints
 from heros.run.checkpoints import CheckpointWarning
 from heros.storage import archive
@@ -69,7 +79,7 @@ def breaking(stream, after):
     return streams.from_iter(pairs, name="line")
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("case", kill_resume.CASES)
 def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from faults.system import no_room_beyond
+from heros import HerosError
 from heros.ensemble.keyed import Keyed
-from heros.errors import HerosError
 from heros.storage import keystore
 from heros.storage.keystore import KeyStore, Tally
 from test_keyed import STREAM, alone, template, visits

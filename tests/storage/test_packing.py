@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataError, HerosError
+from heros import DataError, Heros, HerosError, evaluate, policies, pools, streams
 from heros.report import write_report
 from heros.run import records
 from heros.run.records import pack

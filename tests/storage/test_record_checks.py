@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Heros, evaluate, meters, pools, streams
-from heros.errors import DataError, DataNotice
+from heros import DataError, DataNotice, Heros, evaluate, meters, pools, streams
 from heros.report import write_report
 from heros.run import records
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heros import Heros, _core, evaluate, meters, policies, pools, streams
-from heros.errors import DataError, DataNotice, HerosError
+from heros import DataError, DataNotice, Heros, HerosError, _core, evaluate, meters, policies, pools, streams
 from heros.run import records
 from heros.run.records.provenance import _checked_out, commit
 

@@ -9,10 +9,21 @@ import sys
 import numpy as np
 import pytest
 
-from heros import Heros, Schema, evaluate, policies, pools, scores, streams
+from family_cases import CLASSES
+from heros import (
+    DataError,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    evaluate,
+    policies,
+    pools,
+    scores,
+    streams,
+)
 from heros._base.registry import parts
 from heros.ensemble import serialization
-from heros.errors import DataError, HerosError, ParameterError
 from heros.storage import archive
 
 MLP = pools.MLPGrid(hidden=[4, 8], learning_rates=[0.05, 0.005])
@@ -53,6 +64,7 @@ EVERY_SCORE += [kind() for kind in parts("score").values() if kind not in map(ty
     [
         *({"policy": policy} for policy in EVERY_POLICY),
         *({"score": score} for score in EVERY_SCORE),
+        *({"pool": pool} for pool in CLASSES.values()),
         {"pool": TREES},
         {"pool": pools.Hoeffding([{"max_depth": 3, "criterion": "gini"}, {"binary_splits": True}])},
         {"pool": pools.MLP([{}, {"hidden": 3}], costs=[1, 3], scale=False)},

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heros import Heros, evaluate, policies, pools, streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, Heros, ParameterError, evaluate, policies, pools, streams
 from heros.streams.live import END, IDLE, Signal
 from heros.streams.pipe import read_pipe
 
@@ -91,7 +90,7 @@ def of_pipe(file, task):
     return read_pipe(file, nominal=["b"], task=task)
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @given(made=growing_rows(), seed=st.integers(0, 1 << 20))
 @SETTINGS
 def test_a_pipe_gives_the_same_however_its_bytes_come(made, seed):
@@ -106,7 +105,7 @@ def test_a_pipe_gives_the_same_however_its_bytes_come(made, seed):
     assert found == expected
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @given(made=growing_rows(), seed=st.integers(0, 1 << 20))
 @SETTINGS
 def test_an_iterator_gives_the_same_however_its_pairs_come(made, seed):
@@ -130,7 +129,7 @@ def test_an_iterator_gives_the_same_however_its_pairs_come(made, seed):
         assert stream.position == len(found[0])
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @given(made=growing_rows(), size=st.integers(1, 200))
 @SETTINGS
 def test_draw_gives_the_rows_that_poll_gives(made, size):
@@ -264,7 +263,7 @@ def test_what_is_wrong_is_raised_when_its_turn_comes():
         file.poll(10, 1)
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_the_first_hundred_lines_tell_the_types_whatever_comes_with_them():
     """A column that turns into names after a hundred lines of numbers is one of numbers, in any case."""
     data = b"a,label\n" + b"1,x\n" * 100 + b"red,x\n" * 500

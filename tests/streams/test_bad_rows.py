@@ -13,14 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Heros, evaluate, pools, streams
-from heros.errors import DataError, DataNotice
+from heros import DataError, DataNotice, Heros, evaluate, pools, streams
 from heros.run import records
 from heros.streams import text
 from heros.streams.bad_rows import KEPT
 from heros.streams.pipe import read_pipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 
 HEAD = "age,colour,label\n18,red,no\n"
 NUMBER = "must be a number (or be named in nominal= or ignore=, or the word in missing=)"
@@ -560,7 +559,7 @@ def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_p
         evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.read(path, on_bad_row="raise"))
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_a_target_with_decimal_commas_is_read_beside_a_new_name(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "READ_BYTES", 600)
     rows = [f"{'new' if i == 150 else 'old'};{i},{i % 1000:03d}" for i in range(100, 200)]
@@ -599,7 +598,7 @@ def unlabelled_rows(kind, tmp_path, **how):
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "frame", "pairs"])
-@pytest.mark.filterwarnings("default::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("default::heros.DataNotice")
 def test_many_rows_without_a_target_do_not_end_a_run(tmp_path, kind):
     with pytest.warns(DataNotice) as notices:
         run = evaluate(small(), unlabelled_rows(kind, tmp_path))

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heros import streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, ParameterError, streams
 
 N = 137
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, ParameterError, streams
 from heros.streams.named import class_counts
 from heros.streams.paper_datasets import REAL
 

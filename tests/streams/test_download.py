@@ -12,8 +12,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from heros import streams
-from heros.errors import DataError
+from heros import DataError, streams
 from heros.streams import paper_datasets as real_module
 from heros.streams.paper_datasets import REAL, RealStream, data_directory, fetch, open_real
 from heros.streams.paper_datasets import _opener as opener

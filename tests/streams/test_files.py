@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heros import streams
-from heros.errors import DataError, ParameterError
+from heros import DataError, ParameterError, streams
 from heros.streams import text
 
 COLOURS = ["blue", "green", "red"]
@@ -261,7 +260,7 @@ ARFF = """% a comment
 """
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_arff_with_everything(tmp_path):
     path = tmp_path / "s.arff"
     path.write_text(ARFF)

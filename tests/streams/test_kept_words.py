@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heros import streams
-from heros.errors import DataError
+from heros import DataError, streams
 
 ROWS = [
     {"country": "NA", "town": "NA", "size": "3", "late": "NA"},

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 from river import datasets as river_datasets
 
-from heros import streams
+from heros import DataError, ParameterError, streams
 from heros.data import Encoder
 from heros.data.schema import Feature, Schema
-from heros.errors import DataError, ParameterError
 
 
 def refused(call, kind=DataError):
@@ -294,7 +293,7 @@ SAID = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_bad_pairs_are_named_or_skipped():
     stream = streams.from_iter(PAIRS, classes=["no", "yes"], name="pairs")
     X, y = stream.draw(10)
@@ -306,7 +305,7 @@ def test_bad_pairs_are_named_or_skipped():
     assert refused(lambda: stream.draw(10)) == SAID[0]
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_with_a_schema_nothing_may_be_new():
     schema = Schema((Feature("a"), Feature("b", ("x",), missing=True)), ("no", "yes"))
     pairs = [

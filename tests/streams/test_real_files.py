@@ -14,10 +14,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heros import Feature, Heros, Schema, evaluate, pools, streams
+from heros import (
+    DataError,
+    DataNotice,
+    Feature,
+    Heros,
+    MissingExtra,
+    ParameterError,
+    Schema,
+    evaluate,
+    pools,
+    streams,
+)
 from heros.data.codes import Codes
 from heros.data.encoder import Encoder
-from heros.errors import DataError, DataNotice, MissingExtra, ParameterError
 from heros.streams.live.base import Signal
 from heros.streams.pipe import read_pipe
 
@@ -133,7 +143,7 @@ def test_how_dates_are_written_can_be_said_and_doubt_is_named(tmp_path):
         streams.read(written(tmp_path, "when,label\nred,x\nblue,y\n"), dates=["when"])
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_what_is_no_date_is_a_bad_row(tmp_path):
     path = written(tmp_path, "when,label\n" + "2024-01-02,x\n" * 20 + "soon,x\n" + "2024-01-03,y\n")
     stream, _ = quietly(path)
@@ -226,7 +236,7 @@ def test_many_whole_numbers_are_asked_about(tmp_path):
         streams.read(path, task="ranking")
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_a_target_is_a_number_as_people_write_it_and_what_is_none_is_a_bad_row(tmp_path):
     path = written(tmp_path, "a;price\n1;1.200,50 €\n2;3 €\n3;soon\n4;\n5;1e200\n")
     stream, _ = quietly(path, task="regression")
@@ -287,7 +297,7 @@ def test_a_member_that_is_a_list_is_left_out(tmp_path):
     assert "left out" in str(streams.look(tmp_path / "s.parquet"))
 
 
-@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_a_line_that_is_no_object_is_a_bad_row(tmp_path):
     path = written(tmp_path, "\n".join([*JSON, "[1, 2]", '{"age": 7', JSON[0]]) + "\n", "s.jsonl")
     with pytest.raises(DataError, match=r"line 5: the row must be a JSON object\. Got '\[1, 2\]' instead"):
@@ -614,7 +624,7 @@ def late_rows(n, first):
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.filterwarnings("ignore::heros.errors.DataNotice")
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_a_column_that_is_empty_at_first_is_decided_by_its_first_value(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("heros.streams.text.READ_BYTES", 500)

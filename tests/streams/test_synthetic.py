@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_streams as reference
-from heros import _core, streams
-from heros.errors import ParameterError
+from heros import ParameterError, _core, streams
 
 MOA = json.loads((Path(__file__).parents[1] / "data" / "moa.json").read_text())
 SEEDS = st.integers(-(2**63), 2**63 - 1)

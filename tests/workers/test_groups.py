@@ -15,11 +15,10 @@ kafka = pytest.importorskip("confluent_kafka")
 sys.path.insert(0, str(Path(__file__).parents[1] / "sources"))
 from queues import Kafka  # noqa: E402
 
-from heros import Heros, pools  # noqa: E402
+from heros import DataError, DataNotice, Heros, HerosError, ParameterError, pools  # noqa: E402  # noqa: E402
 from heros.data import Encoder  # noqa: E402
 from heros.data.schema import schema_of, schema_plain  # noqa: E402
 from heros.ensemble.keyed import Keyed  # noqa: E402
-from heros.errors import DataError, DataNotice, HerosError, ParameterError  # noqa: E402
 from heros.run.workers import KafkaWorker, Snapshots  # noqa: E402
 from heros.run.workers.partition import Partition  # noqa: E402
 from heros.storage.keystore import FILE  # noqa: E402

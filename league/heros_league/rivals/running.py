@@ -11,10 +11,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from heros import streams
+from heros import ParameterError, streams
 from heros._base.parameters import number, one_of, whole
 from heros.ensemble import Heros
-from heros.errors import ParameterError
 from heros.meters import Cpu
 from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from scipy import stats
 
-from heros.errors import ParameterError
+from heros import ParameterError
 from heros.run import records
 from heros.run.loop import Run
 from heros_paper.figures.style import FAINT, INK, WIDTH, look_of, new_figure, save, tidy

@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from heros import ParameterError
 from heros._base.progress import progress
-from heros.errors import ParameterError
 from heros.policies import CompiledPolicy, Zeta
 from heros_paper.theory.claims import BEST, CAND, Claim, Instance, instances
 from heros_paper.theory.model import Model

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from scipy import integrate, optimize, special
 
+from heros import ParameterError
 from heros._base.parameters import number, whole
-from heros.errors import ParameterError
 
 __all__ = ["MEAN_COST", "Model", "Worth"]
 

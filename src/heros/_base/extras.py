@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from heros.errors import MissingExtra
+from heros._base.errors import MissingExtra
 
 __all__ = ["needed"]
 
@@ -23,7 +23,7 @@ def needed(module: str, what: str, extra: str) -> Any:
     >>> needed("no_such_package.part", "This", "sklearn")
     Traceback (most recent call last):
         ...
-    heros.errors.MissingExtra: This needs packages that are not installed (extra 'sklearn'): pip install ...
+    heros.MissingExtra: This needs packages that are not installed (extra 'sklearn'): pip install ...
     """
     package = module.partition(".")[0]
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType, TracebackType
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 
 __all__ = ["ExclusiveUse"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 
 __all__ = [
     "Rule",
@@ -57,7 +57,7 @@ class Rule:
     >>> or_none(above_zero(1)).check(0, "drift", "Forest")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'drift' parameter of Forest must be in (0, 1] or None. Got 0 instead.
+    heros.ParameterError: The 'drift' parameter of Forest must be in (0, 1] or None. Got 0 instead.
     """
 
     text: str
@@ -131,7 +131,7 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
     >>> whole(0, "size", "blocks", 1)
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
+    heros.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
     """
     result: int = whole_number(low, high).check(value, name, owner)
     return result
@@ -170,7 +170,7 @@ def positive(value: object, name: str, owner: str, high: float | None = None) ->
     >>> positive(0, "features", "Forest", 1)
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'features' parameter of Forest must be in (0, 1]. Got 0 instead.
+    heros.ParameterError: The 'features' parameter of Forest must be in (0, 1]. Got 0 instead.
     """
     result: float = above_zero(high).check(value, name, owner)
     return result
@@ -198,7 +198,7 @@ def identifier(value: object, name: str, owner: str) -> str | int:
     >>> identifier(1.5, "id", "Me")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'id' parameter of Me must be a string or a whole number. Got 1.5 instead.
+    heros.ParameterError: The 'id' parameter of Me must be a string or a whole number. Got 1.5 instead.
     """
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ParameterError.of(name, owner, "a string or a whole number", value)
@@ -217,7 +217,7 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
     >>> expect_list("abc", "nominal", "read")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'nominal' parameter of read must be a list. Got 'abc' instead.
+    heros.ParameterError: The 'nominal' parameter of read must be a list. Got 'abc' instead.
     """
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ParameterError.of(name, owner, "a list", value)

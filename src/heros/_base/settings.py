@@ -36,7 +36,7 @@ class Setting:
     >>> trees.checked(0, "Forest")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'trees' parameter of Forest must be a whole number in [1, 1000].
+    heros.ParameterError: The 'trees' parameter of Forest must be a whole number in [1, 1000].
     Got 0 instead.
     >>> print(trees.documentation)
     `trees` (30)

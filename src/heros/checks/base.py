@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 
 __all__ = ["CheckError", "expect", "same"]
 

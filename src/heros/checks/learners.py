@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import HerosError
 from heros.checks.base import CheckError, expect, same
 from heros.data.schema import Schema
 from heros.ensemble import Heros
-from heros.errors import HerosError
 from heros.policies import Random
 from heros.pools import Models, Pool
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import HerosError
 from heros.checks.base import CheckError, expect, same
 from heros.ensemble import Heros
-from heros.errors import HerosError
 from heros.measures import Measure
 from heros.measures.custom import expect_measure
 from heros.policies import Everything

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import HerosError
 from heros.checks.base import CheckError, expect, same
-from heros.errors import HerosError
 from heros.streams.live import END, IDLE, expect_source
 
 __all__ = ["check_source"]

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 from typer.core import TyperGroup
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 
 __all__ = ["Commands", "app", "in_options", "say"]
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from heros._base.errors import DataNotice, HerosError, ParameterError, WaitNotice
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.ensemble import Heros
-from heros.errors import DataNotice, HerosError, ParameterError, WaitNotice
 from heros.run import Run, records
 from heros.run.checkpoints import Checkpoint, CheckpointWarning, found
 from heros.streams.live import Source

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from heros._base.errors import HerosError, ParameterError
 from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
@@ -20,7 +21,6 @@ from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import EnsembleOptions, describes_models
 from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
 from heros.cli.results import Results
-from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report.groups import Group

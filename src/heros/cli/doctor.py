@@ -10,10 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 import typer
 
 from heros._base import core as _core
+from heros._base.errors import HerosError
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app
-from heros.errors import HerosError
 from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.paper_datasets import REAL, copy_of, data_directory

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from heros import streams
+from heros._base.errors import HerosError
 from heros._base.parameters import one_of
 from heros.cli import options
 from heros.cli.app import app
-from heros.errors import HerosError
 
 __all__ = ["example_command"]
 

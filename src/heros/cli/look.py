@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from heros import streams
+from heros._base.errors import ParameterError
 from heros.cli import options
 from heros.cli.app import app, in_options
 from heros.cli.checkpoints import FILE_OPTIONS
 from heros.cli.file_options import FileOptions, reads_files
-from heros.errors import ParameterError
 
 __all__ = ["look_command"]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from heros import streams
+from heros._base.errors import DataError, DataNotice, HerosError, ParameterError
 from heros._base.notices import notice
 from heros.cli.app import say
 from heros.data.weights import ClassWeight, checked_class_weight
 from heros.ensemble.watch import Watch, checked_watch
-from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
 from heros.streams.files import opened

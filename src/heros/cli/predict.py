@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
 from heros.ensemble import Heros
-from heros.errors import HerosError, ParameterError
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_table_place, write_table
 from heros.streams.bad_rows import BadRow, BadRows

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from heros._base.errors import HerosError
 from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
-from heros.errors import HerosError
 from heros.report import write_report
 from heros.run import Run, records
 from heros.storage.disk import expect_place

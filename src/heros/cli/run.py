@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from heros._base.errors import HerosError, ParameterError
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
@@ -16,7 +17,6 @@ from heros.cli.file_options import FileOptions, reads_files
 from heros.cli.model_options import ModelOptions, describes_model
 from heros.cli.parsing import few_enough, meter_of, source_of, window_for
 from heros.cli.results import Results
-from heros.errors import HerosError, ParameterError
 from heros.measures import Measure
 from heros.run import Run, evaluate, records
 from heros.run.summary import bill

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
@@ -18,7 +19,6 @@ from heros.cli.checkpoints import told
 from heros.cli.model_options import ModelOptions, describes_model
 from heros.ensemble import Heros
 from heros.ensemble.task import Task, task_of
-from heros.errors import HerosError, ParameterError
 
 __all__ = ["serve_command"]
 

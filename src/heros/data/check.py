@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, checked_task, listed
-from heros.errors import DataError
 
 MANY = 100
 """If a target has more distinct whole numbers than this, the user must set the task."""

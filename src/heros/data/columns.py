@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataNotice
 from heros._base.lazy import pa, pc
 from heros._base.notices import notice
 from heros.data.codes import Codes, many_values
@@ -34,7 +35,6 @@ from heros.data.values import (
     number_of,
     shown,
 )
-from heros.errors import DataNotice
 
 Faults = dict[int, Refused]
 """The unreadable value of each row that has one."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros._base.lazy import pa, pc
 from heros.data.codes import Codes
 from heros.data.columns import (
@@ -32,7 +33,6 @@ from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretch, Stretches, widened
 from heros.data.values import LARGEST_TARGET, Refused, natural_order
-from heros.errors import DataError
 
 __all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
 

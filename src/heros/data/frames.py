@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa
 from heros.data.values import kind_of, label_of, number_of, shown
-from heros.errors import DataError, HerosError
 
 FEW = 32
 """Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataNotice
 from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
@@ -46,7 +47,6 @@ from heros.data.values import (
     natural_order,
     shown,
 )
-from heros.errors import DataNotice
 
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
-from heros.errors import DataError, ParameterError
+from heros._base.errors import DataError, ParameterError
 
 __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 

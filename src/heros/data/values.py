@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
-from heros.errors import DataError, ParameterError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 LARGEST = sys.float_info.max

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number
-from heros.errors import DataError, ParameterError
 
 MOST = 1e4  # the largest weight of any instance
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number, one_of, positive, whole
-from heros.errors import DataError, ParameterError
 
 __all__ = ["ADWIN", "KSWIN", "PageHinkley"]
 

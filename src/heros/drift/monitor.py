@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import positive, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of
 from heros.data.schema import Schema
 from heros.drift.changes import Change, FeatureChange
-from heros.errors import DataError, ParameterError
 
 __all__ = ["Monitor"]
 

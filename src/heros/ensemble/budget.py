@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 from heros.meters.cpu import core_watts
 
 __all__ = ["SpendingLimit", "checked_budget", "expect_budget"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import whole
 from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
-from heros.errors import ParameterError
 from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
 from heros.pools import Join, Pool, default, default_regression
 from heros.pools.default_pools import nested

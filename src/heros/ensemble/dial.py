@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError
 from heros._base.notices import notice
 from heros._base.phases import PHASES
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.prices import Prices
-from heros.errors import DataError
 from heros.policies import Surprise
 
 __all__ = ["Clock", "Dial", "Effort"]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import ParameterError
 from heros._base.tables import Table
 from heros.data.schema import Schema
 from heros.ensemble.importance import columns_of
-from heros.errors import ParameterError
 
 __all__ = ["Contribution", "Contributions", "contributions"]
 

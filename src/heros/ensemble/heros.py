@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.lock import ExclusiveUse
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
@@ -42,7 +43,6 @@ from heros.ensemble.watch import (
     native_answer,
     native_watch,
 )
-from heros.errors import DataError, HerosError, ParameterError
 from heros.policies import Policy
 from heros.policies.base import as_policy
 from heros.policies.calls import bound_policy, layers_of

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros._base.tables import Table
 from heros.data.schema import Schema
-from heros.errors import DataError
 
 __all__ = ["Importance", "RunningImportance", "columns_of"]
 

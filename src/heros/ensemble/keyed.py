@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError, ParameterError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
@@ -29,7 +30,6 @@ from heros.ensemble import Block, Heros, serialization
 from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
-from heros.errors import DataError, ParameterError
 from heros.storage import archive
 from heros.storage.keystore import KeyStore, NotKept, Tally
 
@@ -377,7 +377,7 @@ class Keyed:
         """Write all changed models, the position of the source and `attached`, if given, in one transaction.
 
         After a crash, the state is that of the last commit, `position` included. A full disk raises a
-        `heros.errors.HerosError`; nothing is lost, and a later commit may succeed.
+        `heros.HerosError`; nothing is lost, and a later commit may succeed.
         """
         with self._lock:
             schema = self.template.schema

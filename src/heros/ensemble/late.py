@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.check import delay_of
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
 from heros.ensemble import Heros, serialization
-from heros.errors import DataError, ParameterError
 from heros.measures import Measure
 from heros.storage import archive
 

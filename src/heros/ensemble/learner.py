@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import HerosError
 from heros.data.check import Validator
 from heros.data.schema import Schema
 from heros.ensemble.block import Block, joined
 from heros.ensemble.dial import Dial
 from heros.ensemble.importance import EACH, RunningImportance
 from heros.ensemble.inspection import LastStep
-from heros.errors import HerosError
 from heros.policies.calls import PolicyCalls
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls

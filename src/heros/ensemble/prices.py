@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError
+from heros._base.errors import DataError
 
 __all__ = ["Prices"]
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from heros._base.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros._base.notices import notice
 from heros._base.parameters import number
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.dial import Clock
-from heros.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros.meters.carbon import Carbon
 from heros.meters.carbon_signal import CarbonSignal
 from heros.meters.cpu import core_watts
@@ -72,7 +72,7 @@ class Schedule:
     clock
         The clocks; CPU time is that of the calling thread.
     tell
-        The function that is called with each notice; by default it issues a `heros.errors.WaitNotice`.
+        The function that is called with each notice; by default it issues a `heros.WaitNotice`.
 
     Examples
     --------

@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError
 from heros._base.registry import described, own_part, rebuilt
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.ensemble.task import Task
 from heros.ensemble.watch import AnswerPart
-from heros.errors import DataError, HerosError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.scores import Score

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
 from heros._base.registry import Part, parts
 from heros.data.check import class_indices, target_numbers
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.measures import (
     MAE,
     R2,
@@ -85,7 +85,7 @@ class Classification(Task):
     >>> Classification().targets([0, 1, 2], 3, schema)
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The label of row 2 must be a class index in [0, 1]. Got 2 instead.
+    heros.DataError: The label of row 2 must be a class index in [0, 1]. Got 2 instead.
     >>> int(Classification().prediction(np.array([0.3, 0.7])))
     1
     """
@@ -226,7 +226,7 @@ def task_of(task: object) -> Task:
     >>> task_of("ranking")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'task' parameter of Heros must be 'classification', 'regression'
+    heros.ParameterError: The 'task' parameter of Heros must be 'classification', 'regression'
     or a task. Got 'ranking' instead.
     """
     if isinstance(task, Task):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
 from heros._base.registry import Part, answer_of
-from heros.errors import ParameterError
 from heros.policies import Policy
 
 __all__ = [
@@ -187,7 +187,7 @@ def expect_watched(watch: Watch, policy: Policy) -> None:
     >>> expect_watched("trained", Cheapest())
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'watch' parameter of Heros must be 'all' or a whole number, e.g. 8, with
+    heros.ParameterError: The 'watch' parameter of Heros must be 'all' or a whole number, e.g. 8, with
     Cheapest(): it never explores, so idle models would not be evaluated again. Got 'trained' instead.
     """
     if watch == "trained" and not getattr(policy, "explores", True):

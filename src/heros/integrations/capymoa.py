@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, MissingExtra, ParameterError
 from heros.data.schema import Feature, Schema
 from heros.data.weights import ClassWeight
 from heros.ensemble.settings import ModelSettings, heros_of
-from heros.errors import DataError, MissingExtra, ParameterError
 from heros.scores import Score
 from heros.streams import Stream
 from heros.streams.base import Block

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros._base.lazy import metadata as metadata_of
 from heros._base.parameters import one_of
 from heros.ensemble import Heros
-from heros.errors import HerosError, ParameterError
 from heros.policies import Policy
 from heros.pools import Pool
 from heros.run import Run, Window

@@ -6,9 +6,9 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from heros._base.errors import ParameterError
 from heros.data.values import is_missing
 from heros.ensemble import Heros, serialization
-from heros.errors import ParameterError
 from heros.storage import archive
 
 __all__ = ["QuixModel", "State"]

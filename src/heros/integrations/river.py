@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError, MissingExtra
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
@@ -20,7 +21,6 @@ from heros.data.values import BLANKS, Refused, label_of, name_of
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros, serialization
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
-from heros.errors import DataError, HerosError, MissingExtra
 from heros.integrations.river_late import LateClassifier, LateRegressor
 from heros.scores import Score
 from heros.storage import archive
@@ -211,7 +211,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         The labels known at the start.
     most_values
         The maximum number of codes (model inputs) of a nominal feature. If there are more values, new values
-        share the last quarter of the codes, with a `heros.errors.DataNotice`. None means no limit.
+        share the last quarter of the codes, with a `heros.DataNotice`. None means no limit.
     seed
         The seed of the initial weights and the policy.
 

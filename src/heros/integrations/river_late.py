@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from typing import Any, Generic, TypeVar
 
+from heros._base.errors import DataError
 from heros._base.pending import Counts, Id, Pending
-from heros.errors import DataError
 
 __all__ = ["LateClassifier", "LateRegressor"]
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import DataError, MissingExtra, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
@@ -18,7 +19,6 @@ from heros.data.frames import FEW, few_rows, is_frame, names_of
 from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
-from heros.errors import DataError, MissingExtra, ParameterError
 from heros.scores import Score
 
 try:

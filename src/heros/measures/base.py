@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 from heros._base.registry import Part, parts
-from heros.errors import DataError, ParameterError
 
 __all__ = [
     "Better",
@@ -109,7 +109,7 @@ class Measure(Part, ABC):
         >>> Measure.of("cost")
         Traceback (most recent call last):
             ...
-        heros.errors.ParameterError: The 'name' parameter of Measure.of must be one of accuracy, auroc, ...
+        heros.ParameterError: The 'name' parameter of Measure.of must be one of accuracy, auroc, ...
         """
         one_of(name, "name", "Measure.of", Measure.names(), f"one of {', '.join(Measure.names())}")
         return _known()[name]()
@@ -216,7 +216,7 @@ def expect_array(
     >>> expect_array({}, "counts", int, (2,), "Kappa")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The state of Kappa must have an array 'counts' of shape (2,) and type int, ...
+    heros.DataError: The state of Kappa must have an array 'counts' of shape (2,) and type int, ...
     """
     array = state.get(key)
     fits = (

@@ -7,8 +7,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros.data.check import is_masked
-from heros.errors import DataError
 
 __all__ = ["expect_answers", "expect_labels", "expect_numbers"]
 
@@ -25,7 +25,7 @@ def expect_answers(
     >>> expect_answers([0, 2], [[0.5, 0.5], [0.1, 0.9]], "auroc")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The labels of auroc must be class indices in [0, 1]. Got 2 instead.
+    heros.DataError: The labels of auroc must be class indices in [0, 1]. Got 2 instead.
     """
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
@@ -61,7 +61,7 @@ def expect_numbers(
     >>> expect_numbers([0.5], [1.0], 3, "Coverage")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The predictions of Coverage must be finite numbers, one row of at least 3 ...
+    heros.DataError: The predictions of Coverage must be finite numbers, one row of at least 3 ...
     """
     rule = f"The predictions of {owner} must be finite numbers"
     said = _array(output, "fiub", rule, np.float64)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros._base.parameters import whole
-from heros.errors import DataError
 from heros.measures.base import Mean, Measure, State, expect_array, expect_same, macro
 from heros.measures.checks import expect_answers, expect_labels
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from heros.errors import DataError, ParameterError
+from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Better, Measure, State, expect_same
 
 __all__ = ["Own", "expect_measure"]
@@ -31,7 +31,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
     >>> expect_measure("auroc", "measures", "evaluate")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'measures' parameter of evaluate must be a measure: an object with a
+    heros.ParameterError: The 'measures' parameter of evaluate must be a measure: an object with a
     'name' like 'my_cost', an 'update(y, output)' and a 'value'. Got 'auroc' instead.
     """
     own = getattr(measure, "name", None)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError, ParameterError
+from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Measure, Predicted, State, expect_array, expect_same, joined, macro
 from heros.measures.checks import expect_answers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.errors import ParameterError
 
 __all__ = ["COUNTRIES", "Carbon"]
 

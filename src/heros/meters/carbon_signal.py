@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
+from heros._base.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros._base.notices import notice
-from heros.errors import DataError, HerosError, ParameterError, WaitNotice
 
 __all__ = ["CarbonSignal", "CleanMoment"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
+from heros._base.errors import HerosError
 from heros._base.extras import needed
-from heros.errors import HerosError
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.energy import JOULES_PER_KWH

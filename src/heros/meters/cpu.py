@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.errors import ParameterError
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.energy import Reading

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 from heros.meters.carbon import Carbon
 from heros.meters.machine import Counter, MachineMeter
 

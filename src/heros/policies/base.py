@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.registry import Part, policy_of
-from heros.errors import ParameterError
 
 __all__ = ["CompiledPolicy", "Policy", "as_policy", "compiled", "expect_policy"]
 

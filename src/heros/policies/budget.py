@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.errors import ParameterError
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Reasons, by_rank
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
 from heros.policies.surprise import Surprise

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.errors import ParameterError
 from heros.policies.base import compiled
 from heros.policies.ranked import Random
 from heros.policies.wrapper import Around

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.errors import ParameterError
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
 from heros.policies.reasons import Floats, Mask, Reasons, explain
 

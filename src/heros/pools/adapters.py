@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 
 __all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
 

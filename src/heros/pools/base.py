@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.registry import Part
 from heros.data.schema import Feature, Schema
-from heros.errors import ParameterError
 
 __all__ = [
     "BoundPool",

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import Rule, one_of, whole
 from heros._base.settings import Setting, documented
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 

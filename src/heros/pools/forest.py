@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among, flag, or_none, real_number, whole, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, seeds_of
 from heros.pools.tree_settings import GRACE_PERIOD, MAX_BYTES, SPLIT_CONFIDENCE, TIE_THRESHOLD, tree_text
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.pools.family import Family
 
 __all__ = ["LOSS", "Scaled", "expect_loss"]

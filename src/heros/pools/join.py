@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import one_of
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
 from heros.storage import archive

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import HerosError, ParameterError
 from heros._base.parameters import real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import HerosError, ParameterError
 from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of, option
 
 __all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.pools.base import feature_values
 from heros.pools.family import BoundNative, CostModels, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss

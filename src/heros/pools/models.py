@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros.data.schema import Schema
-from heros.errors import DataError, HerosError, ParameterError
 from heros.pools.adapters import Member, kind_of, makes, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.python_models import MemberCalls, OnError, fault

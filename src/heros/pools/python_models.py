@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import HerosError
 from heros._base.notices import notice
 from heros.data.schema import Schema
-from heros.errors import HerosError
 from heros.pools.adapters import Instance, Member
 
 __all__ = ["MemberCalls", "OnError", "fault"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import HerosError
 from heros.data.schema import Schema
-from heros.errors import HerosError
 from heros.pools.base import BoundPool, Pool, feature_values
 
 __all__ = ["PriceList", "price_list", "prices", "seconds_alone"]

@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError
 from heros._base.phases import PHASES
-from heros.errors import DataError
 from heros.measures.base import Caption
 from heros.report.classes import class_figures
 from heros.report.figures import figures, marks_of, picture

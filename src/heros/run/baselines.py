@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import DataError
+from heros._base.errors import DataError
 from heros.measures import Confusion
 
 __all__ = ["MAJORITY", "MEAN", "NO_CHANGE", "Baselines"]

@@ -12,11 +12,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import serialization
-from heros.errors import DataError, HerosError, ParameterError
 from heros.meters import Reading
 from heros.run.state import Evaluation
 from heros.storage import archive

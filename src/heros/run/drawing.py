@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import ParameterError
 from heros._base.extras import needed
-from heros.errors import ParameterError
 from heros.run.summary import lines
 
 if TYPE_CHECKING:

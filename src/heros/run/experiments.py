@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Protocol
 
 from heros import streams
+from heros._base.errors import HerosError, ParameterError
 from heros._base.progress import progress as progress_bar
 from heros.ensemble import Heros
 from heros.ensemble.settings import ModelSettings, heros_of
-from heros.errors import HerosError, ParameterError
 from heros.meters import Meter
 from heros.run import records
 from heros.run.executors import Executor, Serial, WorkerDied

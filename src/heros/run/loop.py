@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros import streams
+from heros._base.errors import DataError, DataNotice, ParameterError
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros._base.parameters import expect_list, one_of, whole
@@ -21,7 +22,6 @@ from heros.data.frames import is_frame, table_of
 from heros.data.weights import checked_weights
 from heros.ensemble import Heros
 from heros.ensemble.schedule import Schedule
-from heros.errors import DataError, DataNotice, ParameterError
 from heros.measures import Measure
 from heros.measures.custom import Own, expect_measure
 from heros.meters import CarbonSignal, Cpu, Meter
@@ -69,11 +69,11 @@ def evaluate(
     Ctrl-C ends the evaluation after the current block: a checkpoint is written if `checkpoint` is given, and
     the Run so far is returned with `interrupted` set. A second Ctrl-C, or one before any training, raises
     KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
-    `heros.errors.DataNotice`; `Run.bad_rows` shows the first bad rows.
+    `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
     If the model has a budget of power, e.g. ``budget="500 J/h"``, no hour of the clock exceeds it by more
     than 1 %: when the hour's energy is spent, the stream is not read until the next hour begins. A
-    `heros.errors.WaitNotice` says so, and a checkpoint is written.
+    `heros.WaitNotice` says so, and a checkpoint is written.
 
     Parameters
     ----------

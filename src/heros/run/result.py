@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import ParameterError
 from heros._base.tables import wrapped
 from heros.drift.changes import Change
 from heros.ensemble import Heros
 from heros.ensemble.importance import Importance
-from heros.errors import ParameterError
 from heros.measures import Confusion, Measure
 from heros.measures.base import Caption
 from heros.meters import Energy

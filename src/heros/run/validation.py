@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros._base.phases import PHASES
 from heros.data.values import LARGEST_TARGET
-from heros.errors import DataError
 from heros.run.curves import MOST_POINTS
 
 if TYPE_CHECKING:

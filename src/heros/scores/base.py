@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
+from heros._base.errors import HerosError, ParameterError
 from heros._base.registry import Part
-from heros.errors import HerosError, ParameterError
 
 __all__ = ["BoundScore", "BuiltInScore", "Score", "ScoreCalls", "bound_score", "expect_score"]
 

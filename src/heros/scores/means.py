@@ -9,8 +9,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
-from heros.errors import ParameterError
 from heros.scores.base import BuiltInScore
 
 __all__ = ["Adwin", "Cumulative", "Fading", "Window"]

@@ -15,10 +15,10 @@ from urllib.parse import parse_qs
 
 import orjson
 
+from heros._base.errors import HerosError
 from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
-from heros.errors import HerosError
 from heros.serve.http import Receive, Scope, Send
 from heros.serve.limits import NotNow, Reason, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from heros._base.errors import DataError
 from heros.drift.changes import Change, counted_from
-from heros.errors import DataError
 from heros.serve.webhook import Webhook
 
 if TYPE_CHECKING:

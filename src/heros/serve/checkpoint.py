@@ -16,9 +16,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import filelock
 from heros.ensemble import Heros, serialization
-from heros.errors import DataError, HerosError
 from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import expect_options

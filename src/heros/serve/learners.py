@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros.data import Encoder, Schema
 from heros.data.check import delay_of
 from heros.ensemble import Block, Heros
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
-from heros.errors import DataError, HerosError, ParameterError
 from heros.pools import Pool
 from heros.storage.keystore import NotKept
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
+from heros._base.errors import DataError, DataNotice, HerosError
 from heros.data.encoder import YOUNG, Encoder
 from heros.data.row_encoder import Step
 from heros.data.schema import Schema
 from heros.data.values import label_of, listed
-from heros.errors import DataError, DataNotice, HerosError
 
 __all__ = ["Reading", "TrainingEncoder"]
 

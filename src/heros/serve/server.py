@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
-from heros.errors import HerosError, ParameterError
+from heros._base.errors import HerosError, ParameterError
 from heros.serve.api import Api
 from heros.serve.http import BACKLOG, Server
 from heros.serve.service import Service

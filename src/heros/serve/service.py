@@ -18,12 +18,12 @@ from typing import Any
 
 import orjson
 
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.parameters import whole
 from heros.data.schema import Schema
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.ensemble.schedule import Schedule, Wait
-from heros.errors import DataError, HerosError, ParameterError
 from heros.serve.changes import ChangeLog
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import HerosError
 from heros._base.registry import pool_id
 from heros.ensemble import Heros
-from heros.errors import HerosError
 from heros.measures.base import Caption
 from heros.report.leaders import names_of
 from heros.report.words import SYMBOLS, policy_words, pool_words

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros.errors import DataError, HerosError
+from heros._base.errors import DataError, HerosError
 from heros.streams.live.journal import Journal, Received
 
 __all__ = ["FILE", "WaitingLabel", "Waitlist", "expect_options", "write_options"]

@@ -14,7 +14,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import orjson
 
 from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 
 __all__ = ["Webhook"]
 

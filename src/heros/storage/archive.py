@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import metadata
-from heros.errors import DataError, HerosError
 from heros.storage.disk import reason, write_whole
 
 __all__ = ["FORMAT", "TYPES", "Arrays", "decoded", "encoded", "grouped", "read", "subset", "write"]

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import filelock
-from heros.errors import DataError, HerosError
 from heros.storage import archive
 from heros.storage.disk import AS_IS, DRAFT, OutputFile, reason
 

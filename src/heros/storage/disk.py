@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 
 __all__ = [
     "AS_IS",
@@ -156,7 +156,7 @@ def expect_place(path: Path) -> None:
     >>> expect_place(Path(__file__, "model.heros"))
     Traceback (most recent call last):
         ...
-    heros.errors.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.
+    heros.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.
     """
     try:
         if path.is_dir():

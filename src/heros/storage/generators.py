@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from heros.errors import DataError, HerosError
+from heros._base.errors import DataError, HerosError
 
 __all__ = ["generator", "generator_state"]
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heros.errors import DataError, HerosError
+from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place
 
 __all__ = ["FILE", "KeyStore", "NotKept", "Tally"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import ParameterError
 from heros._base.lazy import pa, pq
-from heros.errors import ParameterError
 from heros.storage.disk import expect_place, write_whole
 
 __all__ = ["as_csv", "expect_table_place", "like", "write_table"]

@@ -8,9 +8,9 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
+from heros._base.errors import DataError
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
-from heros.errors import DataError
 from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, RawRecords, Record, TextReader
 

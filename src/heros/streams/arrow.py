@@ -11,10 +11,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, pq
 from heros.data.columns import trimmed
 from heros.data.frames import flat_table
-from heros.errors import DataError, HerosError
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 

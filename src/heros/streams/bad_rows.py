@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heros._base.errors import DataError, DataNotice
 from heros._base.notices import notice
 from heros._base.parameters import one_of
 from heros.data.values import NO_TARGET
-from heros.errors import DataError, DataNotice
 
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
 

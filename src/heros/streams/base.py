@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError
 from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
 from heros.data.weights import WEIGHTS, weighs
-from heros.errors import DataError
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
 __all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound"]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import number_in
 from heros.data.values import BLANKS
-from heros.errors import DataError, ParameterError
 from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:

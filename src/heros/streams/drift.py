@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
-from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import Block, DriftPoint, Stream, rewound
 from heros.streams.live.base import passed
@@ -46,7 +46,7 @@ class Drift(Stream):
     >>> Drift(streams.LED(), streams.Agrawal(), position=500)
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'after' parameter of Drift must be a stream with the schema of 'before'.
+    heros.ParameterError: The 'after' parameter of Drift must be a stream with the schema of 'before'.
     Got <Agrawal 'Agrawal(function=1)' at 0> instead.
     """
 

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import label_of
-from heros.errors import DataError
 from heros.streams.arrow import readable
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError, ParameterError, did_you_mean
 from heros._base.lazy import pa
 from heros._base.parameters import one_of
 from heros.data.codes import MOST_VALUES
-from heros.errors import DataError, ParameterError, did_you_mean
 from heros.streams.arff import ArffReader
 from heros.streams.arrow import IPCReader, ParquetReader
 from heros.streams.base import Stream
@@ -65,7 +65,7 @@ def read(
     they are inferred from its first block: a column is numeric if at least half of its values are numbers.
     Nominal values and classes are those declared, or those of the first block, sorted. Values that appear
     later are appended to the schema, unless all values were given or declared. Numbers may have decimal
-    commas, thousands separators, currency and percent signs. A `heros.errors.DataNotice` warns about columns
+    commas, thousands separators, currency and percent signs. A `heros.DataNotice` warns about columns
     that may be read in an unexpected way; `heros.streams.look` shows how each column is read.
 
     Parameters

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
+from heros._base.errors import ParameterError
 from heros._base.parameters import number, one_of, whole
 from heros._base.parameters import seed as seed_of
 from heros.data.schema import Schema
-from heros.errors import ParameterError
 from heros.streams.base import Block, DriftPoint, Stream
 from heros.streams.live.base import passed
 

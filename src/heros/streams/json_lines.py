@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.frames import flat
 from heros.data.values import label_of
-from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 

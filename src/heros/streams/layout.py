@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
+from heros._base.errors import ParameterError
 from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import (
@@ -21,7 +22,6 @@ from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
 from heros.data.number_format import NumberFormat, format_of, has_decimal_commas
 from heros.data.values import label_of
-from heros.errors import ParameterError
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
 from heros.streams.value_checks import FEW_NUMBERS, MOST_WORDS, not_classes, not_numbers, similar

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list
 from heros.data.check import Validator, class_indices, is_masked, is_numeric, target_numbers
 from heros.data.codes import MOST_VALUES
@@ -15,7 +16,6 @@ from heros.data.encoder import Encoder
 from heros.data.frames import table_of
 from heros.data.schema import Feature, Schema
 from heros.data.values import label_of, natural_order
-from heros.errors import DataError, ParameterError
 from heros.streams.arrow import MemoryReader
 from heros.streams.base import Block, Stream
 from heros.streams.live.base import passed

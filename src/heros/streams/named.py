@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from heros._base.errors import DataNotice, ParameterError
 from heros._base.parameters import whole
-from heros.errors import DataNotice, ParameterError
 from heros.streams.base import Stream
 from heros.streams.drift import Drift
 from heros.streams.files import read

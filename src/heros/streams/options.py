@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError, ParameterError, did_you_mean
 from heros._base.lazy import tomllib
 from heros._base.parameters import expect_list
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.values import checked_task, label_of
-from heros.errors import DataError, ParameterError, did_you_mean
 from heros.streams.bad_rows import checked_skip
 
 __all__ = ["Columns", "Options"]

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from itertools import islice
 from typing import Any, ClassVar
 
+from heros._base.errors import DataError, ParameterError
 from heros.data.codes import MOST_VALUES
 from heros.data.schema import Schema
-from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
 from heros.streams.base import RowStream, Stream
 from heros.streams.live.base import Signal

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, platformdirs, pq
 from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
-from heros.errors import DataError, HerosError
 from heros.storage.disk import OutputFile, drafted, reason
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Block, Stream

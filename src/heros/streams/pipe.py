@@ -9,7 +9,7 @@ from io import BufferedIOBase, BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError, ParameterError
+from heros._base.errors import DataError, ParameterError
 from heros.streams.base import Stream
 from heros.streams.delimited import DelimitedReader
 from heros.streams.json_lines import JsonReader, is_json

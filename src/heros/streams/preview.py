@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import DataNotice
 from heros._base.lazy import pa
 from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
 from heros.data.infer import no_feature
-from heros.errors import DataNotice
 from heros.streams.files import opened
 from heros.streams.layout import Layout
 from heros.streams.readers import Chunk

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Column, trimmed
 from heros.data.values import MISSING, checked_words
-from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow
 from heros.streams.live.base import END, Signal
 

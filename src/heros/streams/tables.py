@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, counts_of
@@ -17,7 +18,6 @@ from heros.data.schema import Schema
 from heros.data.stretches import Item, Stretches
 from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
-from heros.errors import DataError, DataNotice
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
 from heros.streams.base import RowStream, Stream
 from heros.streams.layout import Layout

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import BLANKS, listed
-from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader
 

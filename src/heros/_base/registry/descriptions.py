@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.registry.part import Part, parameters, parts
-from heros.errors import DataError, HerosError, ParameterError
 
 __all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
 
@@ -67,7 +67,7 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
     >>> rebuilt({"own": "shop.Fair"}, "policy")
     Traceback (most recent call last):
         ...
-    heros.errors.HerosError: The policy shop.Fair is not part of HEROS: pass the object as policy=.
+    heros.HerosError: The policy shop.Fair is not part of HEROS: pass the object as policy=.
     """
     if given is not None:
         if described(given) != description:

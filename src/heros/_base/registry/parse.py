@@ -7,10 +7,10 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import DataError, ParameterError, did_you_mean
 from heros._base.lazy import tomllib
 from heros._base.registry.descriptions import DEEPEST
 from heros._base.registry.part import name_of, plain_parts
-from heros.errors import DataError, ParameterError, did_you_mean
 
 __all__ = ["answer_of", "notation_of", "policy_of", "pool_of", "written_parts"]
 
@@ -25,9 +25,8 @@ def written_parts(role: str) -> dict[str, type[Any]]:
 
     Examples
     --------
-    >>> list(written_parts("pool")), notation_of(written_parts("policy")["zeta"])
-    (['bayes', 'boosted', 'forest', 'labels', 'linear', 'mlp', 'neighbours', 'retrained', 'rtrees', 'trees'],
-     'zeta:ZETA')
+    >>> written_parts("pool")["mlp"].__name__, notation_of(written_parts("policy")["zeta"])
+    ('MLPGrid', 'zeta:ZETA')
     """
     kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)
     return dict(sorted((_name(kind), kind) for kind in kinds if not kind.suffix and not _missing(kind)))

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import whole
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros
-from heros.errors import ParameterError
 from heros.integrations.onnx.bayes import naive_bayes
 from heros.integrations.onnx.boosted import boosted
 from heros.integrations.onnx.gradients import linear, perceptron

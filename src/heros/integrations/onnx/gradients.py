@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import HerosError, ParameterError
+from heros._base.errors import HerosError, ParameterError
 from heros.integrations.onnx.graph import Graph, standardised
 from heros.pools import BoundLinear, Linear
 from heros.pools.mlp import MLP, BoundMLP

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.errors import HerosError
+from heros._base.errors import HerosError
 from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding

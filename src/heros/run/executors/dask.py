@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from heros._base.errors import HerosError
 from heros._base.extras import needed
 from heros._base.parameters import whole
-from heros.errors import HerosError
 from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
 __all__ = ["Dask"]

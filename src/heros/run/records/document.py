@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from heros._base.errors import DataError
 from heros._base.lazy import metadata
 from heros._base.registry import parts_written, variant_id
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.ensemble import Heros
 from heros.ensemble.importance import Importance
 from heros.ensemble.settings import is_default
-from heros.errors import DataError
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Carbon, Energy
@@ -312,7 +312,7 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
     >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
-    heros.errors.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
+    heros.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
     """
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:

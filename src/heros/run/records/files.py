@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, pq
-from heros.errors import DataError, HerosError
 from heros.run.curves import Curves
 from heros.run.records import packed
 from heros.run.records.document import (

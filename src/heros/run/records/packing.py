@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from heros._base.errors import HerosError
 from heros._base.lazy import pa
-from heros.errors import HerosError
 from heros.run.records import files
 from heros.run.records.overview import load
 from heros.run.records.packed import NAME, Packed, curves_of, document_of, ids_in, write_table

@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import number, whole
 from heros.data.schema import Schema
 from heros.ensemble import Heros
-from heros.errors import HerosError, ParameterError
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip

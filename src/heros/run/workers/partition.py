@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import DataError, HerosError
 from heros.data.encoder import Encoder
 from heros.data.schema import schema_of, schema_plain
 from heros.data.values import Refused, shown
 from heros.ensemble import Heros
 from heros.ensemble.keyed import Key, Keyed
-from heros.errors import DataError, HerosError
 from heros.run.workers.snapshots import Snapshots
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE

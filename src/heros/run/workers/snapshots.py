@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from heros._base.errors import HerosError
 from heros._base.extras import needed
-from heros.errors import HerosError
 from heros.storage.disk import drafted, reason
 
 __all__ = ["Snapshots"]

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros.data.schema import Schema
 from heros.data.stretches import widened
-from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRows
 
 __all__ = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from heros.errors import DataError, HerosError
+from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place
 
 __all__ = ["Journal", "Received"]

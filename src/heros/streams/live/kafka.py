@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from heros._base.errors import DataError
 from heros._base.extras import needed
-from heros.errors import DataError
 from heros.streams.live.messages import MessageSource, Rows
 
 __all__ = ["KafkaTopic", "is_passing", "reader_settings"]

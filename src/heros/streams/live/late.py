@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
-from heros.errors import DataError, ParameterError
 from heros.streams.live.base import END, IDLE, Polled, Signal
 from heros.streams.live.rows import RowSource
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from heros._base.errors import DataError, DataNotice, HerosError, ParameterError
 from heros._base.notices import notice
 from heros._base.parameters import one_of
-from heros.errors import DataError, DataNotice, HerosError, ParameterError
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 

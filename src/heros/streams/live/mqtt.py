@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import whole
-from heros.errors import ParameterError
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.messages import MessageSource, Rows
 

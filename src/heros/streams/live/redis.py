@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from heros._base.errors import DataError
 from heros._base.extras import needed
-from heros.errors import DataError
 from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["RedisStream"]

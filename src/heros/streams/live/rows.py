@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Encoder
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.stretches import Stretch
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
-from heros.errors import DataError, ParameterError
 from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 

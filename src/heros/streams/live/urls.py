@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from heros.errors import ParameterError
+from heros._base.errors import ParameterError
 from heros.streams.live.late import LateSource
 from heros.streams.live.messages import MessageSource, csv_decoder
 from heros.streams.live.rows import RowSource
@@ -49,7 +49,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     >>> connect("kafka://localhost:9092/orders?colour=red")
     Traceback (most recent call last):
         ...
-    heros.errors.ParameterError: The 'address' parameter of connect must be an address with settings among
+    heros.ParameterError: The 'address' parameter of connect must be an address with settings among
     classes, columns, expired, follow, group, id, labels, longest, nominal, on_gap, partitions, waiting. Got
     'colour' instead.
     """

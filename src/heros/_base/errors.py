@@ -14,7 +14,17 @@ The message of a `ParameterError` names the parameter, the rule and the value.
 >>> raise ParameterError.of("zeta", "Zeta", "in [0, 1]", 1.5)
 Traceback (most recent call last):
     ...
-heros.errors.ParameterError: The 'zeta' parameter of Zeta must be in [0, 1]. Got 1.5 instead.
+heros.ParameterError: The 'zeta' parameter of Zeta must be in [0, 1]. Got 1.5 instead.
+
+It suggests the `known` name that is closest to the value.
+
+>>> print(ParameterError.of("target", "read", "a column", "lable", ["age", "label"]))
+The 'target' parameter of read must be a column. Got 'lable' instead. Did you mean 'label'?
+
+The message of a `MissingExtra` has the command that installs the packages.
+
+>>> print(MissingExtra.of("Reading Excel files", "excel"))
+Reading Excel files needs packages that are not installed (extra 'excel'): pip install 'openpyxl>=3.1'
 """
 
 from __future__ import annotations
@@ -36,15 +46,7 @@ class ParameterError(HerosError, ValueError):
 
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
-        """Return an error with the standard message; long texts are shortened in the middle.
-
-        The message suggests the `known` name that is closest to the value.
-
-        Examples
-        --------
-        >>> print(ParameterError.of("target", "read", "a column", "lable", ["age", "label"]))
-        The 'target' parameter of read must be a column. Got 'lable' instead. Did you mean 'label'?
-        """
+        """Return an error with the standard message; long texts are shortened in the middle."""
         text = f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
         return cls(text + did_you_mean(value, known))
 
@@ -87,13 +89,7 @@ class MissingExtra(HerosError, ImportError):
 
     @classmethod
     def of(cls, what: str, extra: str) -> Self:
-        """Return the error with a command that installs the packages of the extra.
-
-        Examples
-        --------
-        >>> print(MissingExtra.of("Reading Excel files", "excel"))
-        Reading Excel files needs packages that are not installed (extra 'excel'): pip install 'openpyxl>=3.1'
-        """
+        """Return the error with a command that installs the packages of the extra."""
         from importlib.metadata import requires  # noqa: PLC0415  needed only for errors
 
         marker = f'extra == "{extra}"'
@@ -101,3 +97,7 @@ class MissingExtra(HerosError, ImportError):
         found = [package.strip() for package, _, condition in lines if condition.strip() == marker]
         command = " ".join(f"'{package}'" for package in found)
         return cls(f"{what} needs packages that are not installed (extra {extra!r}): pip install {command}")
+
+
+for _name in __all__:
+    globals()[_name].__module__ = "heros"  # where users import them from; tracebacks show it
