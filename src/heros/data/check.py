@@ -39,26 +39,21 @@ class Validator:
         """Return X (n, n_features) as an array for the core; raise a DataError for the first bad value."""
         block = _numbers(X)
         if block.ndim != 2:
-            raise DataError(
-                f"X must have one row per instance. Got an array of {block.ndim} dimensions instead."
-            )
+            got = f"an array of {block.ndim} dimensions"
+            raise DataError(f"X must have one row per instance. Got {got} instead.")
         if block.shape[1] != self.schema.n_features:
             raise DataError(f"X must have {self.schema.n_features} features. Got {block.shape[1]} instead.")
         fault, row, column = _core.first_fault(block, self._values, self._missing)
         if fault:
-            raise DataError(self._message(fault, first_row + row, column, float(block[row, column])))
+            feature, rule = self.schema.features[column], "a finite number"
+            if fault == MISSING:
+                rule = "a finite number (missing values need a feature with missing=True)"
+            elif fault == NOT_A_CODE:
+                codes = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
+                rule = codes if feature.values else "missing (no value is known)"
+            where = f"Column {feature.name!r} ({column}) of row {first_row + row}"
+            raise DataError(f"{where} must be {rule}. Got {block[row, column]:g} instead.")
         return block
-
-    def _message(self, fault: int, row: int, column: int, value: float) -> str:
-        feature = self.schema.features[column]
-        if fault == NOT_A_CODE:
-            codes = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
-            rule = codes if feature.values else "missing (no value is known)"
-        elif fault == MISSING:
-            rule = "a finite number (missing values need a feature with missing=True)"
-        else:
-            rule = "a finite number"
-        return f"Column {feature.name!r} ({column}) of row {row} must be {rule}. Got {value:g} instead."
 
 
 def delay_of(labels: int) -> int:
@@ -77,7 +72,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     except (TypeError, ValueError):
         delays = np.empty(0)
     fits = delays.dtype.kind in "iu" and delays.shape in ((), (n,))
-    if not fits or np.any(delays < 0) or np.any(delays > MOST_LABELS):
+    if not fits or np.any((delays < 0) | (delays > MOST_LABELS)):
         rule = f"a number of labels, 0 or more, or one number per instance ({n})"
         raise DataError(f"delay must be {rule}. Got {delay!r:.60} instead.")
     return np.require(np.broadcast_to(delays, (n,)), np.int64, ["C", "A"])
@@ -99,11 +94,11 @@ def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.in
     labels = _one_each(y, n, "label", "class indices")
     if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
         codes, names = {name: code for code, name in enumerate(classes)}, labels.tolist()
-        try:
-            return np.array([codes[name] for name in names], dtype=np.int64)
-        except KeyError as unknown:
-            row, rule = names.index(unknown.args[0]), f"one of the classes {listed(list(classes))}"
-        raise DataError(f"The label of row {row} must be {rule}. Got {names[row]!r} instead.")
+        for row, name in enumerate(names):
+            if name not in codes:
+                rule = f"one of the classes {listed(list(classes))}"
+                raise DataError(f"The label of row {row} must be {rule}. Got {name!r} instead.")
+        return np.array([codes[name] for name in names], dtype=np.int64)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
     good = (labels >= 0) & (labels < len(classes))
@@ -192,8 +187,7 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
     if values.dtype.kind == "f" and (known != np.floor(known)).any():
         return True
     if len(known) > MANY and len(np.unique(known)) > MANY:
-        raise DataError(
-            f"The target {name!r} of {owner} has more than {MANY} different whole numbers: set "
-            "task='regression' if they are quantities, task='classification' if they are classes."
-        )
+        what = f"The target {name!r} of {owner} has more than {MANY} different whole numbers: set"
+        which = "task='regression' if they are quantities, task='classification' if they are classes."
+        raise DataError(f"{what} {which}")
     return False

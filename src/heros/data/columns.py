@@ -155,18 +155,14 @@ class NameColumn:
     def value(self, value: Any, words: Words = ()) -> float | None:
         """Return the code of one value, NaN if missing, None if new."""
         if isinstance(value, str):
-            code: float | None = self.values.get(value)
-            if code is None:
-                text = value.strip(BLANKS)
-                code = math.nan if text in words and text not in self.values else self._code(text)
-            return code
-        if kind_of(value) == "none":
+            name: str | None = value if value in self.values else value.strip(BLANKS)
+            if name in words and name not in self.values:
+                return math.nan
+        elif kind_of(value) == "none":
             raise Refused(self.name, shown(value), "be text or a number")
-        name = self._name(value)
-        return math.nan if name is None else self._code(name)
-
-    def _code(self, name: str) -> int | None:
-        code = self.values.code(name)
+        else:
+            name = self._name(value)
+        code = math.nan if name is None else self.values.code(name)
         if code is None and self.closed:
             raise Refused(self.name, repr(name), f"be one of {listed(list(self.values))}")
         return code
@@ -174,24 +170,20 @@ class NameColumn:
     def codes_of(self, array: pa.Array, words: Words) -> Values:
         """Return the codes, NaN where missing, -1 where a name is new."""
         codes, labels = encode(array, self._name)
-        known = self.values
-        table = np.full(len(labels) + 1, -1.0)  # a missing value has code -1: the last entry
-        table[-1] = math.nan
+        table = np.full(len(labels) + 1, math.nan)  # a missing value has code -1: the last entry
         for at, label in enumerate(labels):
-            code = None if label is None else known.code(label)
+            code = None if label is None else self.values.code(label)
             if code is not None:
                 table[at] = code
-            elif label is None or label in words:
-                table[at] = math.nan
+            elif label is not None and label not in words:
+                table[at] = -1.0
         return table[codes]
 
     def features(self) -> list[Feature]:
         """Return the column as a feature."""
-        origin, codes = (self.name, "name") if self.feature else ("", ""), self.values
-        written = NAMES if self.declared else ""
-        return [
-            Feature(self.feature or self.name, codes.labels, self.missing, written, *origin, codes.shared)
-        ]
+        name, written = self.feature or self.name, NAMES if self.declared else ""
+        origin = (self.name, "name") if self.feature else ("", "")
+        return [Feature(name, self.values.labels, self.missing, written, *origin, self.values.shared)]
 
 
 @dataclass
@@ -252,13 +244,11 @@ class DateColumn:
                 return values.reshape(len(array), self.width), faults
             return self._features(micros_of_array(array, self.format)), {}
         codes, labels = encode(array)
-        moments = [None if label is None else micros_of(label, self.format) for label in labels]
-        known = np.array(["NaT" if m is None else m for m in (*moments, None)], "M8[us]")[codes]
+        moments = [None if label is None else micros_of(label, self.format) for label in (*labels, None)]
+        known = np.array(["NaT" if m is None else m for m in moments], "M8[us]")[codes]
         there = np.array([label is not None for label in (*labels, None)])[codes]
-        wrong = np.flatnonzero(np.isnat(known) & there).tolist()
-        return self._features(known), {
-            row: Refused(self.name, repr(labels[codes[row]]), self.rule) for row in wrong
-        }
+        wrong = [(row, repr(labels[codes[row]])) for row in np.flatnonzero(np.isnat(known) & there).tolist()]
+        return self._features(known), {row: Refused(self.name, text, self.rule) for row, text in wrong}
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)
@@ -279,10 +269,9 @@ class DateColumn:
 
     def features(self) -> list[Feature]:
         """Return the column as features."""
-        written, parts = _written(self), DATE_PARTS * self.dates + ("hour",) * self.clock
-        return [
-            Feature(f"{self.name} ({part})", None, self.missing, written, self.name, part) for part in parts
-        ]
+        name, how = self.name, (None, self.missing, _written(self), self.name)
+        parts = DATE_PARTS * self.dates + ("hour",) * self.clock
+        return [Feature(f"{name} ({part})", *how, part) for part in parts]
 
 
 Column = NumberColumn | NameColumn | DateColumn
@@ -382,17 +371,14 @@ def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     encoded = column.dictionary_encode()
-    if 2 * len(encoded.dictionary) < len(column):  # trim each distinct text once
-        names = _trimmed_each(encoded.dictionary, words)
-        return column if names.equals(encoded.dictionary) else names.take(encoded.indices)
-    return _trimmed_each(column, words)
-
-
-def _trimmed_each(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Trim a text column value by value; see `trimmed`."""
-    column = pc.ascii_trim(column, BLANKS)
-    missing = pc.is_in(column, pa.array(list(words), column.type))
-    return pc.if_else(missing, pa.scalar(None, column.type), column)
+    few = 2 * len(encoded.dictionary) < len(column)  # trim each distinct text once
+    given = encoded.dictionary if few else column
+    names = pc.ascii_trim(given, BLANKS)
+    missing = pc.is_in(names, pa.array(list(words), names.type))
+    names = pc.if_else(missing, pa.scalar(None, names.type), names)
+    if not few:
+        return names
+    return column if names.equals(given) else names.take(encoded.indices)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -404,13 +390,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 def target_of(value: Any) -> float:
     """Return a numeric target, given as a number or as text."""
-    if isinstance(value, str):
+    text = isinstance(value, str)
+    if text:
         value = value.strip(BLANKS)
-    if is_missing(value) or (isinstance(value, str) and value in MISSING):
+    if is_missing(value) or (text and value in MISSING):
         raise Refused("label", "a missing value", NO_TARGET)
     number = None
     with suppress(Refused):
-        number = number_in(value) if isinstance(value, str) else number_of("label", value)
+        number = number_in(value) if text else number_of("label", value)
     if number is None or not abs(number) <= LARGEST_TARGET:
         raise Refused("label", shown(value), f"be a finite number, at most {LARGEST_TARGET:g}")
     return number

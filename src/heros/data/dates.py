@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
@@ -96,10 +96,8 @@ def _moment(parts: Mapping[str, str | None]) -> datetime:
 
 
 def _zone(text: str | None) -> timezone | None:
-    if text is None:
-        return None
-    if text[0] not in "+-":
-        return UTC
+    if text is None or text[0] not in "+-":
+        return None if text is None else UTC
     ahead = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
     return timezone(-ahead if text[0] == "-" else ahead)
 
@@ -142,17 +140,9 @@ def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
     if not counts or not all(NUMBER.fullmatch(text) for text in counts):
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
-    for reading in NUMBERS:  # years 1973 to 2286, where the two units do not overlap
-        unit = SINCE_1970[reading.name]
-        if least * unit >= 1e8 and largest * unit < 1e10:
-            return reading
-    return None
-
-
-def has_clock(reading: DateFormat, labels: Iterable[str]) -> bool:
-    """Return whether any of the dates has a time of day other than midnight."""
-    moments = (reading.moment(label) for label in labels)
-    return any(m is not None and (m.hour, m.minute, m.second, m.microsecond) != (0, 0, 0, 0) for m in moments)
+    units = ((one, SINCE_1970[one.name]) for one in NUMBERS)
+    # Years 1973 to 2286, where the two units do not overlap.
+    return next((one for one, unit in units if least * unit >= 1e8 and largest * unit < 1e10), None)
 
 
 def micros_of(value: object, reading: DateFormat | None) -> int | None:
@@ -191,17 +181,11 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Parse a text as a date, in the column's format or else in the first other format that matches.
-
-    If the column's format fixes the order of day and month, the opposite order is not tried.
-    """
-    if reading is not None:
-        moment = reading.moment(text)
-        if moment is not None or reading == TIMES:
-            return moment
-    told = reading is not None and reading.written
-    others = CLEAR if told else DATES
-    return next((moment for one in others if (moment := one.moment(text)) is not None), None)
+    """Parse a text as a date, in the column's format or else in the first other format that matches."""
+    formats = DATES if reading is None else (reading,)
+    if reading is not None and reading != TIMES:  # a fixed order of day and month excludes the other
+        formats += CLEAR if reading.written else DATES
+    return next((moment for one in formats if (moment := one.moment(text)) is not None), None)
 
 
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,45 @@ from heros.data.infer import infer_array, no_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
-from heros.data.stretches import Item, Stretch, Stretches, widened
 from heros.data.values import LARGEST_TARGET, Refused, natural_order
 
-__all__ = ["YOUNG", "Batch", "Encoder", "Limits", "in_micros"]
+__all__ = ["YOUNG", "Batch", "Encoder", "Item", "Limits", "Stretch", "Stretches", "in_micros", "widened"]
 
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
+
+Item = tuple[int, int, Any]
+"""An item between converted rows: the number of rows before it and up to and with it, and the item."""
+
+
+class Stretch(NamedTuple):
+    """Consecutive rows of a table that are already encoded."""
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+
+
+class Stretches:
+    """The n rows of a table, cut at the rows that must be encoded alone.
+
+    `convert` returns all rows converted, their targets, and the items between them, in order. It is called
+    again when the encoder changes how it reads a column.
+    """
+
+    def __init__(self, encoder: Encoder, n: int, convert: Callable[[], tuple[Any, Any, list[Item]]]) -> None:
+        self._encoder, self._n, self._convert = encoder, n, convert
+        self._at = 0  # rows returned
+        self._revision = -1  # of the encoder that converted the rows
+
+    def next(self) -> list[Any]:
+        """Return the next converted rows and the item after them, or only one of them; empty at the end."""
+        if self._revision != self._encoder.revision:
+            self._X, self._y, items = self._convert()
+            self._items = deque(item for item in items if item[0] >= self._at)
+            self._revision = self._encoder.revision
+        start = self._at
+        stop, self._at, *item = self._items.popleft() if self._items else (self._n, self._n)
+        return [Stretch(self._X[start:stop], self._y[start:stop]), *item] if stop > start else item
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +214,12 @@ class Encoder(RowEncoder):
         if len(labels) > FEW:  # for fewer labels, Arrow's overhead is too large
             with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # labels of mixed types
                 array = pa.array(labels)
-        if array is not None and self.numeric and _is_number(array.type):
+        number = array is not None and (pa.types.is_floating(array.type) or pa.types.is_integer(array.type))
+        if number and self.numeric:
             values = np.array(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
             values[~(np.abs(values) <= LARGEST_TARGET)] = math.nan
             return values
-        if array is not None and (_is_number(array.type) or is_text(array.type)):
+        if number or (array is not None and is_text(array.type)):
             codes, distinct = encode(array, lambda label: label)
             return np.array([*map(self._target, distinct), math.nan])[codes]
         return np.array([self._target(label) for label in labels], dtype=np.float64)
@@ -257,10 +291,7 @@ class Encoder(RowEncoder):
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
     ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
-        """Yield the rows of a table for `batches`.
-
-        Only rows with a new feature, value or class, or an unreadable value, are encoded one by one.
-        """
+        """Yield the rows of a table; only those with something new or unreadable are encoded one by one."""
         _expect_columns(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
@@ -280,10 +311,7 @@ class Encoder(RowEncoder):
     def _known(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
-        """Convert rows and labels. Also return the rows to encode one by one.
-
-        These are rows with a new feature, value or class, or an unreadable value.
-        """
+        """Convert rows and labels; also return the rows to encode one by one."""
         X, closely, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
         closely[list(faults)] = True
@@ -294,19 +322,17 @@ class Encoder(RowEncoder):
         """Initialize the schema from the first rows of the first table."""
         columns: list[Column] = []
         ignored: list[str] = []
-        read = [_plain(given, self.words) for given in arrays]
-
-        @cache
-        def comma() -> bool:
-            texts = zip(names, read, strict=True)
-            left = {*self._nominal, *self.ignored}
-            return has_decimal_commas(
-                counts_of(one) for name, one in texts if is_text(one.type) and name not in left
-            )
-
-        for name, given, array in zip(names, arrays, read, strict=True):
+        given_names = zip(names, arrays, strict=True)
+        read = [
+            (name, given, _plain(given, self.words))
+            for name, given in given_names
+            if name not in self.ignored
+        ]
+        texts = [array for name, _, array in read if is_text(array.type) and name not in self._nominal]
+        comma = cache(lambda: has_decimal_commas(map(counts_of, texts)))
+        for name, given, array in read:
             missing = np.asarray(array.is_null(nan_is_null=True))
-            if name in self.ignored or missing.all():
+            if missing.all():
                 continue
             found: Column | str = NameColumn(name, Codes(most=self._most), fresh=True)
             if name not in self._nominal:
@@ -327,18 +353,18 @@ class Encoder(RowEncoder):
         known = NameColumn("", Codes([*self.classes, *classes])) if classes else None
         self.begin(columns, known, settled=len(labels) >= YOUNG)
 
-    def _new_classes(self, labels: Iterable[Any]) -> list[str]:
+    def _new_classes(self, labels: Iterable[Any]) -> set[str]:
         """Return the names of new classes; raise a `DataError` if a label is not a valid class."""
-        names: dict[str, None] = {}
+        names = set[str]()
         try:
             for label in labels:
                 name = self._label(label)
                 if name not in names and self.classes.code(name) is None:
                     self._expect_class(label, name)
-                    names[name] = None
+                    names.add(name)
         except Refused as why:
             raise why.error() from None
-        return list(names)
+        return names
 
 
 def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
@@ -352,8 +378,10 @@ def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> ND
     return X
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
+def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return rows with `width` features; added features are missing."""
+    more = width - X.shape[1]
+    return np.pad(X, ((0, 0), (0, more)), constant_values=math.nan) if more else X
 
 
 def _expect_columns(table: pa.Table) -> None:

@@ -128,9 +128,7 @@ def table_of(frame: Any, owner: str) -> pa.Table:
 def flat_table(table: pa.Table) -> pa.Table:
     """Return the table with fields of structs as columns with dotted names, e.g. ``address.city``."""
     for _ in range(DEEPEST):
-        if not any(pa.types.is_struct(kind) for kind in table.schema.types):
-            break
-        table = table.flatten()
+        table = table.flatten() if any(map(pa.types.is_struct, table.schema.types)) else table
     return table
 
 
@@ -140,9 +138,8 @@ def _table(frame: Any, owner: str) -> pa.Table:
     if _library(frame) == "pandas":
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
-            raise DataError(
-                f"The frame of {owner} must have columns with distinct names. Got {names} instead."
-            )
+            must = f"The frame of {owner} must have columns with distinct names."
+            raise DataError(f"{must} Got {names} instead.")
         arrays = [_array(column, name, owner) for name, (_, column) in zip(names, frame.items(), strict=True)]
         return pa.table(arrays, names=names)
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import time
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,7 @@ import numpy as np
 from heros._base.lazy import pa
 from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
-from heros.data.dates import (
-    ORDERS,
-    TIMES,
-    DateFormat,
-    date_format_of,
-    has_clock,
-    is_date,
-    micros_of,
-    micros_of_array,
-)
+from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, is_date, micros_of, micros_of_array
 from heros.data.number_format import NumberFormat, format_of, is_clear
 from heros.data.values import BLANKS, kind_of, label_of
 
@@ -78,7 +70,9 @@ def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bo
     """Return a date column with this format; `other` means that the texts also match another order."""
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
-    return DateColumn(name, form, clock=has_clock(form, labels), tentative=other and form.name in ORDERS)
+    moments = filter(None, map(form.moment, labels))
+    clock = any(m.time() != time.min for m in moments)  # other than midnight
+    return DateColumn(name, form, clock=clock, tentative=other and form.name in ORDERS)
 
 
 def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
@@ -88,10 +82,8 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
         found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
         assert not isinstance(found, str), "a single value is never an identifier"
         return found
-    if kind == "boolean" or (kind == "number" and names):
-        return NameColumn(name, Codes(most=most))
-    if kind == "number":
-        return NumberColumn(name)
+    if kind in ("boolean", "number"):
+        return NumberColumn(name) if kind == "number" and not names else NameColumn(name, Codes(most=most))
     micros = micros_of(value, None)
     assert micros is not None, "callers exclude missing values and values that no feature can hold"
     dates = hasattr(value, "year") or not hasattr(value, "hour")
@@ -112,12 +104,11 @@ def infer_array(  # noqa: PLR0911  one per kind
         return NameColumn(name, Codes(most=most), fresh=True)
     if types.is_boolean(kind):
         return NameColumn(name, Codes(["False", "True"], most))
+    if types.is_time(kind):
+        return DateColumn(name, TIMES, dates=False, clock=True)
     if is_date(kind):
         micros = micros_of_array(array, None)
-        there = micros[~np.isnat(micros)].astype(np.int64)
-        if types.is_time(kind):
-            return DateColumn(name, TIMES, dates=False, clock=True)
-        return DateColumn(name, clock=bool((there % DAY).any()))
+        return DateColumn(name, clock=bool((micros[~np.isnat(micros)].astype(np.int64) % DAY).any()))
     if is_text(kind):
         return infer(name, counts_of(array), most, comma=comma)
     return NumberColumn(name)

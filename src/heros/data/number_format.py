@@ -91,14 +91,13 @@ def format_of(
     plain = sum(count for value, count in counts.items() if NUMBER.fullmatch(value))
     if plain == sum(counts.values()):
         return None, plain
-    matched = {
-        form: sum(count for value, count in counts.items() if form.number(value) is not None)
-        for form in FORMATS
-    }
-    most = max(matched.values())
+    matched = [
+        sum(count for value, count in counts.items() if form.number(value) is not None) for form in FORMATS
+    ]
+    most = max(matched)
     if most <= plain:
         return None, plain
-    best = [form for form in FORMATS if matched[form] == most]
+    best = [form for form, n in zip(FORMATS, matched, strict=True) if n == most]
     if len({form.decimal for form in best}) > 1 and not _has_thousands(counts):
         mark = "," if (comma() if callable(comma) else comma) else "."
         best.sort(key=lambda form: form.decimal != mark)

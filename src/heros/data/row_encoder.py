@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,7 +29,7 @@ from heros.data.columns import (
 from heros.data.dates import DATES, ORDERS
 from heros.data.frames import flat
 from heros.data.infer import FEWEST, infer_value
-from heros.data.number_format import FORMATS, NumberFormat, format_of, is_clear
+from heros.data.number_format import FORMATS, format_of, is_clear
 from heros.data.schema import Feature, Schema, distinct
 from heros.data.values import (
     BLANKS,
@@ -59,17 +60,17 @@ MOST_NUMBERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a growing schema; None for no limit."""
+    """The limits of a growing schema."""
 
-    features: int | None = None
-    values: int | None = None  # of a nominal feature
-    classes: int | None = None
-    text: int | None = None  # characters of a name
-    new: int | None = None  # features and values that a row may add, except for the first row
+    features: int = sys.maxsize
+    values: int = sys.maxsize  # of a nominal feature
+    classes: int = sys.maxsize
+    text: int = sys.maxsize  # characters of a name
+    new: int = sys.maxsize  # features and values that a row may add, except for the first row
 
 
 Step = Callable[[], None]
-"""A function that adds a new feature, value or class to the encoder."""
+"""A function that adds a new feature or value to the encoder."""
 
 
 class RowEncoder:
@@ -181,8 +182,7 @@ class RowEncoder:
     def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
         """Return the row as `row` does; raise `Refused` if the instance has no known name."""
         row = self._blank.copy()
-        known = self._fill(row, x)
-        if not known and self.width and not any(map(self.knows, x)):
+        if not self._fill(row, x) and self.width and not any(map(self.knows, x)):
             rule = f"have some of the features {listed(list(self.known))}"
             raise NothingKnown(None, listed(list(x)), rule)
         return row
@@ -265,15 +265,16 @@ class RowEncoder:
         except Refused:
             self._plan(x)  # raises, unless the kind of a new column may change
             known = False
-        if not known or target is None or (self._never_missing and self._lacks(row)):
+        for at in self._never_missing:
+            if row[at] != row[at]:  # a feature is missing for the first time
+                known = False
+        if not known or target is None:
             plan = self._plan(x)
             if not grow:
                 return None
             self._grow(plan, name if target is None else None)
-            row = self._blank.copy()
-            self._fill(row, x)
-            target = target if name is None else self.classes.code(name)
-            assert target is not None
+            row = self.row(x)
+            target = self.classes[str(name)] if target is None else target
         self.seen += 1
         return row, target
 
@@ -295,16 +296,8 @@ class RowEncoder:
         if not self._fractions:
             expect_no_fraction(y)
         self._expect_short(name, "label")
-        most = self._limits.classes
-        if most is not None and len(self.classes) >= most:
+        if len(self.classes) >= (most := self._limits.classes):
             raise Refused("label", f"a new class, {name!r},", f"be one of at most {most:,} classes")
-
-    def _lacks(self, row: list[float]) -> bool:
-        """Return whether a feature is missing for the first time."""
-        for at in self._never_missing:  # noqa: SIM110  twice as fast as any()
-            if row[at] != row[at]:
-                return True
-        return False
 
     # -- growing ------------------------------------------------------------------------------------------
 
@@ -329,17 +322,15 @@ class RowEncoder:
             elif not missing:
                 columns[name], width = self._new_column(name, value)
                 new, newest = new + width, name
-        most = self._limits.features
-        if new and most is not None and self.width + len(self.ignored) + new > most:
-            raise Refused(newest, f"a new feature, {newest!r},", f"be one of at most {most:,} features")
-        most, added = self._limits.new, len(plan) + len(columns)
-        if most is not None and self.width and added > most:
-            raise Refused(None, f"{added:,}", f"add at most {most:,} features and values")
-        absent = [column for name, column in self.known.items() if name not in given]
-        if self._closed:
-            for column in absent:
-                if not column.missing:
-                    raise Refused(column.name, "a missing value", "have a value")
+        limits, added = self._limits, len(plan) + len(columns)
+        if new and self.width + len(self.ignored) + new > limits.features:
+            rule = f"be one of at most {limits.features:,} features"
+            raise Refused(newest, f"a new feature, {newest!r},", rule)
+        if self.width and added > limits.new:
+            raise Refused(None, f"{added:,}", f"add at most {limits.new:,} features and values")
+        absent = [column for name, column in self.known.items() if name not in given and not column.missing]
+        if absent and self._closed:
+            raise Refused(absent[0].name, "a missing value", "have a value")
         may_miss = (partial(setattr, column, "missing", True) for column in absent)
         return [*may_miss, *plan, *(columns[name] for name in sorted(columns))]
 
@@ -350,9 +341,8 @@ class RowEncoder:
         self._expect_short(name, name)
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
-            return lambda: self._ignore(name, why), 1
-        numbers = (one for one in self.known.values() if isinstance(one, NumberColumn))
-        clear = (one for one in numbers if not one.tentative)
+            return partial(self._ignore, name, why), 1
+        clear = (one for one in self.known.values() if isinstance(one, NumberColumn) and not one.tentative)
         comma = {one.format.decimal for one in clear if one.format is not None} == {","}
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
         column.missing = self.seen > 0  # earlier instances lack it
@@ -364,7 +354,7 @@ class RowEncoder:
             column.fresh = False
         else:
             column.value(value, self.words)  # raises if it is infinite
-        return lambda: self._add(column, value), column.width
+        return partial(self._add, column, value), column.width
 
     def _change(self, name: str, column: Column, value: Any) -> Step | None:
         """Return the step by which a value changes a known column; None if it changes nothing."""
@@ -373,47 +363,43 @@ class RowEncoder:
         try:
             cell = column.value(value, self.words)
         except Refused:  # a column with very few numbers so far becomes nominal
-            numbers = isinstance(column, NumberColumn) and not self._has_turned(name)
-            if not numbers or self.seen >= MOST_NUMBERS or kind_of(value) != "text" or self._closed:
+            fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
+            if fixed or self.seen >= MOST_NUMBERS or kind_of(value) != "text":
                 raise
             codes = Codes([str(name_of(value))], self._most)
-            turned = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
-            return lambda: self._turn(column, turned)
+            turned: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
+            return partial(self._turn, column, turned)
         if cell is None:
             assert isinstance(column, NameColumn)
             label = str(name_of(value))
             self._expect_short(label, name)
-            form = self._turns_into_numbers(column, value)
-            if form is not None:
-                turned_ = NumberColumn(name, True, form[0], feature=f"{name} (number)")
-                turned_.value(value, self.words)  # raises if it is infinite
-                return lambda: self._turn(column, turned_)
-            most = self._limits.values
-            if most is not None and len(column.values) >= most:
-                raise Refused(name, f"a new value, {label!r},", f"have at most {most:,} values")
-            return lambda: self._append(name, column, label)
-        if self._has_new_clock(column, value):
-            return lambda: self._add_clock(column)
-        return None
+            if (numbers := self._as_numbers(column, value)) is not None:
+                numbers.value(value, self.words)  # raises if it is infinite
+                return partial(self._turn, column, numbers)
+            if len(column.values) >= self._limits.values:
+                rule = f"have at most {self._limits.values:,} values"
+                raise Refused(name, f"a new value, {label!r},", rule)
+            return partial(self._append, name, column, label)
+        return partial(self._add_clock, column) if self._has_new_clock(column, value) else None
 
-    def _turns_into_numbers(self, column: NameColumn, value: Any) -> tuple[NumberFormat | None] | None:
-        """Return the number format of a nominal column if nearly all of its values are numbers."""
-        if self._has_turned(column.name) or column.name in self._nominal or self._closed:
-            return None
-        if self.seen >= YOUNG or kind_of(value) not in {"text", "number"}:
+    def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
+        """Return a nominal column with one more value as numbers, if nearly all of its values are numbers."""
+        name = column.name
+        if self._has_turned(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
         names = dict.fromkeys((*column.values, str(name_of(value))), 1)
         form, numbers = format_of(names)
         others = len(names) - numbers
-        return (form,) if others and numbers >= MOST_NUMBERS * others else None
+        if kind_of(value) not in {"text", "number"} or not others or numbers < MOST_NUMBERS * others:
+            return None
+        return NumberColumn(name, True, form, feature=f"{name} (number)")
 
     def _has_turned(self, name: str) -> bool:
         """Return whether the kind of a column has already changed."""
         return any(feature.source == name for feature in self._retired.values())
 
     def _expect_short(self, text: str, name: str) -> None:
-        most = self._limits.text
-        if most is not None and len(text) > most:
+        if len(text) > (most := self._limits.text):
             raise Refused(name[:most], f"{len(text):,}", f"have at most {most:,} characters")
 
     def _grow(self, plan: list[Step], label: str | None) -> None:
@@ -467,38 +453,34 @@ class RowEncoder:
 
     def _settle(self, x: Mapping[Any, Any]) -> None:
         """Fix the format of columns whose texts were ambiguous so far, if this row shows the format."""
-        values = dict(flat(x))
-        told: list[tuple[Any, Any]] = []  # (column, old format)
-        for column, form in self._revealed(values):
-            told.append((column, column.format))
-            column.format, column.tentative = form, False
-        if not told:
+        revealed = [(column, column.format, form, text) for column, form, text in self._revealed(x)]
+        if not revealed:
             return
+        for column, _, form, _ in revealed:
+            column.format, column.tentative = form, False
         try:
             self._plan(x)
         except Refused:
-            for column, before in told:
+            for column, before, _, _ in revealed:
                 column.format, column.tentative = before, True
             raise
-        for column, before in told:
-            name, form = column.name, column.format
+        for column, before, form, text in revealed:
             if form != before:
-                self.tell(f"The column {name!r} is read as {form} from now on, because of {values[name]!r}.")
-            self.revision += 1
+                self.tell(f"The column {column.name!r} is read as {form} from now on, because of {text!r}.")
+        self.revision += len(revealed)
         self._prepare()
 
     def reveals(self, x: Mapping[Any, Any]) -> bool:
         """Return whether a row shows the format of a column whose texts were ambiguous so far."""
-        return bool(self.tentative) and bool(self._revealed(dict(flat(x))))
+        return bool(self.tentative) and any(self._revealed(x))
 
-    def _revealed(self, values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-        found = []
+    def _revealed(self, x: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
+        """Yield the ambiguous columns whose format a row shows, with the format and the text."""
+        values = dict(flat(x))
         for column in self.tentative:
             text = values.get(column.name)
-            form = _told(column, text.strip(BLANKS)) if isinstance(text, str) else None
-            if form is not None:
-                found.append((column, form))
-        return found
+            if isinstance(text, str) and (form := _told(column, text.strip(BLANKS))) is not None:
+                yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
         """Start with the columns and classes of a first table; `settled` fixes formats of ambiguous texts."""

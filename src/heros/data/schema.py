@@ -160,7 +160,7 @@ class Schema:
             self.numeric == older.numeric
             and self.classes[: older.n_classes] == older.classes
             and self.n_features >= older.n_features
-            and all(_extends(new, old) for new, old in zip(self.features, older.features, strict=False))
+            and all(map(_extends, self.features, older.features))
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -175,10 +175,8 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
 
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
-    if isinstance(short, Feature):
-        return short
-    if isinstance(short, str):
-        return Feature(short)
+    if isinstance(short, Feature | str):
+        return short if isinstance(short, Feature) else Feature(short)
     if not isinstance(short, tuple | list) or len(short) == 0:
         rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)

@@ -105,29 +105,25 @@ def number_of(feature: str, value: Any) -> float:
             number = value.total_seconds() if isinstance(value, timedelta) else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if math.isnan(number):
-        raise Refused(feature, repr(value), "be a number")
-    if math.isinf(number):
-        raise Refused(feature, repr(value), "be a finite number")
+    if not math.isfinite(number):
+        raise Refused(feature, repr(value), "be a number" if math.isnan(number) else "be a finite number")
     return number
 
 
 def checked_task(task: str | None, owner: str) -> str | None:
     """Return the task; raise a ParameterError if it is unknown."""
-    if task is not None:
-        one_of(
-            task, "task", owner, ("classification", "regression"), "'classification', 'regression' or None"
-        )
-    return task
+    tasks, rule = ("classification", "regression"), "'classification', 'regression' or None"
+    return None if task is None else one_of(task, "task", owner, tasks, rule)
 
 
 def expect_no_fraction(label: object) -> None:
     """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite."""
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
+        rule = "be text or a whole number"
         if math.isinf(label):  # one bad row says nothing about the task
-            raise Refused("label", repr(float(label)), "be text or a whole number")
-        rule = "be text or a whole number, because it is a class (task='regression' learns numbers)"
-        raise NotAClass("label", repr(float(label)), rule)
+            raise Refused("label", repr(float(label)), rule)
+        why = "because it is a class (task='regression' learns numbers)"
+        raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
 
 
 def label_of(value: object) -> str | None:
@@ -156,8 +152,7 @@ def name_of(value: object) -> str | None:
     >>> [name_of(value) for value in (" red", 3.0, True, "TRUE", "false")]
     ['red', '3', 'True', 'True', 'False']
     """
-    name = label_of(value)
-    if name is None:
+    if (name := label_of(value)) is None:
         return None
     name = name.strip(BLANKS)
     return BOOLEANS.get(name.lower(), name)
@@ -234,9 +229,8 @@ def plain_value(value: Any) -> Any:
         value = float(value)
         if math.isfinite(value):
             return value
-    return next(
-        ([kind, text(value)] for kind, (of, text, _) in OTHER_KINDS.items() if isinstance(value, of)), []
-    )
+    kinds = OTHER_KINDS.items()
+    return next(([kind, text(value)] for kind, (of, text, _) in kinds if isinstance(value, of)), [])
 
 
 def value_of(plain: Any) -> Any:

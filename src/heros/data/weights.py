@@ -21,8 +21,10 @@ ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 def checked_class_weight(given: object) -> ClassWeight:
     """Return the class weights: "balanced", a mapping from classes, or None; raise an error if invalid."""
-    if given is None or given == "balanced":
-        return None if given is None else "balanced"
+    if given is None:
+        return None
+    if given == "balanced":
+        return "balanced"
     if not isinstance(given, Mapping):
         rule = "'balanced', a mapping of classes to weights, or None"
         raise ParameterError.of("class_weight", "Heros", rule, given)
@@ -82,10 +84,8 @@ class Weights:
     def _times(self, weights: NDArray[np.float64]) -> NDArray[np.int32]:
         times = []
         for weight in weights.tolist():
-            self._carry += weight
-            whole = math.floor(self._carry)
-            self._carry -= whole
-            times.append(whole)
+            times.append(math.floor(self._carry + weight))
+            self._carry = self._carry + weight - times[-1]
         return np.array(times, dtype=np.int32)
 
     def state(self) -> dict[str, NDArray[Any]]:

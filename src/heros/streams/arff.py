@@ -11,7 +11,6 @@ from pathlib import Path
 from heros._base.errors import DataError
 from heros.data.codes import Codes
 from heros.data.columns import Column, NameColumn, NumberColumn
-from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, RawRecords, Record, TextReader
 
 __all__ = ["ArffReader"]
@@ -71,9 +70,8 @@ class ArffReader(TextReader):
     def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
         match = ATTRIBUTE.match(text)
         if match is None:
-            raise DataError(
-                f"{self.label}, line {line}: an attribute must have a name and a type. Got {text!r}."
-            )
+            rule = "an attribute must have a name and a type"
+            raise DataError(f"{self.label}, line {line}: {rule}. Got {text!r}.")
         name, kind = _unquoted(match[1]), match[2].strip()
         if kind.startswith("{"):
             values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
@@ -102,27 +100,22 @@ class ArffReader(TextReader):
             cells = _split(text)
             if cells is None:
                 rule = "have its quotes closed, with a comma after each value"
-                yield line, BadRow(self.label, f"line {line}", None, repr(text[:60]), rule)
+                yield self._wrong(line, repr(text[:60]), rule)
             else:
                 yield self._checked(line, cells)
 
     def _sparse(self, line: int, text: str) -> Record:
         """Return a sparse row; omitted values are 0 or the first nominal value."""
-        bad = BadRow(
-            self.label, f"line {line}", None, repr(text[:60]), "be {index value, …} with known indices"
-        )
+        names = (column.values if isinstance(column, NameColumn) else () for column in self._columns)
+        cells = [next(iter(values), "0") for values in names]
+        inner, at = text[1:-1].strip(), 0
+        bad = self._wrong(line, repr(text[:60]), "be {index value, …} with known indices")
         if not text.endswith("}"):
-            return line, bad
-        cells = [
-            next(iter(column.values), "0") if isinstance(column, NameColumn) else "0"
-            for column in self._columns
-        ]
-        inner = text[1:-1].strip()
-        at = 0
+            return bad
         while at < len(inner):
             match = SPARSE.match(inner, at)
             if match is None or int(match[1]) >= len(cells):
-                return line, bad
+                return bad
             cells[int(match[1])] = _unquoted(match[2])
             at = match.end()
         return self._checked(line, cells)
@@ -130,16 +123,13 @@ class ArffReader(TextReader):
 
 def _split(text: str) -> list[str] | None:
     """Split a line at commas and remove quotes; return None if a quote is not closed."""
-    cells = []
-    at = 0
-    while True:
-        match = CELL.match(text, at)
-        if match is None:
-            return None
+    cells, at = list[str](), 0
+    while match := CELL.match(text, at):
         cells.append(_unquoted(match[1].strip()))
         at = match.end()
         if match[2] == "":
             return cells
+    return None
 
 
 def _unquoted(text: str) -> str:

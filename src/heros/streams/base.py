@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.errors import DataError
+from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
 from heros.data.weights import WEIGHTS, weighs
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound", "too_many"]
 
 
 class Stream(Source):
@@ -154,11 +154,8 @@ class Stream(Source):
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
         """Return the drift points at or after the current position, relative to it."""
-        return tuple(
-            DriftPoint(point.position - self._position, point.width)
-            for point in self.drifts
-            if point.position >= self._position
-        )
+        at = self._position
+        return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)
@@ -197,12 +194,25 @@ class RowStream(Stream):
         return got
 
 
-class Taken(Stream):
-    """A stream of the next n instances of another stream."""
+class Derived(Stream):
+    """The base class of streams that read a copy of another stream."""
 
     schema = passed("schema", "_source")
     target = passed("target", "_source")
     bad_rows = passed("bad_rows", "_source")
+
+    def __init__(self, source: Stream, name: str) -> None:
+        self.name = name
+        self._source = source._fork()
+        self._origin = self._source._fork()
+
+    def _restart(self) -> None:
+        self._source = rewound(self._origin, self._source)
+
+
+class Taken(Derived):
+    """A stream of the next n instances of another stream."""
+
     weighed = passed("weighed", "_source")
     weights = passed("weights", "_source")
     read_as = passed("read_as", "_source")
@@ -211,10 +221,8 @@ class Taken(Stream):
     def __init__(self, source: Stream, n: int) -> None:
         self._n = whole(n, "n", "take", 0)
         self._drifts = tuple(point for point in source._drifts_ahead() if point.position < self._n)
-        self._source = source._fork()
-        self._origin = self._source._fork()
+        super().__init__(source, source.name)
         self._start = self._source.position
-        self.name = source.name
 
     @property
     def n_instances(self) -> int | None:
@@ -232,26 +240,23 @@ class Taken(Stream):
         return self._source.poll(min(n, left), timeout) if left else END
 
     def _restart(self) -> None:
-        self._source = rewound(self._origin, self._source)
+        super()._restart()
         if self._source.position < self._start:  # a stream that cannot be copied restarts at 0
             self._source.draw(self._start - self._source.position)
 
 
-class Turned(Stream):
+class Turned(Derived):
     """The base class of streams that use a numeric feature of another stream as the target or weight."""
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
-    target = passed("target", "_source")
-    bad_rows = passed("bad_rows", "_source")
     n_instances = passed("n_instances", "_source")
 
     def __init__(self, source: Stream, feature: str, name: str, asked: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
         one_of(feature, "feature", asked, names, f"a numeric feature, one of {', '.join(names)}")
-        self.feature, self.name = feature, name
-        self._source = source._fork()
-        self._origin = self._source._fork()
+        self.feature = feature
+        super().__init__(source, name)
 
     @property
     def schema(self) -> Schema:
@@ -272,9 +277,6 @@ class Turned(Stream):
     def _poll(self, n: int, timeout: float | None) -> Polled:
         got = self._source.poll(n, timeout)
         return got if isinstance(got, Signal) else self._turned(*got)
-
-    def _restart(self) -> None:
-        self._source = rewound(self._origin, self._source)
 
     def _fork(self) -> Stream:
         return self if self._origin is self._source else super()._fork()  # some streams cannot be copied
@@ -299,11 +301,8 @@ class Retargeted(Turned):
 
     def _draw(self, n: int) -> Block:
         parts: list[Block] = []
-        while n > 0:
-            X, y = self._source.draw(n)
-            if len(X) == 0:
-                break
-            parts.append(self._turned(X, y))
+        while n > 0 and len((block := self._source.draw(n))[1]):
+            parts.append(self._turned(*block))
             n -= len(parts[-1][1])
         return joined(parts) if parts else self._nothing()
 
@@ -327,8 +326,8 @@ class Weighed(Turned):
 
     def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         weights = X[:, self._column].copy()
-        if not weighs(weights).all():
-            row = int(weighs(weights).argmin())
+        if not (good := weighs(weights)).all():
+            row = int(good.argmin())
             place = f"{weights[row]:g} in instance {self._position + row + 1:,}"
             raise DataError(f"The weights in {self.feature!r} must be {WEIGHTS}. Got {place} instead.")
         self._weights = weights
@@ -341,3 +340,8 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     if fresh is current:
         current.restart()  # it cannot be copied, but may be restarted
     return fresh
+
+
+def too_many(n: int) -> ParameterError:
+    """Return the error for a block of n instances that does not fit into memory."""
+    return ParameterError.of("n", "draw", "small enough for n instances to fit into memory", n)

@@ -59,9 +59,8 @@ class DelimitedReader(TextReader):
         try:
             cells = next(reader)
         except (csv.Error, StopIteration) as error:
-            raise DataError(
-                f"{self.label}, line {self._at[1]}: the header cannot be read: {error}."
-            ) from None
+            what = f"{self.label}, line {self._at[1]}: the header cannot be read"
+            raise DataError(f"{what}: {error}.") from None
         if header:
             self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
             self._start_after(lines[: reader.line_num])  # a name may span several lines
@@ -81,9 +80,9 @@ class DelimitedReader(TextReader):
     def _preamble(self, lines: Sequence[str]) -> int:
         """Return the number of lines above the header, such as titles, which have fewer or more cells.
 
-        A header that is merely shorter than its rows is not skipped. Lines are skipped only if the
-        first line with the usual number of cells has only distinct names. If a skipped line has more than
-        half as many filled cells, there must also be a number below the header.
+        A header that is merely shorter than its rows is not skipped: the first line with the usual number of
+        cells must have only distinct names. If a skipped line has more than half as many filled cells, there
+        must also be a number below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
@@ -107,9 +106,8 @@ class DelimitedReader(TextReader):
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
-            raise DataError(
-                f"{self.label} must have a header and at least one row. Got an empty file instead."
-            )
+            must = f"{self.label} must have a header and at least one row."
+            raise DataError(f"{must} Got an empty file instead.")
         skipped = len(head) - len(start)
         self._start = self._at = (skipped, 1 + head[:skipped].count(b"\n"))
         lines = start.split(b"\n", LINES_LOOKED_AT)
@@ -156,10 +154,7 @@ def _filled(head: bytes) -> bytes:
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
-    """Return the delimiter that splits most lines into the same number of cells, preferring more cells.
-
-    A space is the delimiter only if nothing else splits the lines, since names and values may contain spaces.
-    """
+    """Return the delimiter that splits most lines into the same number of cells, preferring more cells."""
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
     if quote:  # delimiters between quotes are ignored
         filled = ["".join(line.split(quote)[::2]) for line in filled]
@@ -168,6 +163,7 @@ def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
         counts = [1 + (line.strip() if delimiter == " " else line).count(delimiter) for line in filled]
         usual = _usual(counts)
         same = sum(count == usual for count in counts) / max(1, len(counts))
+        # A space counts only if nothing else splits the lines, since names and values may contain spaces.
         return (same if usual > 1 else 0.0), delimiter != " ", usual
 
     return max(",;\t| ", key=agreement)

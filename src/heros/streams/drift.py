@@ -10,7 +10,7 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
 from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, rewound
+from heros.streams.base import Block, DriftPoint, Stream, rewound, too_many
 from heros.streams.live.base import passed
 
 __all__ = ["Drift"]
@@ -99,9 +99,7 @@ class Drift(Stream):
         try:
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
-            raise ParameterError.of(
-                "n", "draw", "small enough for n instances to fit into memory", n
-            ) from None
+            raise too_many(n) from None
         self._coin.fill(from_after)
         n_after = int(np.count_nonzero(from_after))
         before, before_fault = _drawn(self._before, n - n_after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,9 @@ from heros._base.lazy import pa
 from heros._base.parameters import one_of
 from heros.data.codes import MOST_VALUES
 from heros.streams.arff import ArffReader
-from heros.streams.arrow import IPCReader, ParquetReader
+from heros.streams.arrow import ExcelReader, IPCReader, ParquetReader
 from heros.streams.base import Stream
 from heros.streams.delimited import DelimitedReader
-from heros.streams.excel import ExcelReader
 from heros.streams.json_lines import JsonReader, is_json
 from heros.streams.options import Columns, Options
 from heros.streams.readers import TableReader
@@ -160,59 +160,42 @@ def reader_of(
     except OSError as error:
         what = f"{error.strerror}"
     if what is not None:
-        raise DataError(f"The file {file} must exist. Got {what} instead.{_meant(file)}")
+        there = list[str]()
+        with suppress(OSError):
+            there += [one.name for one in file.parent.iterdir() if one.is_file()]
+        raise DataError(f"The file {file} must exist. Got {what} instead.{did_you_mean(file.name, there)}")
     kind = _format(file, format)
-    head = _head(file) if kind in TEXTS else b""
+    head = b""
+    if kind in TEXTS:  # a file that cannot be read is reported by its reader
+        with suppress(*BROKEN, pa.ArrowException), opened_file(file) as text:
+            head = bytes(text.read(4096))
     encoding = encoding or encoding_of(head)
+    how: dict[str, Any] = {"encoding": encoding, "missing": missing}
     if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
-        return JsonReader(file, encoding=encoding, missing=missing)
+        return JsonReader(file, **how)
     if kind == "csv":
-        cells: dict[str, Any] = {"delimiter": delimiter, "quote": quote, "header": header}
-        return DelimitedReader(file, encoding=encoding, missing=missing, **cells)
+        return DelimitedReader(file, delimiter=delimiter, quote=quote, header=header, **how)
     if kind == "arff":
-        return ArffReader(file, encoding=encoding, ignore=ignore, missing=missing)
+        return ArffReader(file, ignore=ignore, **how)
     if kind == "excel":
         return ExcelReader(file, missing)
     return ParquetReader(file, missing) if kind == "parquet" else IPCReader(file, missing)
 
 
-def _meant(file: Path) -> str:
-    """Return a suggestion with a similar file name, to be appended to an error message."""
-    try:
-        there = [one.name for one in file.parent.iterdir() if one.is_file()]
-    except OSError:
-        return ""
-    return did_you_mean(file.name, there)
-
-
 def _utf8(head: bytes, encoding: str | None) -> bytes:
     """Convert the first bytes of a text file to UTF-8; return them unchanged if the encoding is unknown."""
-    try:
+    with suppress(LookupError):
         return head.decode(encoding or "utf-8", "ignore").encode("utf-8", "ignore").removeprefix(BOM)
-    except LookupError:
-        return head
-
-
-def _head(file: Path) -> bytes:
-    """Return the first bytes of a text file; empty if it cannot be read, as the error is reported later."""
-    try:
-        with opened_file(file) as opened:
-            return bytes(opened.read(4096))
-    except (*BROKEN, pa.ArrowException):
-        return b""
+    return head
 
 
 def _format(file: Path, format: str | None) -> str:
     if format is not None:
-        one_of(
-            format, "format", "read", FORMATS.values(), "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'"
-        )
-        return format
+        formats = "'csv', 'json', 'arff', 'parquet', 'arrow' or 'excel'"
+        return one_of(format, "format", "read", FORMATS.values(), formats)
     ending = file.suffix.lower()
     compressed = ending in {*COMPRESSIONS, ".zip"}
-    name = file.with_suffix("") if compressed else file
-    if ending == ".zip":
-        name = Path(zipped_name(file))
+    name = Path(zipped_name(file)) if ending == ".zip" else file.with_suffix("") if compressed else file
     kind = FORMATS.get(name.suffix.lower())
     if kind is None or (compressed and kind not in TEXTS):
         rule = f"a file whose name ends in one of {', '.join(FORMATS)} (or set format=)"

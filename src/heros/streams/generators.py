@@ -15,7 +15,7 @@ from heros._base.errors import ParameterError
 from heros._base.parameters import number, one_of, whole
 from heros._base.parameters import seed as seed_of
 from heros.data.schema import Schema
-from heros.streams.base import Block, DriftPoint, Stream
+from heros.streams.base import Block, DriftPoint, Stream, too_many
 from heros.streams.live.base import passed
 
 __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
@@ -46,9 +46,7 @@ class Generator(Stream):
             X = np.empty((n, self._schema.n_features))
             y = np.empty(n, dtype=np.float64 if self._schema.numeric else np.int64)
         except (MemoryError, ValueError):
-            raise ParameterError.of(
-                "n", "draw", "small enough for n instances to fit into memory", n
-            ) from None
+            raise too_many(n) from None
         self._fill(X, y)
         return X, y
 
@@ -94,15 +92,11 @@ class Agrawal(Synthetic):
 
     _SCHEMA: ClassVar[Schema] = Schema.of(
         [
-            "salary",
-            "commission",
-            "age",
+            *("salary", "commission", "age"),
             ("elevel", *(f"level{i}" for i in range(5))),
             ("car", *(f"car{i}" for i in range(1, 21))),
             ("zipcode", *(f"zipcode{i}" for i in range(1, 10))),
-            "hvalue",
-            "hyears",
-            "loan",
+            *("hvalue", "hyears", "loan"),
         ],
         classes=["groupA", "groupB"],
     )
@@ -116,8 +110,8 @@ class Agrawal(Synthetic):
         if not isinstance(balance, bool | np.bool_):
             raise ParameterError.of("balance", "Agrawal", "True or False", balance)
         self.balance = bool(balance)
-        arguments = self.function, self.seed, self.perturbation, self.balance
-        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *arguments)
+        how = self.function, self.seed, self.perturbation, self.balance
+        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *how)
 
 
 class RandomRBF(Synthetic):
@@ -168,8 +162,8 @@ class RandomRBF(Synthetic):
         attributes = [f"att{i}" for i in range(1, self.features + 1)]
         schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
         sizes = self.classes, self.features, self.centroids
-        arguments = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
-        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *arguments)
+        how = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
+        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *how)
 
 
 class LED(Synthetic):
@@ -201,8 +195,8 @@ class LED(Synthetic):
         self.drift = whole(drift, "drift", "LED", 0, 7)
         self.seed = seed_of(seed, "seed", "LED")
         self.noise = whole(noise, "noise", "LED", 0, 100)
-        arguments = self.drift, self.seed, self.noise
-        super().__init__(f"LED(drift={self.drift})", self._SCHEMA, _core.LED, *arguments)
+        name = f"LED(drift={self.drift})"
+        super().__init__(name, self._SCHEMA, _core.LED, self.drift, self.seed, self.noise)
 
 
 class Numbers(Generator):
@@ -223,10 +217,8 @@ class Numbers(Generator):
         """Return the targets of rows before noise is added; `t` are the 0-based positions of the rows."""
 
     def _restart(self) -> None:
-        features, noise, coins = np.random.SeedSequence(self.seed).spawn(3)
-        self._features = np.random.default_rng(features)
-        self._noise = np.random.default_rng(noise)
-        self._coins = np.random.default_rng(coins)
+        seeds = np.random.SeedSequence(self.seed).spawn(3)
+        self._features, self._noise, self._coins = map(np.random.default_rng, seeds)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._features.random(out=X)
@@ -345,12 +337,7 @@ class Hyperplane(Numbers):
     """
 
     def __init__(
-        self,
-        features: int = 10,
-        drifting: int = 5,
-        speed: float = 0.0001,
-        noise: float = 0.05,
-        seed: int = 1,
+        self, features: int = 10, drifting: int = 5, speed: float = 0.0001, noise: float = 0.05, seed: int = 1
     ) -> None:
         self.features = whole(features, "features", "Hyperplane", 1, _MOST)
         self.drifting = whole(drifting, "drifting", "Hyperplane", 0, self.features)
@@ -366,8 +353,7 @@ class Hyperplane(Numbers):
         turned = np.cos(2 * np.pi * self.speed * t[:, None] + self._phases[: self.drifting])
         weights = np.tile(self._weights, (len(t), 1))
         weights[:, : self.drifting] *= turned
-        y: NDArray[np.float64] = np.einsum("ij,ij->i", X, weights)
-        return y
+        return np.asarray(np.einsum("ij,ij->i", X, weights))
 
 
 class Wave(Numbers):
@@ -399,5 +385,4 @@ class Wave(Numbers):
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         time = 2 * np.pi * (t % self.period) / self.period
         X[:, 5], X[:, 6] = np.sin(time), np.cos(time)
-        y: NDArray[np.float64] = 10 * np.sin(time) + 5 * np.sin(2 * np.pi * X[:, 0]) * X[:, 1] + 3 * X[:, 2]
-        return y
+        return np.asarray(10 * np.sin(time) + 5 * np.sin(2 * np.pi * X[:, 0]) * X[:, 1] + 3 * X[:, 2])

@@ -12,7 +12,6 @@ from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.frames import flat
 from heros.data.values import label_of
-from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 
 __all__ = ["JsonReader", "is_json"]
@@ -30,13 +29,11 @@ class JsonReader(TextReader):
 
     def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
         super().__init__(path, encoding, missing=missing)
-        names = _names_in(self._first_lines())
-        if not names:
-            raise DataError(
-                f"{self.label} must have a JSON object in each line. Got none in the first lines."
-            )
-        self.names = names
-        self._known = set(names)
+        self.names = _names_in(self._first_lines())
+        if not self.names:
+            must = f"{self.label} must have a JSON object in each line."
+            raise DataError(f"{must} Got none in the first lines.")
+        self._known = set(self.names)
 
     def _first_lines(self) -> list[str]:
         lines = self.first_lines
@@ -57,8 +54,7 @@ class JsonReader(TextReader):
                 continue
             row = _row_of(text)
             if row is None:
-                shown = repr(text.strip()[:80])
-                yield number, BadRow(self.label, f"line {number}", None, shown, "be a JSON object")
+                yield self._wrong(number, repr(text.strip()[:80]), "be a JSON object")
             else:
                 if not row.keys() <= self._known:
                     self._say_late(row.keys() - self._known, number)

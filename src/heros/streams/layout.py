@@ -8,25 +8,23 @@ from functools import cache
 
 from heros._base.errors import ParameterError
 from heros._base.lazy import pa
+from heros.data.check import MANY
 from heros.data.codes import Codes
-from heros.data.columns import (
-    Column,
-    DateColumn,
-    NameColumn,
-    NumberColumn,
-    counts_of,
-    is_text,
-    reading_of,
-)
+from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text, reading_of
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
 from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import NumberFormat, format_of, has_decimal_commas
-from heros.data.values import label_of
+from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, number_in
+from heros.data.values import NUMBER, label_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
-from heros.streams.value_checks import FEW_NUMBERS, MOST_WORDS, not_classes, not_numbers, similar
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "similar"]
+
+FEW_NUMBERS = 20
+"""Up to this many distinct numbers may be classes even if some have decimals."""
+
+MOST_WORDS = 5
+"""The maximum number of words or groups of names that a message lists."""
 
 HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
@@ -56,10 +54,9 @@ class Layout:
                 if not isinstance(column, NameColumn):
                     column.hint = HINT
         if not self.features:  # use ignored columns rather than none
-            for index in list(self.ignored):
-                if not no_feature(first.columns[index].type):
-                    self.features[index] = self._nominal(index, None, options.most_values)
-                    del self.ignored[index]
+            kept = [index for index in self.ignored if not no_feature(first.columns[index].type)]
+            self.features = {index: self._nominal(index, None, options.most_values) for index in kept}
+            self.ignored = {index: why for index, why in self.ignored.items() if index not in kept}
         if not self.features:
             self.features = {index: NumberColumn(reader.names[index], missing=True) for index in self.empty}
             self.empty = []
@@ -109,34 +106,29 @@ class Layout:
 
     def _has_decimal_commas(self) -> bool:
         """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
-        left = {*self.options.ignore, *self.options.nominal}
-        texts = (
-            index
-            for index, array in enumerate(self.first.columns)
-            if is_text(array.type) and self.reader.names[index] not in left
-        )
+        names, left = self.reader.names, {*self.options.ignore, *self.options.nominal}
+        arrays = enumerate(self.first.columns)
+        texts = (index for index, array in arrays if is_text(array.type) and names[index] not in left)
         return has_decimal_commas(map(self.counts, texts), usual=self.reader.decimal_comma)
 
     def _as_told(self, index: int) -> Column | None:
         """Return a column as the user declared it, or None if the user did not declare it."""
         name, array, options = self.reader.names[index], self.first.columns[index], self.options
         if name in options.nominal:
-            values = options.nominal[name] if isinstance(options.nominal, Mapping) else None
-            return self._nominal(index, values, options.most_values)
+            return self._nominal(index, options.nominal[name], options.most_values)
         if name in options.numeric or name == options.weights:
             counts = self.counts(index) if is_text(array.type) else {}
             return number_column(name, counts, self._format(index))
         if name not in options.dates:
             return None
-        written = options.dates[name] if isinstance(options.dates, Mapping) else None
+        written = options.dates[name]
         if not is_text(array.type) and written is None:
             typed = infer_array(name, array, None)
             if isinstance(typed, DateColumn):
                 return typed
         labels = self.counts(index)
-        found = date_format_of(labels)
-        seen = date_format_of_numbers(labels) if found is None else found[0]
-        form = DateFormat.of(written) if written else seen
+        found = date_format_of(labels) or (date_format_of_numbers(labels), False)
+        form = DateFormat.of(written) if written else found[0]
         if form is None:
             rule = "a list of columns with dates or seconds since 1970 (or give a strptime format)"
             raise ParameterError.of("dates", options.owner, rule, name)
@@ -189,18 +181,17 @@ class Layout:
         what = not_classes(self.counts(self.target))
         if not what:
             return ""
+        each = "task='classification' if each value is a class)."
         if words := not_numbers(self.counts(self.target)):
             listed = ",".join(map(repr, words[:MOST_WORDS]))
             more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
             return (
                 f"the target {target!r} must hold numbers or classes. Got {what}: most are numbers, but not "
-                f"{listed}{more} (missing=[{listed}] if such rows have no target; task='classification' if "
-                "each value is a class)."
+                f"{listed}{more} (missing=[{listed}] if such rows have no target; {each}"
             )
         return (
             f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
-            "target=; or set task='regression' if these are quantities, task='classification' if each value "
-            "is a class)."
+            f"target=; or set task='regression' if these are quantities, {each}"
         )
 
     def doubtful_classes(self) -> str:
@@ -220,8 +211,8 @@ class Layout:
 
     def similar_classes(self) -> str:
         """Return a notice if classes differ only in case or punctuation; else an empty string."""
-        declared = self._declared_names(self.target) is not None
-        if self.numeric or self.options.classes is not None or declared:
+        said = self.numeric or self.options.classes is not None
+        if said or self._declared_names(self.target) is not None:
             return ""
         how = similar(self.counts(self.target))
         return f"The target {self.reader.names[self.target]!r} has {how}: each is a class." if how else ""
@@ -261,3 +252,53 @@ class Layout:
         if 2 * format_of(counts)[1] >= sum(counts.values()):
             return "most are numbers (numeric= reads them as such)"
         return ""
+
+
+def not_classes(counts: Mapping[str, int]) -> str:
+    """Return what a target holds instead of classes; an empty string if it may hold classes.
+
+    Examples
+    --------
+    >>> not_classes({f"{i / 8}": 1 for i in range(90)}), not_classes({"0": 50, "1": 30})
+    ('90 different numbers in 90 rows', '')
+    >>> not_classes({f"note {i}": 1 for i in range(90)})
+    '90 different values in 90 rows'
+    """
+    distinct, total = len(counts), sum(counts.values())
+    many = distinct > FEW_NUMBERS and 2 * distinct > total
+    if (many or distinct > MANY) and all(NUMBER.fullmatch(value) for value in counts):
+        return f"{distinct:,} different numbers in {total:,} rows"
+    wrong = many or (distinct > MANY and not_numbers(counts))
+    return f"{distinct:,} different values in {total:,} rows" if wrong else ""
+
+
+def not_numbers(counts: Mapping[str, int]) -> list[str]:
+    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing."""
+    form, matched = format_of(counts)
+    if 10 * matched < 9 * sum(counts.values()):
+        return []
+    return [value for value in counts if number_in(value, form) is None]
+
+
+def similar(counts: Mapping[str, int]) -> str:
+    """Return which names differ only in case or in the punctuation around them; "" if there are none.
+
+    Examples
+    --------
+    >>> similar({"kept": 5, "Kept": 1, "lost": 2})
+    "names that differ only in case ('kept', 'Kept')"
+    >>> similar({"<=50K": 2, "<=50K.": 1, ">50K": 2}), similar({"A": 1, "A+": 1, "1": 1, "1.": 1})
+    ("names that differ only in case or punctuation ('<=50K', '<=50K.')", '')
+    """
+    groups: dict[str, list[str]] = {}
+    for name in counts:
+        if any(map(str.isalpha, name)):
+            core = name.casefold().strip(" .,;:!'\"`")  # unlike the signs of ">50K" or "A+"
+            groups.setdefault(core, []).append(name)
+    found = [names for names in groups.values() if len(names) > 1]
+    if not found:
+        return ""
+    case = all(len({name.casefold() for name in names}) == 1 for names in found)
+    shown = "; ".join(", ".join(map(repr, names[:MOST_WORDS])) for names in found[:MOST_WORDS])
+    more = f"; and {len(found) - MOST_WORDS} more" if len(found) > MOST_WORDS else ""
+    return f"names that differ only in case{'' if case else ' or punctuation'} ({shown}{more})"

@@ -92,14 +92,11 @@ def from_arrays(
             values = tuple(str(label_of(value)) for value in found)
             tables.append((j, found))
         features.append(Feature(feature, values, bool(absent.any())))
-    found_classes: tuple[str, ...] = ()
-    if not numeric and classes is not None:
-        found_classes = tuple(str(label_of(value)) for value in classes)
-    elif not numeric:
-        names_in_y = map(label_of, labels.tolist())
-        found_classes = tuple(natural_order(label for label in names_in_y if label is not None))
-    targets = _numbers_of(labels) if numeric else _indices(labels, found_classes)
-    return ArrayStream(rows, targets, Schema(tuple(features), found_classes, numeric), tuple(tables), name)
+    known = [str(label_of(value)) for value in classes or ()]
+    if classes is None and not numeric:
+        known = natural_order(name for name in map(label_of, labels.tolist()) if name is not None)
+    made = Schema(tuple(features), () if numeric else tuple(known), numeric)
+    return ArrayStream(rows, _targets(labels, made), made, tuple(tables), name)
 
 
 def from_frame(
@@ -147,30 +144,25 @@ def from_frame(
 
 def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return X and y as arrays; raise a DataError if they are invalid."""
+    must, both = "The 'X' of from_arrays must", "The 'X' and 'y' of from_arrays must"
     try:
         rows, labels = np.asarray(X), np.asarray(y)
         matrix = rows.dtype.kind == "f" and rows.ndim == 2
         infinite = np.argwhere(np.isinf(rows)) if matrix else np.empty((0, 2), dtype=np.int64)
     except MemoryError:
-        raise DataError(
-            f"The 'X' of from_arrays must fit into memory. Got the shape {rows.shape} instead."
-        ) from None
+        raise DataError(f"{must} fit into memory. Got the shape {rows.shape} instead.") from None
     except (TypeError, ValueError) as error:
-        raise DataError(f"The 'X' and 'y' of from_arrays must be arrays. Got: {error}") from None
+        raise DataError(f"{both} be arrays. Got: {error}") from None
     if is_masked(X) or is_masked(y):
-        raise DataError(
-            "The 'X' and 'y' of from_arrays must have no masks. Got masked arrays (NaN is missing)."
-        )
-    must = "The 'X' of from_arrays must"
+        raise DataError(f"{both} have no masks. Got masked arrays (NaN is missing).")
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
         what = f"an array of {rows.dtype} with shape {rows.shape}"
         raise DataError(f"{must} be a matrix of numbers. Got {what} instead.")
     if rows.shape[1] > MOST_FEATURES:
         raise DataError(f"{must} have at most {MOST_FEATURES} columns. Got {rows.shape[1]} instead.")
     if labels.shape != rows.shape[:1]:
-        raise DataError(
-            f"The 'y' of from_arrays must have {len(rows)} labels. Got shape {labels.shape} instead."
-        )
+        what = f"shape {labels.shape}"
+        raise DataError(f"The 'y' of from_arrays must have {len(rows)} labels. Got {what} instead.")
     if len(infinite):
         row, column = infinite[0]
         where = f"in row {row + 1}, column {column + 1}"
@@ -183,26 +175,14 @@ class ArrayStream(Stream):
 
     _shared: ClassVar[frozenset[str]] = frozenset({"_X", "_y", "_tables"})
 
-    def __init__(
-        self,
-        X: NDArray[np.generic],
-        y: NDArray[Any],
-        schema: Schema,
-        tables: tuple[tuple[int, NDArray[np.float64]], ...],
-        name: str,
-    ) -> None:
-        self.name = name
-        self._X = X
-        self._y = y
-        self._schema = schema
-        self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
-
     schema = passed("_schema")
+    n_instances = passed("_n")
 
-    @property
-    def n_instances(self) -> int:
-        """The total number of instances."""
-        return len(self._y)
+    def __init__(
+        self, X: NDArray[np.generic], y: NDArray[Any], schema: Schema, tables: tuple[Any, ...], name: str
+    ) -> None:
+        self.name, self._X, self._y, self._schema, self._n = name, X, y, schema, len(y)
+        self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
 
     def _draw(self, n: int) -> Block:
         here = slice(self._position, self._position + n)
@@ -224,9 +204,8 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
     if len(chosen) != width:
         raise ParameterError.of("names", "from_arrays", f"{width} names", names)
     for feature in nominal:
-        if not isinstance(feature, str | int | np.integer) or (
-            feature not in chosen and feature not in range(width)
-        ):
+        known = isinstance(feature, str | int | np.integer) and (feature in chosen or feature in range(width))
+        if not known:
             raise ParameterError.of("nominal", "from_arrays", "a list of feature names or indices", feature)
     return chosen
 
@@ -237,32 +216,24 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
     step = max(1, (1 << 20) // rows.shape[1])  # in steps, since validation makes a copy
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
-    if schema.numeric:
-        return _numbers_of(labels)
-    if labels.dtype.kind in "iu":
+    if not schema.numeric and labels.dtype.kind in "iu":
         return class_indices(labels, len(rows), schema.classes)
-    return _indices(labels, schema.classes)
+    return _targets(labels, schema)
 
 
-def _numbers_of(labels: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Return the targets; raise a DataError that names the first bad target."""
-    try:
-        return target_numbers(labels, len(labels))
-    except DataError as error:
-        raise DataError(f"from_arrays: {error}") from None
-
-
-def _indices(labels: NDArray[np.generic], classes: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the class index of each label, by its name."""
+def _targets(labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
+    """Return the numeric targets, or the class index of each label by its name."""
+    if schema.numeric:
+        try:
+            return target_numbers(labels, len(labels))
+        except DataError as error:
+            raise DataError(f"from_arrays: {error}") from None
     distinct, codes = labels, np.arange(len(labels))
     if labels.dtype.kind in "biufU":
         distinct, codes = np.unique(labels, return_inverse=True)
-    indices = Encoder(Schema((), classes)).targets(distinct.tolist())[codes]
-    wrong = np.isnan(indices)
-    if wrong.any():
-        row = int(wrong.argmax())
-        rule = f"be one of {', '.join(map(repr, classes))}"
-        raise DataError(
-            f"from_arrays, row {row + 1}: the label must {rule}. Got {labels.tolist()[row]!r} instead."
-        )
+    indices = Encoder(Schema((), schema.classes)).targets(distinct.tolist())[codes]
+    if (wrong := np.isnan(indices)).any():
+        row, rule = int(wrong.argmax()), f"be one of {', '.join(map(repr, schema.classes))}"
+        what = f"from_arrays, row {row + 1}: the label must {rule}"
+        raise DataError(f"{what}. Got {labels.tolist()[row]!r} instead.")
     return indices.astype(np.int64)

@@ -40,12 +40,12 @@ class Options:
 
     owner: str
     target: str | int | None = None
-    nominal: Sequence[str] | Mapping[str, Sequence[object] | None] = ()
+    nominal: Any = ()  # converted to a dictionary, like `dates`
     numeric: Sequence[str] = ()
     ignore: Sequence[str] = ()
     classes: Sequence[object] | None = None
     on_bad_row: str = "skip"
-    dates: Sequence[str] | Mapping[str, str | None] = ()
+    dates: Any = ()
     most_values: int | None = MOST_VALUES
     task: str | None = None
     weights: str | None = None
@@ -62,10 +62,14 @@ class Options:
                 raise self._error(name, "a list of column names", given)
         if self.weights is not None and not isinstance(self.weights, str):
             raise self._error("weights", "the name of a column", self.weights)
-        named = {f"nominal[{column!r}]": given for column, given in _mapping(self.nominal).items()}
+        for name in ("nominal", "dates"):
+            given = getattr(self, name)
+            object.__setattr__(
+                self, name, dict(given if isinstance(given, Mapping) else dict.fromkeys(given))
+            )
+        named = {f"nominal[{column!r}]": given for column, given in self.nominal.items()}
         for parameter, given in {"classes": self.classes, **named}.items():
-            values = expect_list(() if given is None else given, parameter, self.owner)
-            names = [label_of(one) for one in values]
+            names = list(map(label_of, expect_list(() if given is None else given, parameter, self.owner)))
             if len(set(names)) < len(names):
                 raise self._error(parameter, "a list of distinct names", given)
 
@@ -80,37 +84,31 @@ class Options:
         """Return the options extended with the kinds of columns in `columns`."""
         if columns is None:
             return self
-        nominal, dates = _mapping(self.nominal), _mapping(self.dates)
-        numeric, ignore = [*self.numeric], [*self.ignore]
-        named = {"target": self.target, "weights": self.weights}
+        how: dict[str, Any] = {"nominal": {**self.nominal}, "date": {**self.dates}}
+        how |= {"numeric": [*self.numeric], "ignore": [*self.ignore]}
+        how |= {"target": self.target, "weights": self.weights}
         for name, kind in _kinds(columns).items():
             if isinstance(kind, Sequence) and not isinstance(kind, str):
-                nominal[name] = kind
+                how["nominal"][name] = kind
                 continue
             word, _, rest = str(kind).strip().partition(" ")
             if word not in KINDS or (rest and word != "date"):
                 text = f"The kind of the column {name!r} must be {RULE}. Got {kind!r} instead."
                 raise DataError(f"{text}{did_you_mean(word, KINDS)}")
-            if word == "nominal":
-                nominal[name] = None
-            elif word == "date":
-                dates[name] = rest.strip() or None
-            elif word in named:
-                named[word] = name if named[word] is None else named[word]
-            else:
-                (numeric if word == "numeric" else ignore).append(name)
-        return replace(self, nominal=nominal, dates=dates, numeric=numeric, ignore=ignore, **named)  # type: ignore[arg-type]
+            if word in ("nominal", "date"):
+                how[word][name] = rest.strip() or None
+            elif word in ("numeric", "ignore"):
+                how[word].append(name)
+            elif how[word] is None:
+                how[word] = name
+        return replace(self, dates=how.pop("date"), **how)
 
     def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Return the values of each column for which `nominal` or `classes` lists them."""
-        listed = dict(_mapping(self.nominal))
+        listed = {name: values for name, values in self.nominal.items() if values is not None}
         if self.classes is not None:
             listed[self.target_among(names)] = self.classes
-        return {
-            name: [str(label_of(value)) for value in values]
-            for name, values in listed.items()
-            if values is not None
-        }
+        return {name: [str(label_of(value)) for value in values] for name, values in listed.items()}
 
     def target_among(self, names: Sequence[str]) -> str:
         """Return the name of the target column: by default the last column."""
@@ -126,11 +124,8 @@ class Options:
         raise self._error("target", f"one of the columns {list(names)}", self.target, names)
 
     def stream_name(self, file: str, names: Sequence[str]) -> str:
-        """Return the name of a stream: of its file, with the target unless that is the default.
-
-        Runs on two targets of a file are then not compared, and their records have different paths.
-        """
-        target = self.target_among(names)
+        """Return the name of a stream: of its file, with the target unless that is the default."""
+        target = self.target_among(names)  # named, so that runs on two targets are not compared
         return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"
 
     def check(self, names: Sequence[str]) -> None:
@@ -146,27 +141,22 @@ class Options:
         target = self.target_among(names)
         if target in self.ignore:
             raise self._error("ignore", "without the target", list(self.ignore))
-        if self.weights is not None:
-            if self.weights == target:
-                raise self._error("weights", "a column other than the target", self.weights)
-            if self.weights not in names:
-                raise self._error("weights", f"one of the columns {list(names)}", self.weights, names)
+        if (weights := self.weights) is not None:
+            if weights == target:
+                raise self._error("weights", "a column other than the target", weights)
+            if weights not in names:
+                raise self._error("weights", f"one of the columns {list(names)}", weights, names)
             for other in ("nominal", "dates", "ignore"):
-                if self.weights in getattr(self, other):
-                    raise self._error("weights", f"a column that is not in {other!r}", self.weights)
-        if len(names) - len(self.ignore) < 2 + (self.weights is not None):
-            kept = [name for name in names if name not in self.ignore]
-            raise self._too_small(f"{kept}")
+                if weights in getattr(self, other):
+                    raise self._error("weights", f"a column that is not in {other!r}", weights)
+        if len(names) - len(self.ignore) < 2 + (weights is not None):
+            raise self._too_small(f"{[name for name in names if name not in self.ignore]}")
 
     def _too_small(self, got: str) -> DataError:
         return DataError(f"The table of {self.owner} must have a target and a feature. Got {got} instead.")
 
     def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
         return ParameterError.of(parameter, self.owner, rule, given, known)
-
-
-def _mapping(given: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
-    return dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
 
 
 def _kinds(columns: Columns) -> Mapping[str, Any]:
@@ -177,22 +167,16 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
     path = Path(columns)
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() == ".csv":
-            return _pairs(text)
+        if path.suffix.lower() == ".csv":  # with or without a header
+            rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
+            if any(len(row) != 2 for row in rows):
+                raise ValueError("a row must have two cells: a column and its kind")  # noqa: TRY301
+            return {name: kind for name, kind in rows if (name, kind) != ("column", "kind")}
         found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"The columns file {path} must be readable as TOML, JSON or CSV. Got: {error}"
-        ) from None
+        must = f"The columns file {path} must be readable as TOML, JSON or CSV."
+        raise DataError(f"{must} Got: {error}") from None
     inner = found.get("columns", found) if isinstance(found, dict) else None
     if not isinstance(inner, dict):
         raise DataError(f"The columns file {path} must map columns to kinds. Got {type(found).__name__}.")
     return inner
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """Return the kind of each column from the text of a CSV file, with or without a header."""
-    rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
-    if any(len(row) != 2 for row in rows):
-        raise ValueError("a row must have two cells: a column and its kind")
-    return {name: kind for name, kind in rows if (name, kind) != ("column", "kind")}

@@ -76,11 +76,7 @@ def from_iter(
     """
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    how = {
-        parameter: given
-        for parameter, given in locals().items()
-        if parameter not in ("pairs", "waits", "name")
-    }
+    how = {setting: given for setting, given in locals().items() if setting not in ("pairs", "waits", "name")}
     rows = rows_of(name, "from_iter", **how)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
@@ -93,11 +89,8 @@ class PairStream(RowStream):
     _shared: ClassVar[frozenset[str]] = frozenset({"_pairs"})
 
     def __init__(self, pairs: Pairs | Callable[[], Pairs], rows: RowBlocks, waits: bool | None) -> None:
-        self.name = rows.name
-        self._pairs = pairs
+        self.name, self._pairs, self._rows, self._waits = rows.name, pairs, rows, waits
         self._once = isinstance(pairs, Iterator | AsyncIterator)
-        self._waits = waits
-        self._rows = rows
         self._reader: DirectReader | BackgroundReader | None = None
         self._may_wait = False  # set when it is opened
 
@@ -130,10 +123,8 @@ class PairStream(RowStream):
     def _expect_source(self, what: str) -> None:
         """Raise a DataError if the pairs cannot be read again."""
         if self._once:
-            raise DataError(
-                f"The stream {self.name!r} reads an iterator, which cannot {what}: "
-                "pass from_iter a function that returns a new iterator."
-            )
+            how = "pass from_iter a function that returns a new iterator"
+            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {how}.")
 
     def _fork(self) -> Stream:
         return self if self._once else super()._fork()

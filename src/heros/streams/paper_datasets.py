@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, platformdirs, pq
@@ -22,7 +23,7 @@ from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
 from heros.storage.disk import OutputFile, drafted, reason
 from heros.streams.arrow import ParquetReader
-from heros.streams.base import Block, Stream
+from heros.streams.base import Stream
 from heros.streams.files import read
 from heros.streams.options import Options
 from heros.streams.tables import TableStream
@@ -32,18 +33,14 @@ __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 @dataclass(frozen=True)
 class RealStream:
-    """A real stream: its download addresses, and the checks that identify a correct copy.
-
-    The servers do not guarantee stable bytes. A copy is therefore identified by its rows, columns and class
-    counts, and by the SHA-256 of its labels in order, one per line, which detects shuffled rows.
-    """
+    """A real stream: its download addresses, and what identifies a copy, as servers may change its bytes."""
 
     name: str
     urls: tuple[str, ...]
     n_nominal: int
     n_numeric: int
     class_counts: dict[str, int]
-    labels: str | None = None  # SHA-256 of the labels
+    labels: str | None = None  # SHA-256 of the labels in order, one per line, which detects shuffled rows
 
     @property
     def n_instances(self) -> int:
@@ -52,18 +49,14 @@ class RealStream:
 
     @property
     def most_bytes(self) -> int:
-        """An upper limit on the size of its text in bytes."""
-        values = self.n_instances * (self.n_nominal + self.n_numeric + 1)
-        return max(1 << 26, 32 * values)  # 32 bytes per value in text form
+        """An upper limit on the size of its text: 32 bytes per value."""
+        return max(1 << 26, 32 * self.n_instances * (self.n_nominal + self.n_numeric + 1))
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
     """Return the addresses of an OpenML data set: the file store, then the API."""
-    folder = f"{dataset // 10_000:04d}/{dataset:04d}"
-    return (
-        f"https://data.openml.org/datasets/{folder}/dataset_{dataset}.arff",
-        f"https://api.openml.org/data/v1/download/{file}",
-    )
+    stored = f"datasets/{dataset // 10_000:04d}/{dataset:04d}/dataset_{dataset}.arff"
+    return f"https://data.openml.org/{stored}", f"https://api.openml.org/data/v1/download/{file}"
 
 
 WISDM = "https://www.cis.fordham.edu/wisdm/includes/datasets/latest/WISDM_ar_latest.tar.gz"
@@ -95,10 +88,7 @@ REAL: dict[str, RealStream] = {one[0]: RealStream(*one) for one in _REAL}
 
 
 def data_directory() -> Path:
-    """Return the directory of the real streams.
-
-    It is the environment variable HEROS_DATA, or the user's cache directory if HEROS_DATA is not set.
-    """
+    """Return the directory of the real streams: HEROS_DATA, or else the user's cache directory."""
     if chosen := os.environ.get("HEROS_DATA"):
         return Path(chosen).expanduser()
     return platformdirs.user_cache_path("heros", appauthor=False)
@@ -126,10 +116,8 @@ def _check_shape(real: RealStream, schema: Schema, rows: int, where: str) -> Non
     expected = (real.n_instances, real.n_nominal, real.n_numeric, list(real.class_counts))
     if found != expected:
         form = "{:,} rows, {} nominal and {} numeric features, the classes {}"
-        raise DataError(
-            f"{where} must hold the stream {real.name!r}: {form.format(*expected)}. "
-            f"Got {form.format(*found)} instead."
-        )
+        must = f"{where} must hold the stream {real.name!r}: {form.format(*expected)}."
+        raise DataError(f"{must} Got {form.format(*found)} instead.")
 
 
 def _install(real: RealStream, path: Path) -> None:
@@ -144,10 +132,8 @@ def _install(real: RealStream, path: Path) -> None:
         raise
     except (OSError, HerosError) as error:
         got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
-        raise DataError(
-            f"The data directory {path.parent} cannot be written to (the environment variable HEROS_DATA "
-            f"sets another directory): {got}"
-        ) from None
+        hint = "the environment variable HEROS_DATA sets another directory"
+        raise DataError(f"The data directory {path.parent} cannot be written to ({hint}): {got}") from None
 
 
 def _download(real: RealStream, arff: Path, path: Path) -> None:
@@ -158,10 +144,9 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
             return _download_from(url, real, arff)
         except DataError as error:
             errors.append(str(error))
-    raise DataError(
-        f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)} "
-        f"Put it there manually as {path.name} (a Parquet file with the label in the last column, 'class')."
-    )
+    what = f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)}"
+    hint = f"{path.name} (a Parquet file with the label in the last column, 'class')"
+    raise DataError(f"{what} Put it there manually as {hint}.")
 
 
 def _download_from(url: str, real: RealStream, arff: Path) -> None:
@@ -191,11 +176,11 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
     with drafted(path) as file:
-        columns = _table((np.empty((0, stream.schema.n_features)), np.empty(0)), stream.schema).schema
+        columns = _table(np.empty((0, stream.schema.n_features)), np.empty(0), stream.schema).schema
         with pq.ParquetWriter(file, columns, compression="zstd") as writer, progress("count") as bar:
             task = bar.add_task(f"converting {real.name}", total=real.n_instances)
             for X, y in stream.blocks(1 << 16):
-                writer.write_table(_table((X, y), stream.schema))
+                writer.write_table(_table(X, y, stream.schema))
                 labels = np.asarray(stream.schema.classes)[y].tolist()
                 counts.update(labels)
                 digest.update("".join(f"{label}\n" for label in labels).encode())
@@ -209,18 +194,15 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
             raise DataError(f"{must} {rule}. Got {digest.hexdigest()} instead.")
 
 
-def _table(block: Block, schema: Schema) -> pa.Table:
-    X, y = block
-    columns = {feature.name: _column(X[:, j], feature) for j, feature in enumerate(schema.features)}
-    columns["class"] = _column(y.astype(np.float64), Feature("class", schema.classes))
-    return pa.table(columns)
-
-
-def _column(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], feature: Feature) -> pa.Array:
-    array = pa.array(np.ascontiguousarray(values), from_pandas=True)  # NaN becomes null
-    if feature.values is None:
-        return array
-    return pa.DictionaryArray.from_arrays(array.cast(pa.int16()), pa.array(feature.values, pa.string()))
+def _table(X: NDArray[np.float64], y: NDArray[Any], schema: Schema) -> pa.Table:
+    table, columns = {}, [*X.T, y.astype(np.float64)]
+    for feature, values in zip((*schema.features, Feature("class", schema.classes)), columns, strict=True):
+        array = pa.array(np.ascontiguousarray(values), from_pandas=True)  # NaN becomes null
+        if feature.values is not None:
+            names = pa.array(feature.values, pa.string())
+            array = pa.DictionaryArray.from_arrays(array.cast(pa.int16()), names)
+        table[feature.name] = array
+    return pa.table(table)
 
 
 def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:

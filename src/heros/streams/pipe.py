@@ -115,10 +115,9 @@ class PipeReader(TextReader):
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
         chunk = self._parse(self._passed(data))
-        if not chunk.n_rows and not chunk.faults:
-            return None
-        self._first = False
-        return chunk
+        filled = chunk.n_rows or chunk.faults
+        self._first = self._first and not filled
+        return chunk if filled else None
 
     def _end_of_first(self) -> int:
         """Return the offset after the last complete record of the first hundred lines."""
@@ -155,8 +154,7 @@ class Pipe:
     """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait ends the data."""
 
     def __init__(self, file: BufferedIOBase) -> None:
-        self.ended = False
-        self._file = file
+        self.ended, self._file = False, file
         # poll does not see Python's buffer, so it is used only for a plain file, whose buffer read1 empties.
         plain = isinstance(file, BufferedReader) and isinstance(file.raw, FileIO)
         self._poll: Any = None

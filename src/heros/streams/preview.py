@@ -21,9 +21,8 @@ from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_
 from heros.data.dates import date_format_of_numbers
 from heros.data.infer import no_feature
 from heros.streams.files import opened
-from heros.streams.layout import Layout
+from heros.streams.layout import Layout, similar
 from heros.streams.readers import Chunk
-from heros.streams.value_checks import similar
 
 __all__ = ["ColumnLook", "Look", "look"]
 
@@ -87,15 +86,15 @@ class Look:
 
     def _summary(self) -> tuple[list[ColumnLook], tuple[str, ...]]:
         """Return the unusual columns, and the number of columns of each kind."""
-        odd = [one for one in self.columns if one.note or one.kind in {"target", "weights"}]
-        odd.sort(key=lambda one: one.kind not in {"target", "weights"})
+        first = {"target", "weights"}
+        odd = [one for one in self.columns if one.kind in first]
+        odd += [one for one in self.columns if one.note and one.kind not in first]
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
         gaps = sum(one.missing > 0 for one in self.columns)
         text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
         left = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
-        return odd[:MOST_ODD], (
-            f"{text} Only the target and unusual columns are shown{left} (all= shows all columns).",
-        )
+        text = f"{text} Only the target and unusual columns are shown{left} (all= shows all columns)."
+        return odd[:MOST_ODD], (text,)
 
     def _classes(self) -> str:
         if not self.classes:
@@ -139,10 +138,13 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
     layout = Layout(reader, options, first)
-    faults = [str(fault) for _, fault in first.faults[:3]]
     wrong = layout.no_classes()
-    doubts = [f"{wrong[0].upper()}{wrong[1:]}"] if wrong else [layout.doubtful_classes()]
-    faults[:0] = filter(None, (*doubts, "" if wrong else layout.similar_classes(), _unlabelled(layout)))
+    doubts = (
+        [wrong[:1].upper() + wrong[1:]] if wrong else [layout.doubtful_classes(), layout.similar_classes()]
+    )
+    if lacking := np.count_nonzero(first.columns[layout.target].is_null(nan_is_null=True)):
+        rows = f"{lacking:,} of the first {first.n_rows:,} rows"
+        doubts.append(f"{rows} have no target; such rows are skipped and counted")
     return Look(
         source=reader.label,
         rows=first.n_rows,
@@ -151,36 +153,28 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         target=reader.names[layout.target],
         classes={} if wrong or layout.numeric else layout.counts(layout.target),
         numeric=layout.numeric,
-        faults=tuple(faults),
+        faults=(*filter(None, doubts), *(str(fault) for _, fault in first.faults[:3])),
         notes=reader.notes,
     )
-
-
-def _unlabelled(layout: Layout) -> str:
-    """Return how many rows have no target; "" if all have one."""
-    lacking = np.count_nonzero(layout.first.columns[layout.target].is_null(nan_is_null=True))
-    rows = f"{lacking:,} of the first {layout.first.n_rows:,} rows"
-    return f"{rows} have no target; such rows are skipped and counted" if lacking else ""
 
 
 def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
     counts = {} if no_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
-    names = isinstance(layout.features.get(index), NameColumn)
-    few = NAMES if names and len(counts) <= NAMES else EXAMPLES
+    column = layout.features.get(index)
+    few = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
     examples = tuple(_cut(value) for value in list(counts)[:few])
     if index == layout.target:
         kind, note = "target", ""
     elif index in layout.empty:
         kind, note = "empty", "its kind depends on its first value"
-    elif index not in layout.features:
+    elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as requested")
     else:
-        kind = "weights" if name == layout.options.weights else _kind(layout.features[index])
-        note = "; ".join(filter(None, _notes(layout, index, counts)))
-    if index in layout.features:
-        note = "; ".join(filter(None, (note, _missing_words(array, raw.columns[index], kind))))
+        kind = "weights" if name == layout.options.weights else _kind(column)
+        words = _missing_words(array, raw.columns[index], kind)
+        note = "; ".join(filter(None, (*_notes(layout, index, counts), words)))
     return ColumnLook(name, kind, len(counts), missing, examples, note)
 
 
@@ -210,8 +204,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
     if isinstance(column, NumberColumn) and column.format is not None:
         yield f"with {column.format}"
     if isinstance(column, DateColumn):
-        order = f"{column.format.name}, " if column.format is not None else ""
-        yield f"{order}{column.width} inputs"
+        yield f"{'' if column.format is None else f'{column.format.name}, '}{column.width} inputs"
     if isinstance(column, NameColumn):
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:

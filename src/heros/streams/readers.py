@@ -59,7 +59,7 @@ class TableReader(ABC):
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
         """Do not read a word as missing in a column that lists it among its values."""
         self._kept = {name: {*self.words} & {*names} for name, names in values.items()}
-        kept = {word for words in self._kept.values() for word in words}
+        kept = set().union(*self._kept.values())
         self._kept_elsewhere = [word for word in self.words if word in kept]
         self.words = tuple(word for word in self.words if word not in kept)
 
@@ -67,11 +67,10 @@ class TableReader(ABC):
         """Return the rows with the words of `keep_names` read as missing in all other columns."""
         if not self._kept_elsewhere:
             return chunk
-        columns = [
-            trimmed(array, [word for word in self._kept_elsewhere if word not in self._kept.get(name, ())])
-            for name, array in zip(self.names, chunk.columns, strict=True)
-        ]
-        return replace(chunk, columns=columns)
+        words = (
+            [w for w in self._kept_elsewhere if w not in self._kept.get(name, ())] for name in self.names
+        )
+        return replace(chunk, columns=[*map(trimmed, chunk.columns, words)])
 
     @abstractmethod
     def read(self) -> Chunk | None:

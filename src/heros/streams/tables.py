@@ -13,9 +13,8 @@ from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, counts_of
-from heros.data.encoder import YOUNG, Encoder, in_micros
+from heros.data.encoder import YOUNG, Encoder, Item, Stretches, in_micros
 from heros.data.schema import Schema
-from heros.data.stretches import Item, Stretches
 from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
@@ -56,6 +55,7 @@ class TableRows(RowBlocks):
     """The rows of a table: known rows are converted by columns, the others one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
+    _stretches: Stretches | None  # of the chunk
 
     def __init__(self, reader: TableReader, options: Options) -> None:
         options.check(reader.names)
@@ -119,8 +119,7 @@ class TableRows(RowBlocks):
 
     def _forget(self) -> None:
         super()._forget()
-        self._first = None
-        self._stretches: Stretches | None = None  # of the chunk
+        self._first, self._stretches = None, None  # until the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return converted rows, then the next row that is bad or must be encoded alone (as its index)."""
@@ -174,43 +173,34 @@ class TableRows(RowBlocks):
 
     def _converted(self, chunk: Chunk) -> Converted:
         """Return rows, targets, a mask of rows to encode one by one, and unreadable values."""
-        names = self.reader.names
-        at = [index for index in range(len(names)) if index != self._label_at]
-        X, closely, faults = self.encoder.converted(
-            [names[i] for i in at], [chunk.columns[i] for i in at], chunk.n_rows, plain=True
-        )
-        y, wrong = self._targets(chunk.columns[self._label_at])
+        names, arrays = [*self.reader.names], [*chunk.columns]
+        del names[self._label_at]
+        labels = arrays.pop(self._label_at)
+        X, closely, faults = self.encoder.converted(names, arrays, chunk.n_rows, plain=True)
+        y, wrong = self._targets(labels)
         closely |= np.isnan(y)
         if self._weights is not None and (column := self.encoder.known.get(self._weights)) is not None:
-            wrong = _no_weights(self._weights, X[:, column.at[0]]) | wrong
+            weights, rule = X[:, column.at[0]], "be a number in [0, 10000]: it is the weight"
+            for row in np.flatnonzero(~weighs(weights)).tolist():
+                value = "a missing value" if np.isnan(weights[row]) else f"{weights[row]:g}"
+                wrong.setdefault(row, Refused(self._weights, value, rule))
         return X, y, closely, faults | wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
         """Return targets, NaN for new classes, and unreadable targets."""
-        name, faults = self.reader.names[self._label_at], Faults()
-        if array.null_count or pa.types.is_floating(array.type):
-            for row in np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist():
-                faults[row] = Refused(name, "a missing value", NO_TARGET)
+        name = self.reader.names[self._label_at]
+        absent = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist()
+        faults = Faults((row, Refused(name, "a missing value", NO_TARGET)) for row in absent)
         if not isinstance(self._classes, NameColumn):
             values, wrong = self._classes.convert(array)
             rule = f"be a finite number, at most {LARGEST_TARGET:g}"
-            large = np.flatnonzero(np.abs(values) > LARGEST_TARGET).tolist()
-            wrong |= {row: Refused(name, f"{values[row]:g}", rule) for row in large}
+            for row in np.flatnonzero(np.abs(values) > LARGEST_TARGET).tolist():
+                wrong[row] = Refused(name, f"{values[row]:g}", rule)
             return values, wrong | faults
         values = replace(self._classes, values=self.encoder.classes).codes_of(array, ())
         values[values < 0] = np.nan
         if self._classes.closed:
             rule = f"be one of {listed(list(self.encoder.classes))}"
             for row in np.flatnonzero(np.isnan(values)).tolist():
-                if row not in faults:
-                    faults[row] = Refused(name, repr(label_of(array[row].as_py())), rule)
+                faults.setdefault(row, Refused(name, repr(label_of(array[row].as_py())), rule))
         return values, faults
-
-
-def _no_weights(name: str, values: Values) -> Faults:
-    """Return the rows without a valid weight."""
-    faults, rule = Faults(), "be a number in [0, 10000]: it is the weight"
-    for row in np.flatnonzero(~weighs(values)).tolist():
-        value = "a missing value" if np.isnan(values[row]) else f"{values[row]:g}"
-        faults[row] = Refused(name, value, rule)
-    return faults

@@ -60,13 +60,11 @@ class TextReader(TableReader):
 
     def _look_at(self, data: bytes) -> None:
         """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
-        if self._seen or data.isascii():
-            return
-        self._seen = True
-        encoding = legacy_encoding(data)
-        if encoding is not None:
-            self._encoding = encoding
-            self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
+        if not self._seen and not data.isascii():
+            self._seen = True
+            if (encoding := legacy_encoding(data)) is not None:
+                self._encoding = encoding
+                self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
         """Return the first bytes of the file, until they are `enough` to find the columns."""
@@ -79,11 +77,8 @@ class TextReader(TableReader):
 
     def read(self) -> Chunk | None:
         """Return the next records; None at the end."""
-        while records := self._next_records():
-            chunk = self._parse(records)
-            if chunk.n_rows or chunk.faults:
-                return chunk
-        return None
+        chunks = map(self._parse, iter(self._next_records, None))
+        return next((chunk for chunk in chunks if chunk.n_rows or chunk.faults), None)
 
     def restart(self) -> None:
         """Go back to the first record."""
@@ -162,17 +157,15 @@ class TextReader(TableReader):
         columns = self._parse_plain(records) if self._is_plain(records.data) else None
         if columns is not None:
             return Chunk(columns, "line", partial(self._lines, records))
-        rows: list[list[str | None]] = []
-        lines: list[int] = []
+        rows: list[tuple[int, list[str | None]]] = []
         faults: list[tuple[int, BadRow]] = []
         for line, record in self._records(records):
             if isinstance(record, BadRow):
                 faults.append((len(rows), record))
             else:
-                rows.append(record)
-                lines.append(line)
-        cells = [self._array([row[i] for row in rows]) for i in range(len(self.names))]
-        return Chunk(cells, "line", lines, faults)
+                rows.append((line, record))
+        cells = [self._array([row[i] for _, row in rows]) for i in range(len(self.names))]
+        return Chunk(cells, "line", [line for line, _ in rows], faults)
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Return the cells of a column."""
@@ -180,25 +173,18 @@ class TextReader(TableReader):
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
         """Return the columns as parsed by Arrow; None if Arrow reports an error."""
+        types, quote = {str(i): pa.string() for i in range(len(self.names))}, self._quote or False
         try:
             data = records.utf8()
             blanks = b" " in data or b"\t" in data
-            table = pa.csv.read_csv(
-                pa.BufferReader(data),
-                pa.csv.ReadOptions(
-                    use_threads=False,
-                    block_size=len(data) + 1,
-                    column_names=list(map(str, range(len(self.names)))),
-                ),
-                pa.csv.ParseOptions(
-                    delimiter=self._delimiter, quote_char=self._quote or False, newlines_in_values=True
-                ),
+            how = (
+                pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(types)),
+                pa.csv.ParseOptions(delimiter=self._delimiter, quote_char=quote, newlines_in_values=True),
                 pa.csv.ConvertOptions(
-                    column_types={str(i): pa.string() for i in range(len(self.names))},
-                    null_values=self.words,
-                    strings_can_be_null=not blanks,
+                    column_types=types, null_values=self.words, strings_can_be_null=not blanks
                 ),
             )
+            table = pa.csv.read_csv(pa.BufferReader(data), *how)
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
         except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it
@@ -208,17 +194,18 @@ class TextReader(TableReader):
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
-        place = f"line {line}"
         if len(cells) != len(self.names):
-            rule = f"have {len(self.names)} columns"
-            return line, BadRow(self.label, place, None, str(len(cells)), rule)
+            return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns")
         for name, cell in zip(self.names, cells, strict=True):
             if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
                 raw = cell.encode(self._encoding, "surrogateescape")
                 rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
-                return line, BadRow(self.label, place, name, repr(raw), rule)
+                return self._wrong(line, repr(raw), rule, name)
         stripped = (cell.strip(BLANKS) for cell in cells)
         return line, [None if cell in self.words else cell for cell in stripped]
+
+    def _wrong(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
+        return line, BadRow(self.label, f"line {line}", name, value, rule)
 
     def _lines(self, records: RawRecords) -> list[int]:
         if records.lines is None:

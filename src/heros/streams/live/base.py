@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
+from heros.data.encoder import widened
 from heros.data.schema import Schema
-from heros.data.stretches import widened
 from heros.streams.bad_rows import BadRows
 
 __all__ = [
@@ -197,12 +197,10 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
     """
     if isinstance(source, Source):
         return source
-    if isinstance(source, type) or not (
-        hasattr(source, "schema") and callable(getattr(source, "poll", None))
-    ):
+    polled = hasattr(source, "schema") and callable(getattr(source, "poll", None))
+    if isinstance(source, type) or not polled:
         known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
-        rule = f"{known}, or a source with 'schema' and 'poll'"
-        raise ParameterError.of(parameter, owner, rule, source)
+        raise ParameterError.of(parameter, owner, f"{known}, or a source with 'schema' and 'poll'", source)
     if hasattr(source, "where") != hasattr(source, "seek"):
         raise ParameterError.of(parameter, owner, "a source with both 'where' and 'seek', or neither", source)
     return OwnSource(source)
@@ -212,8 +210,7 @@ class OwnSource(Source):
     """A wrapper around a user-defined source, which adds missing methods and validates its results."""
 
     def __init__(self, own: Any) -> None:
-        self._own = own
-        self._kind = type(own).__name__
+        self._own, self._kind = own, type(own).__name__
         self.name = str(getattr(own, "name", self._kind))
 
     @property
@@ -227,14 +224,6 @@ class OwnSource(Source):
         got = self._own.poll(most, timeout)
         if isinstance(got, Signal):
             return got
-        X, y = self._block(got)
-        if not 0 < len(y) <= most:
-            rule = f"return 1 to {most} instances, IDLE or END"
-            raise DataError(f"The 'poll' of {self._kind} must {rule}. Got {len(y)} instances instead.")
-        self._position += len(y)
-        return X, y
-
-    def _block(self, got: Any) -> Block:
         rule = f"The 'poll' of {self._kind} must return a block (X, y), IDLE or END."
         if not (isinstance(got, tuple) and len(got) == 2):
             raise DataError(f"{rule} Got {got!r} instead.")
@@ -245,6 +234,10 @@ class OwnSource(Source):
         if X.ndim != 2 or y.shape != X.shape[:1] or y.dtype.kind not in "biuf":
             what = f"arrays of {X.dtype} {X.shape} and {y.dtype} {y.shape}"
             raise DataError(f"{rule} Got {what} instead.")
+        if not 0 < len(y) <= most:
+            rule = f"return 1 to {most} instances, IDLE or END"
+            raise DataError(f"The 'poll' of {self._kind} must {rule}. Got {len(y)} instances instead.")
+        self._position += len(y)
         return X, y
 
     def where(self) -> Mapping[str, Any] | None:

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,14 +73,12 @@ class Journal:
     @property
     def reader(self) -> str:
         """The unique name of this journal."""
-        ((name,),) = self._rows("SELECT name FROM reader")
-        return str(name)
+        return str(self._rows("SELECT name FROM reader")[0][0])
 
     @property
     def settled(self) -> int:
         """The sequence number up to which all messages are covered by a checkpoint."""
-        ((sequence,),) = self._rows("SELECT settled FROM reader")
-        return int(sequence)
+        return int(self._rows("SELECT settled FROM reader")[0][0])
 
     @property
     def last(self) -> int:
@@ -90,11 +88,9 @@ class Journal:
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages in one transaction, and return their sequence numbers."""
+        rows, into = map(astuple, messages), "INSERT INTO messages VALUES (NULL, ?, ?, ?)"
         with self._transaction():
-            return [
-                int(self._file.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?)", row).lastrowid or 0)
-                for row in ((one.number, one.topic, one.payload) for one in messages)
-            ]
+            return [int(self._file.execute(into, row).lastrowid or 0) for row in rows]
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
         """Return the messages after this sequence number; raise a DataError if some of them were trimmed."""

@@ -27,9 +27,7 @@ def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -
     """Return the settings of a consumer that reads from the start and stores its own offsets."""
     settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
     settings |= {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
-    for some in more:
-        settings |= some or {}
-    return settings
+    return settings | {name: value for some in more if some for name, value in some.items()}
 
 
 def is_passing(kafka: Any, error: Any) -> bool:
@@ -120,10 +118,8 @@ class KafkaTopic(MessageSource):
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue at these offsets, given by partition."""
         if not all(type(offset) is int and offset >= 0 for offset in position.values()):
-            raise DataError(
-                f"The position of {self.name} must map each partition to a non-negative offset. "
-                f"Got {dict(position)!r} instead."
-            )
+            rule = f"The position of {self.name} must map each partition to a non-negative offset."
+            raise DataError(f"{rule} Got {dict(position)!r} instead.")
         if self._assigned:  # drop responses to requests of the old consumer
             self._consumer.close()
             self._consumer = self._kafka.Consumer(self._settings)
@@ -132,10 +128,9 @@ class KafkaTopic(MessageSource):
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Commit the offsets of a checkpoint to the group."""
-        if self.group is None or not where["position"]:
-            return
         offsets = [self._at(int(p), offset) for p, offset in where["position"].items()]
-        self._patiently(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
+        if self.group is not None and offsets:
+            self._patiently(lambda: self._consumer.commit(offsets=offsets, asynchronous=False))
 
     def close(self) -> None:
         """Close the connection to the brokers."""
@@ -146,12 +141,11 @@ class KafkaTopic(MessageSource):
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)
-            where = f"offset {following - 1} of partition {partition}"
-            if following > high:
-                self._tell_gap(None, where)
-            elif following < low:
-                self._tell_gap(low - following, where)
-            self._next[partition] = following if low <= following <= high else low
+            if not low <= following <= high:
+                where = f"offset {following - 1} of partition {partition}"
+                self._tell_gap(None if following > high else low - following, where)
+                following = low
+            self._next[partition] = following
         if not self.follow:
             self._ends = {p: 0 if low == high else high for p, (low, high) in bounds.items()}
         self._ended = {p for p, end in self._ends.items() if self._next[p] >= end}

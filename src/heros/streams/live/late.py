@@ -176,10 +176,8 @@ class LateSource(RowSource):
         finally:
             for place in range(self._rows.read - before):
                 id, _ = self._joined.popleft()
-                if id is None:
-                    continue
-                waited, _ = self._leaving.pop(id)
-                if place in self._rows.given:
+                waited = None if id is None else self._leaving.pop(id)[0]
+                if waited is not None and place in self._rows.given:
                     self._given.append(waited.answer)
                     self._delay = max(0, self.counts.learnt - waited.known)
                     self._delays.append(self._delay)
@@ -198,11 +196,9 @@ class LateSource(RowSource):
                 came = self._take_features()
             self._waiting.let_go()
             self._early.let_go()
-            if self._ready:
-                break
-            if all(self._over.values()) and not came:
+            if not (self._ready or came) and all(self._over.values()):
                 return END
-            if deadline is not None and time.monotonic() >= deadline:
+            if not self._ready and deadline is not None and time.monotonic() >= deadline:
                 return IDLE
         self._fetched_some = True
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
@@ -270,8 +266,8 @@ class LateSource(RowSource):
 
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
-        said = f"{dict(row)!r} (no {self._id!r}, or no {self._target!r})" if isinstance(row, Mapping) else row
-        self._append(said)
+        missing = f"(no {self._id!r}, or no {self._target!r})"
+        self._append(f"{dict(row)!r} {missing}" if isinstance(row, Mapping) else row)
 
     def _append(self, row: Any, id: Id | None = None, early: tuple[Any, float] | None = None) -> None:
         self._ready.append((row, self._passed))
@@ -285,8 +281,7 @@ class LateSource(RowSource):
             self._join(id, waited, self._clock(), self._expired_label)
 
     def _no_instance(self, id: Id, label: Any) -> None:
-        """Count a label whose instance did not arrive in time."""
-        self.counts.unknown += 1
+        self.counts.unknown += 1  # its instance did not arrive in time
 
     # -- the position -----------------------------------------------------------------------------------
 

@@ -91,13 +91,7 @@ class MessageSource(RowSource):
     kind: ClassVar[str]  # for error messages: "Kafka topic"
 
     def __init__(
-        self,
-        name: str,
-        *,
-        decode: Decode = json.loads,
-        follow: bool = True,
-        on_gap: str = "stop",
-        **how: Any,
+        self, name: str, *, decode: Decode = json.loads, follow: bool = True, on_gap: str = "stop", **how: Any
     ) -> None:
         super().__init__(name, **how)
         rule = "'stop' or 'go on'"

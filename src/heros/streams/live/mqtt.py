@@ -161,10 +161,9 @@ class MqttTopic(MessageSource):
         asked = properties.Properties(kinds.CONNECT)
         asked.ReceiveMaximum = AT_ONCE
         asked.SessionExpiryInterval = 0xFFFFFFFF if self._kept else 0  # never, or at once
+        port = at.port or PORTS[at.scheme]
         try:
-            client.connect(
-                at.hostname, at.port or PORTS[at.scheme], clean_start=not self._kept, properties=asked
-            )
+            client.connect(at.hostname, port, clean_start=not self._kept, properties=asked)
         except (OSError, ValueError) as error:
             raise self._trouble(error) from None
         client.loop_start()

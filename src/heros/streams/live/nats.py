@@ -107,12 +107,11 @@ class JetStream(MessageSource):
             return
         name = await self._stream.find_stream_name_by_subject(self.subject)
         state = (await self._stream.stream_info(name)).state
+        first = state.first_seq if received is None else min(state.first_seq, received)
         if state.last_seq < self._last:
             self._tell_gap(None, f"message {self._last}")
             self._last = 0
-            return
-        first = state.first_seq if received is None else min(state.first_seq, received)
-        if first > self._last + 1:
+        elif first > self._last + 1:
             self._tell_gap(first - self._last - 1, f"message {self._last}")
             self._last = first - 1
 

@@ -52,12 +52,12 @@ class RedisStream(MessageSource):
             entries = self._without_gap(entries, most)
         except self._errors as error:
             raise self._trouble(error) from None
+        rows = [
+            (self._row(fields), {"id": id, "read": read})
+            for read, (id, fields) in enumerate(entries, self._read + 1)
+        ]
         if entries:
-            self._last = entries[-1][0]
-        rows = []
-        for id, fields in entries:
-            self._read += 1
-            rows.append((self._row(fields), {"id": id, "read": self._read}))
+            self._last, self._read = entries[-1][0], self._read + len(entries)
         return rows
 
     def _without_gap(self, entries: Entries, most: int) -> Entries:
@@ -66,9 +66,8 @@ class RedisStream(MessageSource):
         As long as the stream has the entry that was read last, no later entry was trimmed. The check comes
         after reading, because entries may be trimmed at any time.
         """
-        if self._last != START and self._redis.xrange(self.stream, self._last, self._last):
-            return entries
-        if not self._redis.exists(self.stream):
+        known = self._last != START and self._redis.xrange(self.stream, self._last, self._last)
+        if known or not self._redis.exists(self.stream):
             return entries
         about = self._redis.xinfo_stream(self.stream)
         added = about.get("entries-added")  # since Redis 7
@@ -97,10 +96,9 @@ class RedisStream(MessageSource):
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Trim the entries before a checkpoint, unless `keep` is set."""
         id = where["position"].get("id")
-        if self.keep or id is None:
-            return
         try:
-            self._redis.xtrim(self.stream, minid=id, approximate=False)
+            if id is not None and not self.keep:
+                self._redis.xtrim(self.stream, minid=id, approximate=False)
         except self._errors as error:
             raise self._trouble(error, "written") from None
 

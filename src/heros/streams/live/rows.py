@@ -16,9 +16,8 @@ import numpy as np
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
-from heros.data.encoder import Encoder
+from heros.data.encoder import Encoder, Stretch
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.data.stretches import Stretch
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
@@ -74,18 +73,17 @@ class RowBlocks:
         self.given = []
         self._raise_what_is_due()
         deadline = None if timeout is None else time.monotonic() + timeout
-        given: list[int] = []
-        parts: list[Block] = []
-        rows: list[list[float]] = []
-        labels: list[float] = []
+        given, parts = list[int](), list[Block]()
+        rows, labels = list[list[float]](), list[float]()
         left, done, read, bad_rows, state = most, 0, self.read, self.bad_rows, None
         while left and self._fault is None:
             if done == len(self._ahead) and (state := self._fetch(fetch, left, deadline)) is not None:
                 break
             row = self._ahead[done]
             if type(row) is Stretch:
-                self._ahead[done : done + 1] = row.split(left)
-                X, y = self._ahead[done]
+                X, y = row.X[:left], row.y[:left]
+                if len(row.y) > left:
+                    self._ahead[done : done + 1] = [row, Stretch(row.X[left:], row.y[left:])]
                 parts += [*self._block(rows, labels), (X, y)]
                 rows, labels = [], []
                 self.encoder.seen += len(y)
@@ -127,8 +125,7 @@ class RowBlocks:
             return []
         width = len(rows[-1])
         if len(rows[0]) < width:  # the schema grew: earlier rows lack the new features
-            for row in rows:
-                row.extend([math.nan] * (width - len(row)))
+            rows = [row + [math.nan] * (width - len(row)) for row in rows]
         X = np.array(rows, dtype=np.float64).reshape(len(rows), width)
         return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
 

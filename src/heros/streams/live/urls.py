@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -56,23 +57,19 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     at = urlsplit(address) if is_address(address) else None
     name = "" if at is None else unquote(at.path.lstrip("/"))
     if at is None or not at.netloc or not name:
-        rule = f"like kafka://host:9092/topic, with one of {', '.join(SCHEMES)}"
-        raise _error(rule, address)
+        raise _error(f"like kafka://host:9092/topic, with one of {', '.join(SCHEMES)}", address)
     known = {**COMMON, **LATE, **SCHEMES[at.scheme]}
     written = dict(parse_qsl(at.query, keep_blank_values=True))
-    unknown = sorted(written.keys() - known.keys())
-    if unknown:
-        rule = f"an address with settings among {', '.join(sorted(known))}"
-        raise _error(rule, unknown[0])
+    if unknown := sorted(written.keys() - known.keys()):
+        raise _error(f"an address with settings among {', '.join(sorted(known))}", unknown[0])
     read = {setting: known[setting](text) for setting, text in written.items()}
     if "columns" in read:
         read["decode"] = csv_decoder(read.pop("columns"))
-    if "labels" not in read:
-        needless = sorted(read.keys() & LATE.keys())
-        if needless:
-            raise _error("an address with labels= for the settings of late labels", needless[0])
-        return _opened(at, name, directory, {**read, **settings})
     how = {**read, **settings}
+    if "labels" not in read:
+        if needless := sorted(read.keys() & LATE.keys()):
+            raise _error("an address with labels= for the settings of late labels", needless[0])
+        return _opened(at, name, directory, how)
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
@@ -115,47 +112,30 @@ def _error(rule: str, given: str) -> ParameterError:
 
 def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
     """Open the queue at an address; import its module only when needed."""
-    server = f"{at.scheme}://{at.netloc}"
-    if at.scheme == "kafka":
-        from heros.streams.live.kafka import KafkaTopic  # noqa: PLC0415
-
-        return KafkaTopic(at.netloc, name, **settings)
-    if at.scheme in ("redis", "rediss"):
-        from heros.streams.live.redis import RedisStream  # noqa: PLC0415
-
-        return RedisStream(f"{server}/{settings.pop('db', 0)}", name, **settings)
-    if at.scheme == "nats":
-        from heros.streams.live.nats import JetStream  # noqa: PLC0415
-
-        return JetStream(server, name, **settings)
-    from heros.streams.live.mqtt import MqttTopic  # noqa: PLC0415
-
-    if directory is not None:
+    server = at.netloc if at.scheme == "kafka" else f"{at.scheme}://{at.netloc}"
+    if at.scheme.startswith("redis"):
+        server = f"{server}/{settings.pop('db', 0)}"
+    if at.scheme.startswith("mqtt") and directory is not None:
         settings.setdefault("journal", Path(directory) / "mqtt.journal")
-    return MqttTopic(server, name, **settings)
+    module, kind = CLASSES[at.scheme]
+    source: Any = getattr(import_module(f"heros.streams.live.{module}"), kind)
+    opened: MessageSource = source(server, name, **settings)
+    return opened
 
 
 _yes = partial(_word, "'yes' or 'no' for 'follow' and 'keep'", {"yes": True, "no": False})
 _at_gap = partial(_word, "'stop' or 'go-on' for 'on_gap'", {"stop": "stop", "go-on": "go on"})
-COMMON: Readers = {
-    "classes": _list,
-    "columns": _list,
-    "follow": _yes,
-    "nominal": _list,
-    "on_gap": _at_gap,
-}
+COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list, "on_gap": _at_gap}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
 JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
 """Settings of the joined source, not of its two queues."""
 MOST_WAITING = 100_000
-REDIS: Readers = {"db": _number, "keep": _yes}
 MQTT: Readers = {"journal": str, "keep": _number}
-SCHEMES: Mapping[str, Readers] = {
-    "kafka": {"group": str, "partitions": lambda text: [_number(part) for part in _list(text)]},
-    "mqtt": MQTT,
-    "mqtts": MQTT,
-    "nats": {},
-    "redis": REDIS,
-    "rediss": REDIS,
-}
+REDIS: Readers = {"db": _number, "keep": _yes}
+KAFKA: Readers = {"group": str, "partitions": lambda text: list(map(_number, _list(text)))}
+SCHEMES = {"kafka": KAFKA, "mqtt": MQTT, "mqtts": MQTT, "nats": {}, "redis": REDIS, "rediss": REDIS}
 """The settings of each scheme, and their parsers."""
+CLASSES = dict.fromkeys(("mqtt", "mqtts"), ("mqtt", "MqttTopic"))
+CLASSES |= dict.fromkeys(("redis", "rediss"), ("redis", "RedisStream"))
+CLASSES |= {"kafka": ("kafka", "KafkaTopic"), "nats": ("nats", "JetStream")}
+"""The module and the class of each scheme."""
