@@ -22,7 +22,7 @@ def auroc(policy, seed):
     return evaluate(Heros(pools.MLPGrid(), policy, k=30, seed=seed), streams.load("electricity")).auroc
 
 
-@pytest.mark.matrix
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("policy", "paper", "tolerance"), PAPER, ids=str)
 def test_equals_the_paper(policy, paper, tolerance, seed):

@@ -46,9 +46,9 @@ def members():
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
 @pytest.mark.parametrize("watch", WATCHES)
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=str)
-def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer):
-    """The same choices, scores and probabilities, on 2,000 instances."""
-    X, y = data(2000)
+def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer, thorough):
+    """The same choices, scores and probabilities, on 2,000 instances with --all."""
+    X, y = data(2000 if thorough else 800)
     costs = np.arange(1.0, 5) / 10
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
     pool = pools.Models(FOUR, costs=costs)

@@ -38,7 +38,7 @@ def limit_of_every_instance(pool):
     return Look()
 
 
-@pytest.mark.matrix(most=3)
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize(
     "name", [needs_data(name) for name in sorted(GOLDEN, key=lambda name: name in REAL or name not in SAME)]
 )
@@ -58,6 +58,7 @@ def test_answers_as_moa_does(name):
         assert answers.hexdigest() == GOLDEN[name]["sha256"]
 
 
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype", "nomao")])
 def test_no_instance_crosses_a_limit(name):
     pool = pools.HoeffdingGrid(max_bytes=[2048, 8192, 65536], grace_periods=[50, 200])
@@ -70,6 +71,7 @@ def test_no_instance_crosses_a_limit(name):
     assert any(s.active_leaves < s.leaves for s in stats), "a limit binds"
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype")])
 def test_accuracy_rises_with_the_size(name):
     """A stream with something to learn: the cheapest trees and the expensive ones differ."""
@@ -95,8 +97,9 @@ def learn(model, rows):
     for i in range(0, rows, 1000):
         model.learn(X[i : i + 1000], y[i : i + 1000])
 
-stream = streams.load(sys.argv[1]).take(200_000)
-X, y = stream.draw(200_000)
+n = int(sys.argv[3])
+stream = streams.load(sys.argv[1]).take(n)
+X, y = stream.draw(n)
 sizes = [1 << 30] * 10 if sys.argv[2] == "unlimited" else [2048 << k for k in range(10)]
 models = [
     Heros(pools.HoeffdingGrid(max_bytes=sizes), policies.Everything(), 50, seed=1, schema=stream.schema)
@@ -116,9 +119,10 @@ print(grown, kept, sum(s.bytes for s in models[1].bound.stats()))
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 @pytest.mark.parametrize("limits", ["grid", "unlimited"])
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype", "nomao")])
-def test_real_memory_follows_the_accounted_bytes(name, limits):
+def test_real_memory_follows_the_accounted_bytes(name, limits, thorough):
+    n = "200000" if thorough else "50000"
     out = subprocess.run(
-        [sys.executable, "-c", MEMORY, name, limits], capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEMORY, name, limits, n], capture_output=True, text=True, check=True
     ).stdout
     grown, kept, accounted = map(int, out.split())
     assert grown <= 1.5 * accounted + 20e6

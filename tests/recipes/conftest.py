@@ -22,7 +22,7 @@ class House:
     def __init__(self, root):
         self.library = root / "heros"
         self.touched = set()
-        shutil.copytree(LIBRARY, self.library, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(LIBRARY, self.library)
         core = Path(_core.__file__)
         (self.library / core.name).symlink_to(core)
 
