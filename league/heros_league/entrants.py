@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from heros import Heros, Schema, Top, evaluate
-from heros._base.registry import settings_of
+from heros.ensemble.settings import settings_of
 from heros.meters import Cpu
 from heros.policies import Cand, Everything
 from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours

@@ -216,6 +216,6 @@ def test_a_state_of_another_forest_is_refused():
         ten.bound.restore(five.bound.state())
     with pytest.raises(
         ParameterError,
-        match=r"The 'state' parameter of Forest must be the state of 10 trees\. Got 5 instead\.",
+        match=r"The 'state' parameter of Forest must be the state of these models, with at least 10 numbers in 'forest_0_behind'\. Got 5 instead\.",
     ):
         ten.pool.expect_room(ten.schema, five.bound.state())

@@ -138,52 +138,26 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
 
 
 def seed(value: object, name: str, owner: str) -> int:
-    """Return the value as an int; raise a ParameterError unless it is a valid seed of java.util.Random.
-
-    Examples
-    --------
-    >>> seed(-7, "seed", "Agrawal")
-    -7
-    """
+    """Return the value as an int; raise a ParameterError unless it is a valid seed of java.util.Random."""
     rule = Rule("a whole number of 64 bits", _index, lambda n: -(2**63) <= n < 2**63)
     result: int = rule.check(value, name, owner)
     return result
 
 
 def number(value: object, name: str, owner: str, low: float, high: float | None = None) -> float:
-    """Return the value as a float; raise a ParameterError unless it is finite and in [low, high].
-
-    Examples
-    --------
-    >>> number(0.05, "perturbation", "Agrawal", 0, 1)
-    0.05
-    """
+    """Return the value as a float; raise a ParameterError unless it is finite and in [low, high]."""
     result: float = real_number(low, high).check(value, name, owner)
     return result
 
 
 def positive(value: object, name: str, owner: str, high: float | None = None) -> float:
-    """Return the value as a float; raise a ParameterError unless it is finite and in (0, high].
-
-    Examples
-    --------
-    >>> positive(0, "features", "Forest", 1)
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'features' parameter of Forest must be in (0, 1]. Got 0 instead.
-    """
+    """Return the value as a float; raise a ParameterError unless it is finite and in (0, high]."""
     result: float = above_zero(high).check(value, name, owner)
     return result
 
 
 def one_of(value: object, name: str, owner: str, choices: Collection[str], text: str) -> str:
-    """Return the value; raise a ParameterError unless it is one of the choices.
-
-    Examples
-    --------
-    >>> one_of("skip", "on_bad_row", "read", ("raise", "skip"), "'raise' or 'skip'")
-    'skip'
-    """
+    """Return the value; raise a ParameterError unless it is one of the choices."""
     result: str = Rule(text, _word, lambda word: word in choices, text, choices).check(value, name, owner)
     return result
 

@@ -11,6 +11,7 @@ from heros._base.parameters import Rule
 
 __all__ = ["Setting", "documented"]
 
+KEYS = "One mapping per model; settings left out have their defaults. The keys are"
 WIDTH = 96  # characters per line of the documentation
 
 
@@ -67,13 +68,13 @@ class Setting:
 
 
 def documented(text: str | None, settings: Iterable[Setting]) -> str | None:
-    """Return a docstring in which ``{settings}`` is replaced by the documentation of the settings."""
+    """Return a docstring in which ``{settings}`` is replaced by the parameter `configurations`."""
     head, mark, tail = (text or "").partition("{settings}")
     if not mark:
         return text
     indent = head[head.rfind("\n") + 1 :]
-    entries = textwrap.indent("\n".join(setting.documentation for setting in settings), indent)
-    return head + entries.removeprefix(indent) + tail
+    entries = textwrap.indent("\n".join(setting.documentation for setting in settings), indent + "    ")
+    return f"{head}configurations\n{indent}    {KEYS}\n\n{entries}{tail}"
 
 
 def _as_written(default: Any) -> str:

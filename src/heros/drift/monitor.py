@@ -235,7 +235,7 @@ class _Sample:
         self._parts, self.waiting = [], 0
 
     def forget(self, rows: NDArray[np.float64]) -> None:
-        """Replace the reference by these instances."""
+        """Replace the reference with these instances."""
         self.usual, self._parts, self.waiting = rows, [], 0
 
 

@@ -83,19 +83,8 @@ def contributions(
     reverse. The change of the prediction at each step is assigned to the replaced column. The changes of one
     order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
 
-    Parameters
-    ----------
-    x, background
-        The instance (n_features,) and the instances that it is compared with (n, n_features).
-    predict
-        A function that returns outputs (n, width) for instances (n, n_features). The model may change between
-        two calls.
-    schema
-        The features and classes.
-    of
-        The class to explain; by default the most probable class.
-    given
-        The instance as it was given, for the values in the result.
+    `predict` returns outputs (n, width) for instances (n, n_features); the model may change between calls.
+    `given` is the instance as it was given, for the values in the result.
     """
     if of is not None and str(of) not in schema.classes:
         raise ParameterError.of("of", "explain", "the name of a class", of)

@@ -514,11 +514,10 @@ class Heros:
         True
         """
         told = self._sets()
-        inside = np.atleast_2d(1 - self.answers(x) <= told[0])
+        inside = 1 - self.answers(x) <= told[0]
         classes = self._at_work.schema.classes
-        sets = [[classes[c] for c in np.flatnonzero(row)] for row in inside]
-        single = form_of(x) == "row" or (form_of(x) == "array" and np.ndim(x) == 1)
-        return sets[0] if single else sets
+        sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
+        return sets[0] if inside.ndim == 1 else sets
 
     @property
     def sets(self) -> dict[str, float]:
@@ -560,21 +559,12 @@ class Heros:
         the order of labels need it (`pools.LabelMemory`). By default the instances are consecutive, and the
         label before the first instance is known.
         """
-        if (form := form_of(x)) == "array":
-            X, single = self._instances(x)
-        else:
-            _ = self._at_work
-            X, single = self.encoder().read(x), form == "row"
+        X, single = self._rows(x)
         out = self.outputs(X, delay)
         return out[0] if single else out
 
     def learn(
-        self,
-        x: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        *,
-        delay: ArrayLike | None = None,
+        self, x: Any, y: Any, sample_weight: ArrayLike | None = None, *, delay: ArrayLike | None = None
     ) -> Self:
         """Learn from one labelled instance, or from several in order.
 
@@ -721,6 +711,13 @@ class Heros:
             single = False
         return self._learner.validator.instances(one_row(x) if single else x), single
 
+    def _rows(self, x: Any) -> tuple[NDArray[np.float64], bool]:
+        """Return instances of any form as rows, and whether `x` is a single instance."""
+        if (form := form_of(x)) == "array":
+            return self._instances(x)
+        _ = self._at_work
+        return self.encoder().read(x), form == "row"
+
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._at_work.schema)
 
@@ -807,7 +804,7 @@ class Heros:
         kept, n = self._explaining(), self._at_work.schema.n_outputs
         if not fresh:
             return kept.result()
-        now = kept.measure(lambda X: self.outputs(X, np.zeros(len(X), np.int64))[:, :n])
+        now = kept.measure(lambda X: self._next_outputs(X)[:, :n])
         return kept.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
@@ -836,23 +833,18 @@ class Heros:
         >>> abs(total - explained.prediction) < 1e-6
         True
         """
-        form = form_of(x)
-        if form not in ("array", "row") or (form == "array" and np.ndim(x) != 1):
+        X, single = self._rows(x)
+        if not single:
             raise DataError("x must be one instance: an array (n_features,) or a dictionary. Got more.")
-        X = self._instances(x)[0] if form == "array" else self.encoder().read(x)
-        if background is None:
-            rows = self.sample
-        elif form_of(background) == "array":
-            rows = self._instances(background)[0]
-        else:
-            rows = self.encoder().read(background)
+        rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
             raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
-        given = row_of(x) if form == "row" else None
-        zeros = np.zeros  # delay 0: each instance is predicted as the next instance of the stream
-        return contributions(
-            X[0], rows, lambda Z: self.outputs(Z, zeros(len(Z), np.int64)), self._at_work.schema, of, given
-        )
+        given = row_of(x) if form_of(x) == "row" else None
+        return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, given)
+
+    def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
+        return self.outputs(X, 0)
 
     @property
     def sample(self) -> NDArray[np.float64]:

@@ -160,11 +160,6 @@ class RunningImportance:
     time with one column taken from an instance of the sample. These predictions change no model, and their
     positions depend only on the number of instances. The model therefore learns the same with and without
     the measurements.
-
-    Parameters
-    ----------
-    schema
-        The features.
     """
 
     def __init__(self, schema: Schema) -> None:

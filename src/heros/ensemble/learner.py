@@ -38,20 +38,8 @@ class Learnt(NamedTuple):
 class Learner:
     """Models bound to a schema, with their scores, their policy and the compiled step.
 
-    Not thread-safe; the caller must hold the lock.
-
-    Parameters
-    ----------
-    schema
-        The features and the target.
-    bound
-        The models.
-    scores, chooser
-        The running scores and the policy of the step.
-    step
-        The compiled step that uses the models, scores and policy.
-    importance
-        The importance of columns, if the model is explainable.
+    Not thread-safe; the caller must hold the lock. `chooser` is the policy of the step; `importance` is None
+    unless the model is explainable.
     """
 
     def __init__(

@@ -50,9 +50,9 @@ class Schedule:
     """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
 
     `room` returns how many instances still fit into the present hour, from the CPU time of the instances
-    before; 0 means to wait. A block takes at most 1 % of the hour's budget, and at most a tenth of what is
-    left, so that the hour is not exceeded if instances become more expensive. Energy is CPU time × the watts
-    of a busy core. At least one instance is learnt in an hour, whatever it costs.
+    before; 0 means that learning has to wait. A block takes at most 1 % of the hour's budget, and at most a
+    tenth of what is left, so that the hour is not exceeded if instances become more expensive. Energy is CPU
+    time × the watts of a busy core. At least one instance is learnt in an hour, whatever it costs.
 
     With a carbon signal, learning waits for the cleanest known moments of the time that the oldest instance
     may still wait: the single cleanest one or, with a limit, as large a share of that time as the share of
@@ -194,7 +194,7 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def room(self, most: int, since: float | None = None) -> int:
-        """Return how many of `most` instances may be learnt now; 0 means to wait, see `wait`.
+        """Return how many of `most` instances may be learnt now; if 0, call `wait`.
 
         `since` is the arrival of the oldest instance that waits; by default the time of `drained`.
         """

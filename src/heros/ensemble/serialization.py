@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
@@ -19,6 +18,9 @@ from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state
 
+if TYPE_CHECKING:
+    from heros.ensemble.heros import Heros
+
 __all__ = ["PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
@@ -29,42 +31,10 @@ UNFIT = (KeyError, TypeError, ValueError, OverflowError, MemoryError)
 
 GROUPS = ("pool", "ensemble", "score", "dial", "weights", "importance")
 
-
-class Packable(Protocol):
-    """The attributes and methods that packing needs; `heros.Heros` has them."""
-
-    task: Task
-    policy: Policy
-    score: Score
-    rng: np.random.Generator
-
-    @property
-    def pool(self) -> Pool:
-        """The pool that describes the models."""
-        ...
-
-    @property
-    def schema(self) -> Schema | None:
-        """The features and the target; None until they are known."""
-        ...
-
-    def not_given(self) -> Iterable[str]:
-        """Return the parts and settings that the first labels may still change."""
-        ...
-
-    def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the learnt state as groups of arrays."""
-        ...
-
-    def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
-        """Restore the learnt state that `state` returned."""
-        ...
+Model = TypeVar("Model", bound="Heros")
 
 
-M = TypeVar("M", bound=Packable)
-
-
-def description(model: Packable) -> dict[str, Any]:
+def description(model: Heros) -> dict[str, Any]:
     """Return the parts and settings of a model as plain data.
 
     Examples
@@ -82,7 +52,7 @@ def description(model: Packable) -> dict[str, Any]:
     return parts | settings
 
 
-def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def pack(model: Heros, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a model as data: its parts, settings, generator state and learnt arrays.
 
     Models that are Python objects need `allow_code`; they are stored as pickle bytes.
@@ -104,7 +74,7 @@ def pack(model: Packable, *, allow_code: bool = False) -> tuple[dict[str, Any], 
 
 
 def unpack(
-    kind: type[M],
+    kind: type[Model],
     document: Mapping[str, Any],
     arrays: archive.Arrays,
     *,
@@ -113,7 +83,7 @@ def unpack(
     policy: Policy | None = None,
     score: Score | None = None,
     allow_code: bool = False,
-) -> M:
+) -> Model:
     """Return the model that `pack` packed; raise a DataError if the data is invalid.
 
     Pass user-defined parts as arguments. With `allow_code`, the Python models of the given pool are
@@ -134,7 +104,9 @@ def unpack(
     return fill(model, document, arrays)
 
 
-def fill(model: M, document: Mapping[str, Any], arrays: archive.Arrays, schema: Schema | None = None) -> M:
+def fill(
+    model: Model, document: Mapping[str, Any], arrays: archive.Arrays, schema: Schema | None = None
+) -> Model:
     """Restore the packed state into a model with the same parts and settings.
 
     `schema` is the schema of the document, if the caller has already read it.
@@ -151,7 +123,7 @@ def fill(model: M, document: Mapping[str, Any], arrays: archive.Arrays, schema: 
     return model
 
 
-def _restore(model: Packable, schema: Schema, arrays: archive.Arrays) -> None:
+def _restore(model: Heros, schema: Schema, arrays: archive.Arrays) -> None:
     """Restore the learnt arrays after checking that their sizes fit the model."""
     learnt = {group: archive.subset(arrays, group) for group in GROUPS}
     model.pool.expect_room(schema, learnt["pool"])

@@ -1,4 +1,4 @@
-"""The settings of `heros.Heros`, for other classes that have the same settings."""
+"""The settings of `heros.Heros`, for other classes that have the same settings and for records."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any
 
-from heros._base.registry import parts_written
+from heros._base.registry import policy_id, pool_id
 from heros.ensemble.heros import Heros
 from heros.ensemble.watch import Answer, Watch
 from heros.policies import Policy
 from heros.pools import Pool
 
-__all__ = ["SETTINGS", "ModelSettings", "heros_of", "is_default"]
+__all__ = ["SETTINGS", "ModelSettings", "heros_of", "is_default", "parts_written", "settings_of"]
 
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
 """The names of all settings of `heros.Heros` except `task` and `schema`."""
@@ -49,6 +49,45 @@ def heros_of(owner: object, **more: Any) -> Heros:
     7
     """
     return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)
+
+
+def settings_of(model: Heros) -> dict[str, Any]:
+    """Return the settings of a model with a schema, as JSON data.
+
+    Examples
+    --------
+    >>> from heros import Schema, policies, pools
+    >>> pool = pools.MLPGrid(optimizers=["sgd"], learning_rates=[0.1], hidden=[8, 16])
+    >>> model = Heros(pool, policies.Zeta(0.05), seed=1, schema=Schema.of(["age"], classes=["no", "yes"]))
+    >>> settings = settings_of(model)
+    >>> settings["pool"], settings["policy"], settings["k"], settings["models"][1]
+    ('mlp2', 'zeta_0.05', 1, {'optimizer': 'sgd', 'learning_rate': 0.1, 'hidden': 16})
+    """
+    return {
+        **parts_written(model),
+        "models": [dict(configuration) for configuration in model.pool.configurations],
+        "costs": model.costs.tolist(),
+        **({} if model.dial is None else {"dial": model.dial.told()}),
+    }
+
+
+def parts_written(model: Heros) -> dict[str, Any]:
+    """Return the settings of a model that need no schema, as JSON data."""
+    return {
+        "pool": pool_id(model.pool),
+        "policy": policy_id(model.policy),
+        "k": model.k,
+        "seed": model.seed,
+        "answer": str(model.answer),
+        "watch": model.watch,
+        "burst": model.burst,
+        "warmup": model.warmup,
+        "score": repr(model.score),
+        "policy_as_written": str(model.policy),
+        "pool_as_written": repr(model.pool),
+        **({} if model.class_weight is None else {"class_weight": model.class_weight}),
+        **({} if model.budget is None else {"budget": model.budget}),
+    }
 
 
 def is_default(settings: Mapping[str, Any]) -> bool:

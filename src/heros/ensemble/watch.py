@@ -165,13 +165,7 @@ def checked_watch(watch: object) -> Watch:
 
 
 def checked_burst(burst: object, watch: Watch) -> int:
-    """Return `burst`, or raise an error if it is not valid for this `watch`.
-
-    Examples
-    --------
-    >>> checked_burst(100, "trained")
-    100
-    """
+    """Return `burst`, or raise an error if it is not valid for this `watch`."""
     length = whole(burst, "burst", "Heros", 0, 1 << 62)
     if length > 0 and watch == "all":
         raise ParameterError.of("burst", "Heros", "0 if all models are evaluated (watch='all')", burst)

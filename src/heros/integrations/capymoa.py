@@ -95,21 +95,9 @@ class HEROS(CapyMoaSettings, capymoa.base.Classifier):  # type: ignore[misc]  # 
 
 
 class HEROSRegressor(CapyMoaSettings, capymoa.base.Regressor):  # type: ignore[misc]
-    """A heterogeneous online ensemble for regression, for CapyMOA.
+    """A heterogeneous online ensemble for regression; `HEROS` describes the parameters.
 
-    Parameters
-    ----------
-    schema
-        CapyMOA's description of the instances.
-    pool, policy, k, score, answer, watch, burst, warmup, budget, explainable
-        As for `heros.Heros`.
-    random_seed
-        The seed of the initial weights and the policy.
-
-    Attributes
-    ----------
-    heros : Heros
-        The ensemble, which also predicts intervals (`predict_interval`).
+    Its attribute `heros` also predicts intervals (`predict_interval`).
 
     Examples
     --------

@@ -246,11 +246,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         return self._learn(X, y, None, sample_weight, first=True)
 
     def partial_fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Continue training with more rows.
 
@@ -278,13 +274,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         return np.asarray(self.classes_[best])
 
     def _learn(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        *,
-        first: bool,
+        self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, *, first: bool
     ) -> Self:
         plain = None if first or classes is not None else self._plain(X)
         indices = None if plain is None else self._plain_indices(y, len(plain))

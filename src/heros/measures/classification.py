@@ -58,7 +58,7 @@ class LogLoss(Mean):
 
 
 def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Return the mean of −ln P(true class), with probabilities of at least 1e-15; NaN without instances.
+    """Return the mean of −ln P(true class), with smaller probabilities than 1e-15 set to 1e-15; NaN if empty.
 
     Examples
     --------

@@ -5,7 +5,6 @@ Export new policies in `__init__.py`; the recipe is in CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import fields
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
@@ -52,6 +51,9 @@ class CompiledPolicy(Part):
 
     role: ClassVar[str] = "policy"
 
+    rule: ClassVar[str] = ""
+    """The name of the policy's rule in the core; a policy with parameters overrides `_compiled`."""
+
     explorable: ClassVar[bool] = True
     """Whether `Explore`, which sometimes trains k random models, is useful around this policy."""
 
@@ -80,9 +82,9 @@ class CompiledPolicy(Part):
         assert policy is not None, f"{type(self).__name__} must override choose if it is not compiled"
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
-    @abstractmethod
     def _compiled(self) -> _core.Policy | None:
         """Return the compiled policy; None if a part of the policy is written in Python."""
+        return _core.Policy(self.rule)
 
     def __str__(self) -> str:
         """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import number
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons, by_rank
+from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
 __all__ = ["Budget"]
 
@@ -45,9 +44,7 @@ class Budget(CompiledPolicy):
         if number(self.budget, "budget", "Budget", 0, 1) == 0:
             raise ParameterError.of("budget", "Budget", "in (0, 1]", self.budget)
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         ratio = scores / np.maximum(costs, 1e-300)
         ranked = by_rank(ratio, "L/γ", chosen)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from heros._base import core as _core
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons, by_rank
+from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
 __all__ = ["Cand", "CandAsPublished"]
 
@@ -30,16 +26,12 @@ class Cand(CompiledPolicy):
     array([1, 0, 1, 0])
     """
 
+    rule: ClassVar[str] = "cand"
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return _halves(by_rank(scores, "L", chosen), k, len(scores))
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("cand")
 
 
 @dataclass(frozen=True)
@@ -58,16 +50,12 @@ class CandAsPublished(CompiledPolicy):
     array([0, 1, 0, 1])
     """
 
+    rule: ClassVar[str] = "cand_as_published"
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("cand_as_published")
 
 
 def _halves(ranked: Reasons, k: int, models: int) -> Reasons:

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from heros._base import core as _core
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
@@ -25,12 +24,11 @@ class PerformBest(CompiledPolicy):
     array([1, 0, 1, 0])
     """
 
+    rule: ClassVar[str] = "perform_best"
+
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return by_rank(scores, "L", chosen)
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("perform_best")
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,11 @@ class PerformWorst(CompiledPolicy):
     array([0, 1, 0, 1])
     """
 
+    rule: ClassVar[str] = "perform_worst"
+
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return by_rank(scores, "L", chosen, lowest_first=True)
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("perform_worst")
 
 
 @dataclass(frozen=True)
@@ -63,12 +60,11 @@ class Cheapest(CompiledPolicy):
     array([0, 1, 0, 1])
     """
 
+    rule: ClassVar[str] = "cheapest"
+
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return by_rank(costs, "γ", chosen, lowest_first=True)
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("cheapest")
 
 
 @dataclass(frozen=True)
@@ -82,12 +78,11 @@ class Expensive(CompiledPolicy):
     array([1, 0, 1, 0])
     """
 
+    rule: ClassVar[str] = "expensive"
+
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return by_rank(costs, "γ", chosen)
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("expensive")
 
 
 @dataclass(frozen=True)
@@ -101,14 +96,12 @@ class Random(CompiledPolicy):
     array([0, 0, 1, 1])
     """
 
+    rule: ClassVar[str] = "random"
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("random")
 
 
 @dataclass(frozen=True)
@@ -122,11 +115,9 @@ class Everything(CompiledPolicy):
     array([1, 1, 1, 1])
     """
 
+    rule: ClassVar[str] = "everything"
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}
-
-    def _compiled(self) -> _core.Policy:
-        return _core.Policy("everything")

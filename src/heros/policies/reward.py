@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from heros._base import core as _core
 from heros._base.parameters import number
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons, by_rank
+from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
 __all__ = ["Reward"]
 
@@ -40,9 +37,7 @@ class Reward(CompiledPolicy):
     def __post_init__(self) -> None:
         number(self.weight, "weight", "Reward", 0)
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         value = scores + self.weight * (1 - costs)
         return by_rank(value, f"L + {self.weight:g}·(1 − γ)", chosen)

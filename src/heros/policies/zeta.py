@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from heros._base import core as _core
 from heros._base.parameters import number
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons
+from heros.policies.reasons import Floats, Mask, Reasons
 
 __all__ = ["Zeta"]
 
@@ -47,9 +44,7 @@ class Zeta(CompiledPolicy):
     def __post_init__(self) -> None:
         number(self.zeta, "zeta", "Zeta", 0, 1)
 
-    def explain(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, chosen: NDArray[np.bool_]
-    ) -> Reasons:
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
         """Return why each of these models was chosen."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, inside_unit, or_none, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
@@ -44,10 +42,7 @@ class Boosted(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "rounds" (∝ their number), "measured" (CPU time on random instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
@@ -80,7 +75,7 @@ class Boosted(Family):
             "horizon",
             1000.0,
             or_none(real_number(1, 1e12)),
-            "The number of latest instances that determine a leaf's step, roughly; None means all.",
+            "The approximate number of recent instances that determine a leaf's step; None means all.",
             none=0.0,
         ),
         replace(
@@ -93,12 +88,9 @@ class Boosted(Family):
 
     costs: Costs = "rounds"
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
-        for i, configuration in enumerate(self.configurations):
-            rounds, found = configuration["rounds"], state.get(f"model_{i}_ints_sizes", np.empty(0)).size
-            if found < rounds:
-                raise ParameterError.of("state", "Boosted", f"the state of {rounds} trees", found)
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
+        return {f"model_{i}_ints_sizes": one["rounds"] for i, one in enumerate(self.configurations)}
 
 
 class BoostedGrid(Boosted):

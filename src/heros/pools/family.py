@@ -67,7 +67,7 @@ def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | Non
 class Family(Pool):
     """The base class of pools of a compiled family; a subclass lists the settings of its models.
 
-    ``{settings}`` in the docstring of a subclass is replaced by the documentation of its settings.
+    ``{settings}`` in the docstring of a subclass is replaced by the documentation of `configurations`.
     """
 
     role: ClassVar[str] = "pool"
@@ -150,6 +150,18 @@ class Family(Pool):
         """Return a pool with model i only."""
         others = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
+
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state, which are checked before allocating memory."""
+        return {}
+
+    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
+        """Raise an error if a state is too small for these models."""
+        for name, least in self.least_sizes(schema).items():
+            found = state[name].size if name in state else 0
+            if found < least:
+                rule = f"the state of these models, with at least {least} numbers in {name!r}"
+                raise ParameterError.of("state", self.family.__name__, rule, found)
 
     def __repr__(self) -> str:
         costs = repr(self.costs) if isinstance(self.costs, str) else "given"

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among, flag, or_none, real_number, whole, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
@@ -68,10 +67,7 @@ class Forest(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per forest; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "trees" (∝ their number), "measured" (CPU time on random instances
         when the pool is bound), or one number per forest. Always scaled to sum to 1.
@@ -140,12 +136,9 @@ class Forest(Family):
 
     costs: Costs = "trees"
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these forests, before allocating memory."""
-        for i, configuration in enumerate(self.configurations):
-            trees, found = configuration["trees"], state.get(f"forest_{i}_behind", np.empty(0)).size
-            if found < trees:
-                raise ParameterError.of("state", "Forest", f"the state of {trees} trees", found)
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
+        return {f"forest_{i}_behind": one["trees"] for i, one in enumerate(self.configurations)}
 
 
 class ForestGrid(Forest):

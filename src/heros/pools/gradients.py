@@ -44,13 +44,7 @@ class Scaled(Family):
 
 
 def divisor_of(scale: object, owner: str) -> float:
-    """Return the number of standard deviations scaled to 1, from `scale`; 0 means no scaling.
-
-    Examples
-    --------
-    >>> divisor_of(True, "MLP"), divisor_of(False, "MLP"), divisor_of(1, "MLP")
-    (3.0, 0.0, 1.0)
-    """
+    """Return the number of standard deviations scaled to 1, from `scale`; 0 means no scaling."""
     if isinstance(scale, bool | np.bool_):
         return 3.0 if scale else 0.0
     try:

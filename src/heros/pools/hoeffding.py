@@ -48,10 +48,7 @@ class Hoeffding(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per tree; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ the
         current size of each tree, updated every 1000 instances), "measured" (CPU time on random instances

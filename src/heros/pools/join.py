@@ -131,11 +131,7 @@ class BoundJoin(BoundPool):
     native: _core.JoinedPool
 
     def __init__(
-        self,
-        pool: Join,
-        schema: Schema,
-        rng: np.random.Generator,
-        costs: NDArray[np.float64] | None = None,
+        self, pool: Join, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> None:
         self.pool, self.schema = pool, schema
         self.parts = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.errors import HerosError, ParameterError
+from heros._base.errors import HerosError
 from heros._base.parameters import real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
@@ -49,10 +49,7 @@ class LabelMemory(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     memory
         The number of labels to store. An instance whose delay is longer is predicted by the class frequencies
         or the mean.
@@ -78,7 +75,7 @@ class LabelMemory(Family):
             real_number(0.5, 1),
             "The weight of an instance relative to the next one: .9995 uses about the last 2000 instances.",
         ),
-        Setting("order", 1, whole_number(1, 2), "Classes: the number of last labels used."),
+        Setting("order", 1, whole_number(1, 2), "Classes: the number of previous labels to use."),
         Setting("seasons", 2, whole_number(0, 2), "Numbers: the maximum number of seasonal lags."),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
@@ -86,12 +83,9 @@ class LabelMemory(Family):
     memory: int = option(512, whole_number(4, 1 << 20))
     costs: Costs = "equal"
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
-        name = "sums" if schema.numeric else "counts"
-        least = self.n_models * schema.n_outputs
-        if state[name].size < least:
-            raise ParameterError.of("state", "LabelMemory", f"at least {least} {name}", state[name].size)
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
+        return {"sums" if schema.numeric else "counts": self.n_models * schema.n_outputs}
 
 
 class LabelMemoryGrid(LabelMemory):
@@ -129,7 +123,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
     def follows(self, i: int) -> NDArray[np.float64]:
         """Return the probability of each class (columns) after each last label (rows), by model i."""
         if self.schema.numeric:
-            raise HerosError("Regression has no table of following classes. Call coefficients.")
+            raise HerosError("Regression has no table of transitions between classes. Call coefficients.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))
 
     def coefficients(self, i: int) -> dict[str, float]:

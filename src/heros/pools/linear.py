@@ -39,10 +39,7 @@ class Linear(Scaled):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     own_values
         The number of values of a nominal feature that have a separate input: the first values in the schema.
     hashed_to
@@ -113,14 +110,12 @@ class Linear(Scaled):
             rule = "left out unless the optimizer is 'pa'"
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
-        least = numbers * (1 + inputs) * schema.n_outputs
-        if state["weights"].size < least:
-            raise ParameterError.of("state", "Linear", f"at least {least} weights", state["weights"].size)
+        return {"weights": numbers * (1 + inputs) * schema.n_outputs}
 
 
 class LinearGrid(Linear):

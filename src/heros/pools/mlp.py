@@ -41,10 +41,7 @@ class MLP(Scaled):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
         (∝ their number for one instance with every input active), "measured" (by timing each model when
@@ -76,13 +73,11 @@ class MLP(Scaled):
     costs: Costs = "hidden"
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
-        least = sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)
-        if state["weights"].size < least:
-            raise ParameterError.of("state", "MLP", f"at least {least} weights", state["weights"].size)
+        return {"weights": sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)}
 
 
 class MLPGrid(MLP):

@@ -71,11 +71,7 @@ class Models(Pool):
     on_error: OnError
 
     def __init__(
-        self,
-        models: Iterable[Any],
-        *,
-        costs: Costs = "measured",
-        on_error: OnError = "set_aside",
+        self, models: Iterable[Any], *, costs: Costs = "measured", on_error: OnError = "set_aside"
     ) -> None:
         pairs = [model if isinstance(model, tuple) else (None, model) for model in models]
         if not pairs:

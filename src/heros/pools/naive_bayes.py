@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, real_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
@@ -32,10 +30,7 @@ class NaiveBayes(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
@@ -73,12 +68,9 @@ class NaiveBayes(Family):
 
     costs: Costs = "equal"
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
-        least = self.n_models * (1 + schema.n_classes)
-        if state["statistics"].size < least:
-            rule = f"at least {least} statistics"
-            raise ParameterError.of("state", "NaiveBayes", rule, state["statistics"].size)
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
+        return {"statistics": self.n_models * (1 + schema.n_classes)}
 
 
 class NaiveBayesGrid(NaiveBayes):

@@ -58,10 +58,7 @@ class Neighbours(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     max_bytes
         The maximum size of the store. If the longest window does not fit, windows are shortened to the
         store; `BoundNeighbours.stats` returns their length.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
 from heros._base.parameters import among, inside_unit
 from heros._base.settings import Setting
 from heros.data.schema import Schema
@@ -42,10 +40,7 @@ class RegressionTrees(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "max-bytes", "measured" (CPU time on random instances when the pool
         is bound), or one number per model. Always scaled to sum to 1.
@@ -83,11 +78,9 @@ class RegressionTrees(Family):
 
     costs: Costs = "max-bytes"
 
-    def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
-        if state["nodes"].size < self.n_models:
-            rule = f"at least {self.n_models} trees"
-            raise ParameterError.of("state", "RegressionTrees", rule, state["nodes"].size)
+    def least_sizes(self, schema: Schema) -> dict[str, int]:
+        """Return the least sizes of the arrays of a state."""
+        return {"nodes": self.n_models}
 
 
 class RegressionTreesGrid(RegressionTrees):

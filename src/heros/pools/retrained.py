@@ -70,10 +70,7 @@ class Retrained(Family):
 
     Parameters
     ----------
-    configurations
-        One mapping per model; settings left out have their defaults. The keys are
-
-        {settings}
+    {settings}
     costs
         The cost γ of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
         (CPU time on random instances when the pool is bound), or one number per model. Always scaled to sum

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros._base.phases import PHASES
-from heros._base.registry import settings_of
 from heros._base.tables import short
 from heros.drift.changes import Change, counted_from
 from heros.drift.onset import errors_of, losses_of, with_onsets
 from heros.ensemble import Block, Heros
+from heros.ensemble.settings import settings_of
 from heros.measures import Measure
 from heros.measures.base import Caption, Predicted, joined, stacked
 from heros.measures.classification import Counted

@@ -68,7 +68,7 @@ class DelimitedReader(TextReader):
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
-        """Continue after the first n lines; return the others."""
+        """Skip the first n lines, and return the remaining lines."""
         if not any(one.strip() for one in lines[n:]):
             raise DataError(f"{self.label} must have a header and at least one row. Got only blank lines.")
         self._start_after(lines[:n])

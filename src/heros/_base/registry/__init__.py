@@ -1,7 +1,7 @@
 """The registry of parts: their creation, description, storage, names and command-line notation."""
 
 from heros._base.registry.descriptions import described, own_part, rebuilt
-from heros._base.registry.ids import parts_written, policy_id, pool_id, settings_of, variant_id
+from heros._base.registry.ids import policy_id, pool_id, variant_id
 from heros._base.registry.parse import answer_of, notation_of, policy_of, pool_of, written_parts
 from heros._base.registry.part import Part, name_of, parts
 
@@ -13,13 +13,11 @@ __all__ = [
     "notation_of",
     "own_part",
     "parts",
-    "parts_written",
     "policy_id",
     "policy_of",
     "pool_id",
     "pool_of",
     "rebuilt",
-    "settings_of",
     "variant_id",
     "written_parts",
 ]

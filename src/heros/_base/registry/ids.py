@@ -1,103 +1,18 @@
-"""Names and settings of a model's parts, for records and tables."""
+"""Short names of a model's parts, for records and tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from heros._base.registry.part import name_of
 
-__all__ = ["Made", "parts_written", "policy_id", "pool_id", "settings_of", "variant_id"]
+__all__ = ["policy_id", "pool_id", "variant_id"]
 
 
-class Made(Protocol):
-    """The attributes of a model that this module reads."""
-
-    policy: Any
-    score: Any
-    k: int
-    seed: int | None
-    watch: Any
-    burst: int
-    warmup: int
-    class_weight: Any
-
-    @property
-    def budget(self) -> str | None:
-        """The budget as given, or None."""
-        ...
-
-    @property
-    def pool(self) -> Any:
-        """The pool of models."""
-        ...
-
-    @property
-    def answer(self) -> Any:
-        """The rule that combines the predictions of the models."""
-        ...
-
-    @property
-    def costs(self) -> NDArray[np.float64]:
-        """The training cost γ of each model."""
-        ...
-
-    @property
-    def dial(self) -> Any:
-        """The controller that keeps the cost within the budget, or None without a budget."""
-        ...
-
-
-class _Models(Protocol):
-    @property
-    def n_models(self) -> int: ...
-
-
-def settings_of(model: Made) -> dict[str, Any]:
-    """Return the settings of a model with a schema, as JSON data.
-
-    Examples
-    --------
-    >>> from heros import Heros, Schema, policies, pools
-    >>> pool = pools.MLPGrid(optimizers=["sgd"], learning_rates=[0.1], hidden=[8, 16])
-    >>> model = Heros(pool, policies.Zeta(0.05), seed=1, schema=Schema.of(["age"], classes=["no", "yes"]))
-    >>> settings = settings_of(model)
-    >>> settings["pool"], settings["policy"], settings["k"], settings["models"][1]
-    ('mlp2', 'zeta_0.05', 1, {'optimizer': 'sgd', 'learning_rate': 0.1, 'hidden': 16})
-    """
-    return {
-        **parts_written(model),
-        "models": [dict(configuration) for configuration in model.pool.configurations],
-        "costs": model.costs.tolist(),
-        **({} if model.dial is None else {"dial": model.dial.told()}),
-    }
-
-
-def parts_written(model: Made) -> dict[str, Any]:
-    """Return the settings of a model that need no schema, as JSON data."""
-    return {
-        "pool": pool_id(model.pool),
-        "policy": policy_id(model.policy),
-        "k": model.k,
-        "seed": model.seed,
-        "answer": str(model.answer),
-        "watch": model.watch,
-        "burst": model.burst,
-        "warmup": model.warmup,
-        "score": repr(model.score),
-        "policy_as_written": str(model.policy),
-        "pool_as_written": repr(model.pool),
-        **({} if model.class_weight is None else {"class_weight": model.class_weight}),
-        **({} if model.budget is None else {"budget": model.budget}),
-    }
-
-
-def pool_id(pool: _Models) -> str:
+def pool_id(pool: Any) -> str:
     """Return a short name of a pool: `mlp50`, `mlp50+trees50`; a user-defined pool is named by its class."""
     joined = getattr(pool, "pools", ())
     if joined:

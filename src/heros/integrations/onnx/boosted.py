@@ -31,12 +31,8 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
     if numeric:
         return graph.number(graph("Add", said, state["prior"][1]))  # the mean of the targets
     prior = np.log(state["prior"] + 1)
-    if outputs > 1:
-        return graph.probabilities(graph("Softmax", graph("Add", said, prior), axis=1))
-    odds = graph("Add", said, (prior[1] if classes == 2 else 0.0) - prior[0])
-    second = graph("Sigmoid", odds)
-    both = graph("Concat", graph("Sub", np.float64(1), second), second, axis=1)
-    return graph.probabilities(both if classes == 2 else graph("Exp", graph("Mul", odds, np.float64(0))))
+    base = prior if outputs > 1 else (prior[1] if classes == 2 else 0.0) - prior[0]
+    return graph.log_odds(graph("Add", said, base), classes)
 
 
 def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:

@@ -62,6 +62,15 @@ class Graph:
         self("Identity", result, named="probabilities")
         self("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
+    def log_odds(self, result: str, classes: int) -> None:
+        """Set the output of a classifier from log-odds (n, classes); (n, 1) for one class or two."""
+        if classes > 2:
+            return self.probabilities(self("Softmax", result, axis=1))
+        if classes == 1:
+            return self.probabilities(self("Exp", self("Mul", result, np.float64(0))))
+        second = self("Sigmoid", result)
+        return self.probabilities(self("Concat", self("Sub", np.float64(1), second), second, axis=1))
+
     def number(self, result: str) -> None:
         """Set the output of a regressor (n, 1)."""
         self("Squeeze", result, np.array([1]), named="value")

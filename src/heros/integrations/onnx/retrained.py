@@ -30,12 +30,7 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
         said = graph("Add", said, _steps(graph, state, len(base)))
     if numeric:
         return graph.number(said)
-    if len(base) > 1:
-        return graph.probabilities(graph("Softmax", said, axis=1))
-    second = graph("Sigmoid", said)
-    if classes == 1:
-        return graph.probabilities(graph("Exp", graph("Mul", said, np.float64(0))))
-    return graph.probabilities(graph("Concat", graph("Sub", np.float64(1), second), second, axis=1))
+    return graph.log_odds(said, classes)
 
 
 def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:

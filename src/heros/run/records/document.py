@@ -18,11 +18,11 @@ import numpy as np
 
 from heros._base.errors import DataError
 from heros._base.lazy import metadata
-from heros._base.registry import parts_written, variant_id
+from heros._base.registry import variant_id
 from heros.drift.changes import Change, ClassChange, FeatureChange, ModelChange
 from heros.ensemble import Heros
 from heros.ensemble.importance import Importance
-from heros.ensemble.settings import is_default
+from heros.ensemble.settings import is_default, parts_written
 from heros.measures import Confusion
 from heros.measures.base import Caption
 from heros.meters import Carbon, Energy

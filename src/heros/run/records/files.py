@@ -165,7 +165,7 @@ def _place_of(aside: Path) -> Path:
 
 
 def _there(place: Path) -> Path:
-    """Return the directory of the record, which is the renamed old record if a replacement was killed."""
+    """Return the directory of the record; after a kill during a replacement, the renamed old record."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 

@@ -21,7 +21,7 @@ __all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decoded", "without
 STEP = 1.0  # seconds per blocking call; Ctrl-C is handled in between
 
 Rows = Sequence[tuple[Any, Mapping[str, Any]]]
-"""Rows, each with the position of the source after it."""
+"""Rows, each with the position from which the source continues after the row."""
 
 Decode = Callable[[bytes], Any]
 """A function from a message to a row: a mapping of names to values, or a pair (features, label)."""
