@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+
 import heros
 from family_cases import CLASSES, NUMBERS
 from heros import checks, measures, meters, policies, pools, scores
@@ -73,6 +77,30 @@ def test_every_public_name_is_there_and_documented():
     ):
         for name in module.__all__:
             assert getattr(getattr(module, name), "__doc__", None), f"{module.__name__}.{name}"
+
+
+def test_every_public_method_is_documented_in_its_class_or_a_base_class():
+    bare = []
+    for found in pkgutil.walk_packages(heros.__path__, "heros."):
+        if found.name == "heros.__main__":
+            continue
+        try:
+            module = importlib.import_module(found.name)
+        except ImportError:  # an extra that is not installed
+            continue
+        for owner in vars(module).values():
+            if inspect.isclass(owner) and owner.__module__ == found.name and owner.__name__[0] != "_":
+                names = [name for name, one in vars(owner).items() if name[0] != "_" and is_code(one)]
+                bare += [f"{found.name}.{owner.__name__}.{name}" for name in names if not doc(owner, name)]
+    assert bare == []
+
+
+def is_code(one):
+    return inspect.isroutine(one) or isinstance(one, property)
+
+
+def doc(owner, name):
+    return inspect.getdoc(inspect.getattr_static(owner, name)) or inspect.getdoc(getattr(owner, name))
 
 
 def test_errors_are_what_they_were_before():

@@ -12,14 +12,16 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros.errors import ParameterError
+
 from heros import ParameterError
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Classification
-from heros.serve import webhook
+from heros.serve import changes
+from heros.serve.changes import Webhook
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.service import Service
-from heros.serve.webhook import Webhook
 from serve.serving import await_picture, model, numbers, one, served
 
 
@@ -209,7 +211,7 @@ class Receiver:
 
 @pytest.fixture
 def hurried(monkeypatch):
-    monkeypatch.setattr(webhook, "FIRST", 0.01)
+    monkeypatch.setattr(changes, "FIRST", 0.01)
 
 
 def test_a_change_is_counted_shown_and_sent(tmp_path, hurried):
@@ -247,20 +249,20 @@ def test_a_change_is_counted_shown_and_sent(tmp_path, hurried):
 
 
 def test_a_receiver_that_is_gone_keeps_nobody_waiting(monkeypatch):
-    monkeypatch.setattr(webhook, "LAST", 0.2)
+    monkeypatch.setattr(changes, "LAST", 0.2)
     hook = Webhook("http://127.0.0.1:9/nobody")
     start = time.monotonic()
     for i in range(250):
         hook.put({"event": i})
     assert time.monotonic() - start < 5
-    assert hook.waiting <= webhook.MOST
-    assert hook.counts["dropped"] >= 250 - webhook.MOST - 1
+    assert hook.waiting <= changes.MOST
+    assert hook.counts["dropped"] >= 250 - changes.MOST - 1
     hook.close()
     assert hook.last_error is not None
 
 
 def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch, caplog):
-    monkeypatch.setattr(webhook, "LONGEST", 0.02)
+    monkeypatch.setattr(changes, "LONGEST", 0.02)
     tried = []
 
     def send(body):
@@ -275,7 +277,7 @@ def test_an_event_that_fails_is_given_up_in_the_end(hurried, monkeypatch, caplog
     while hook.counts["delivered"] < 1 and time.monotonic() < deadline:
         time.sleep(0.01)
     hook.close()
-    assert tried == [b"1"] * webhook.TRIES + [b"2"]
+    assert tried == [b"1"] * changes.TRIES + [b"2"]
     assert "delivered to http://localhost/…: OSError: no" in caplog.text
     assert "SECRET" not in caplog.text
     assert hook.counts == {"delivered": 1, "failed": 1, "dropped": 0}

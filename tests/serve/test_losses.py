@@ -15,14 +15,16 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros.errors import DataError
+
 from heros import DataError
 from heros.ensemble.keyed import Keyed
+from heros.serve.changes import Webhook
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey
 from heros.serve.limits import Unknown, Wrong
 from heros.serve.server import Running
 from heros.serve.service import Service
-from heros.serve.webhook import Webhook
 from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
 from serve.serving import await_picture, many, model, one, rows, served
 
@@ -168,8 +170,8 @@ def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog, first):
     ids=["malformed", "redirected"],
 )
 def test_a_webhook_survives_any_reply(reply, monkeypatch):
-    monkeypatch.setattr("heros.serve.webhook.FIRST", 0.01)
-    monkeypatch.setattr("heros.serve.webhook.TRIES", 2)
+    monkeypatch.setattr("heros.serve.changes.FIRST", 0.01)
+    monkeypatch.setattr("heros.serve.changes.TRIES", 2)
     good = b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
     received = []
     with socket.create_server(("127.0.0.1", 0)) as server:

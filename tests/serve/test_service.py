@@ -427,7 +427,7 @@ def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
 def test_of_a_batch_those_that_are_wrong_are_left_out():
     with one() as service:
         taken = service.learn_all([{"x": {"a": 1}, "y": 1}, {"y": 1}, {"id": 3, "y": 1}])
-        assert (taken.accepted, taken.unknown, [at for at, _ in taken.refused]) == (1, 1, [1])
+        assert (taken.accepted, taken.unknown, [one.at for one in taken.refused]) == (1, 1, [1])
 
 
 # -- kept ------------------------------------------------------------------------------------------------

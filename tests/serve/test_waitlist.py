@@ -243,10 +243,10 @@ def test_a_deeply_nested_row_is_refused_before_anything_changes(turned, tmp_path
         requests = [{"x": x, "y": y} for x, y in rows(10)]
         requests[4]["x"]["tags"], requests[6]["x"]["tags"], requests[8]["y"] = deep, inside, deep
         outcome = service.learn_all(requests)
-        assert (outcome.accepted, [at for at, _ in outcome.refused]) == (7, [4, 6, 8])
+        assert (outcome.accepted, [one.at for one in outcome.refused]) == (7, [4, 6, 8])
         assert (
             "The field 'tags' must be nested at most 100 levels deep. Got more instead."
-            in outcome.refused[0][1]
+            in outcome.refused[0].why
         )
         assert service.queued == len(service.waitlist) == 7
         asked = [{"id": i, "x": dict(x)} for i, (x, _) in enumerate(rows(5))]

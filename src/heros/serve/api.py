@@ -8,6 +8,8 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from importlib import resources
 from ipaddress import ip_address
 from typing import Any, TypeVar
@@ -20,12 +22,10 @@ from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 from heros.serve.http import Receive, Scope, Send
-from heros.serve.limits import NotNow, Reason, Refusal, Unknown, Wrong, expect_name
+from heros.serve.limits import NotNow, Refusal, Unknown, Wrong, expect_name
 from heros.serve.metrics import Requests, metrics
 from heros.serve.service import LearnOutcome, Output, Service
 from heros.serve.status import StatusSnapshot, explanation, importance, leaderboard, waiting
-
-__all__ = ["Api"]
 
 CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
@@ -48,7 +48,7 @@ LARGE = 16_384  # bytes of a body, which may take thirty times as much memory wh
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
-Act = Callable[[Any], Reply | Awaitable[Reply]]  # handler of a parsed body
+Act = Callable[[Any], Awaitable[Reply]]  # handler of a parsed body
 View = Callable[[bytes], Awaitable[Reply]]  # handler of a query string
 T = TypeVar("T")
 
@@ -86,12 +86,12 @@ class Api:
         }
         self.gets: dict[str, View] = {
             "/": self._index,
-            "/choice": self._choice,
+            "/choice": partial(self._view, explanation),
             "/health": self._health,
             "/importance": self._importance,
-            "/leaderboard": self._leaderboard,
+            "/leaderboard": partial(self._view, leaderboard),
             "/metrics": self._metrics,
-            "/model": self._model,
+            "/model": lambda _: self._view(self._about, b""),
             "/openapi.json": self._openapi,
             "/state": self._state,
         }
@@ -116,12 +116,8 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                large = len(body) > LARGE
-                reply = (
-                    self._act_on_large(path, body) if large else self.posts[path](self._parsed(path, body))
-                )
-                if not isinstance(reply, tuple):
-                    reply = await reply
+                async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
+                    reply = await self.posts[path](self._parsed(path, body))
                 if scope["query_string"]:
                     await self._wait(scope["query_string"])
                 status = reply[0]
@@ -180,12 +176,6 @@ class Api:
             raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
         return body
 
-    async def _act_on_large(self, path: str, body: bytes) -> Reply:
-        """Parse and process large bodies one at a time, because a parsed body takes much memory."""
-        async with self._large:
-            reply = self.posts[path](self._parsed(path, body))
-            return reply if isinstance(reply, tuple) else await reply
-
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
             self.service.expect_room(1)  # checked first, because parsing the body takes longer
@@ -211,12 +201,7 @@ class Api:
 
     # -- predicting and learning --------------------------------------------------------------------------
 
-    def _predict(self, request: Any) -> Reply | Awaitable[Reply]:
-        if self._threads is not None:
-            return self._predict_elsewhere(request)
-        return 200, self.service.predict(request)
-
-    async def _predict_elsewhere(self, request: Any) -> Reply:
+    async def _predict(self, request: Any) -> Reply:
         return 200, await self._do(self.service.predict, request)
 
     async def _predict_batch(self, request: Any) -> Reply:
@@ -230,7 +215,7 @@ class Api:
         explain = self.service.explain
         return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
 
-    def _learn(self, request: Any) -> Reply:
+    async def _learn(self, request: Any) -> Reply:
         before = len(self.service.notices)
         self.service.learn(request)
         return 202, {"accepted": 1} | _with(self.service.notices[before:])
@@ -240,20 +225,18 @@ class Api:
         with self.service.room_for(len(instances)):
             async for some in _slices(instances):
                 self.service.learn_some(some, taken)
-        refused = [{"at": at, "why": why, "status": _reason(why).status} for at, why in taken.refused]
-        if taken.accepted == 0 and refused:
+        if taken.accepted == 0 and taken.refused:
             raise _all_rejected(taken)
+        refused = [{"at": one.at, "why": one.why, "status": one.status} for one in taken.refused]
         counts = {"accepted": taken.accepted, "unknown": taken.unknown, "refused": refused}
         return 202, counts | _with(taken.notices)
 
     def _instances(self, request: Any) -> list[Any]:
-        if (
-            type(request) is not dict
-            or request.keys() != {"instances"}
-            or type(request["instances"]) is not list
-        ):
+        instances = (
+            request["instances"] if type(request) is dict and request.keys() == {"instances"} else None
+        )
+        if type(instances) is not list:
             raise Wrong('A batch must be an object with a list of "instances" and nothing else.')
-        instances: list[Any] = request["instances"]
         if not 0 < len(instances) <= self.limits.batch:
             raise Wrong(f"A batch must have 1 to {self.limits.batch:,} instances. Got {len(instances):,}.")
         return instances
@@ -266,44 +249,32 @@ class Api:
 
     # -- views of the model and the service ---------------------------------------------------------------
 
-    async def _model(self, query: bytes) -> Reply:
-        def about(model: Heros) -> dict[str, Any]:
-            schema = model.schema
-            return {
-                **serialization.description(model),
-                "instances": 0 if schema is None else model.instances,
-                "schema": None if schema is None else schema_plain(schema),
-                "notices": self.service.notices[:MOST_NOTICES],
-            }
-
-        return 200, await self._view(b"", about)
-
-    async def _leaderboard(self, query: bytes) -> Reply:
-        return 200, await self._view(query, leaderboard)
-
-    async def _choice(self, query: bytes) -> Reply:
-        return 200, await self._view(query, explanation)
+    def _about(self, model: Heros) -> dict[str, Any]:
+        schema = model.schema
+        return {
+            **serialization.description(model),
+            "instances": 0 if schema is None else model.instances,
+            "schema": None if schema is None else schema_plain(schema),
+            "notices": self.service.notices[:MOST_NOTICES],
+        }
 
     async def _importance(self, query: bytes) -> Reply:
         self._expect_explainable()
-        return 200, await self._view(query, importance)
+        return await self._view(importance, query)
 
     def _expect_explainable(self) -> None:
-        if not self.service.learner.explainable:
+        if not self.service.learner.model.explainable:
             raise Refusal("Predictions cannot be explained: start the service with --explainable.", 409)
 
-    async def _view(self, query: bytes, look: Callable[[Heros], T]) -> T:
+    async def _view(self, look: Callable[[Heros], Any], query: bytes) -> Reply:
         """Apply `look` to the model, or to the model of the key in the query, and return the result."""
         keys = parse_qs(query.decode("latin-1")).get("key")
         key = None if keys is None else expect_name(keys[-1], "The key", self.limits.text)
-        look_at = self.service.learner.look
-        if self._threads is None:
-            found = look_at(look, key)
-        else:
-            found = await asyncio.to_thread(look_at, look, key)
+        look_at = partial(self.service.learner.look, look, key)
+        found = look_at() if self._threads is None else await asyncio.to_thread(look_at)
         if found is None:
             raise Unknown("No model has this key.")
-        return found
+        return 200, found
 
     async def _index(self, query: bytes) -> Reply:
         return 200, self._page, b"text/html; charset=utf-8"
@@ -316,8 +287,7 @@ class Api:
         return 200, text, b"text/plain; version=0.0.4; charset=utf-8"
 
     async def _health(self, query: bytes) -> Reply:
-        service = self.service
-        errors = self._errors
+        service, errors = self.service, self._errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
         counts = {"queued": service.queued, "notices": len(service.notices)}
         health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
@@ -357,18 +327,13 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
     return document
 
 
-def _reason(why: str) -> Reason:
-    return why if isinstance(why, Reason) else Wrong(why).reason
-
-
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch without an accepted instance.
 
     If any instance may be accepted later, so may the batch: the reply then has the status of this instance.
     """
-    refused = [(at, _reason(why)) for at, why in taken.refused]
-    at, why = next((one for one in refused if one[1].is_temporary), refused[0])
-    return Refusal(f"All instances were rejected. Instance {at}: {why}", why.status, *why.headers)
+    one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
+    return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
 
 
 def _with(notices: list[str]) -> dict[str, list[str]]:

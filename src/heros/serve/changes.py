@@ -1,25 +1,36 @@
-"""The changes that a service has detected, which it counts, shows on its page and sends to a URL."""
+"""The changes that a service has detected: it counts them, shows them on its page and sends them to a URL."""
 
 from __future__ import annotations
 
+import logging
 import math
+import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from heros._base.errors import DataError
+import orjson
+
+from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
+from heros._base.errors import DataError, ParameterError
 from heros.drift.changes import Change, counted_from
-from heros.serve.webhook import Webhook
 
 if TYPE_CHECKING:
     from heros.serve.service import Service
 
-__all__ = ["ChangeLog"]
-
 EVERY = 1.0  # seconds between two checks for changes
 SHOWN = 50  # maximum number of changes on the page
 KINDS = ("error", "model")
+MOST = 100  # maximum number of waiting events; a further event replaces the oldest
+TRIES = 8
+FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, doubled for each further retry, and the maximum
+TIMEOUT = 10.0  # seconds for one request
+LAST = 2.0  # seconds to deliver waiting events when the service stops
+LOG = logging.getLogger("heros.serve")
 
 
 class ChangeLog:
@@ -100,3 +111,119 @@ def _text(change: Change) -> str:
 
 def _shown(change: Change) -> dict[str, Any]:
     return {"kind": change.kind, "at": change.at, "ended": change.ended, "text": _text(change)}
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Redirections are errors: a redirected POST would arrive as a GET without the event."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+OPENER = build_opener(_NoRedirect)
+
+
+class Webhook:
+    """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
+
+    An event is delivered if the reply has a status of 200 to 299. Otherwise it is sent again after 1, 2, 4, …
+    seconds, with eight attempts in total.
+
+    Parameters
+    ----------
+    url
+        A URL that begins with ``http://`` or ``https://``.
+    send
+        A function that sends one body and raises an OSError on failure; by default a POST request.
+
+    Examples
+    --------
+    >>> sent = []
+    >>> hook = Webhook("http://localhost:9999/changes", send=sent.append)
+    >>> hook.put({"event": "change"})
+    >>> hook.close()
+    >>> sent, hook.counts["delivered"]
+    ([b'{"event":"change"}'], 1)
+    """
+
+    def __init__(self, url: str, *, send: Callable[[bytes], object] | None = None) -> None:
+        if not is_web_address(url):
+            raise ParameterError.of("on_change", "Service", WEB_ADDRESS, url)
+        self.url = url
+        self.counts = {"delivered": 0, "failed": 0, "dropped": 0}
+        self.last_error: str | None = None
+        self._send = self._post if send is None else send
+        self._events: deque[bytes] = deque()
+        self._news = threading.Condition()
+        self._until: float | None = None  # time at which to give up when the service stops
+        self._thread = threading.Thread(target=self._work, name="heros tells", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The number of events that are not delivered yet."""
+        return len(self._events)
+
+    def put(self, event: dict[str, Any]) -> None:
+        """Queue an event; if too many events wait, the oldest is dropped."""
+        with self._news:
+            if len(self._events) >= MOST:
+                self._events.popleft()
+                self.counts["dropped"] += 1
+            self._events.append(orjson.dumps(event, option=orjson.OPT_SERIALIZE_NUMPY))
+            self._news.notify()
+
+    def close(self) -> None:
+        """Try for a short time to deliver the waiting events, then stop the thread."""
+        with self._news:
+            self._until = time.monotonic() + LAST
+            self._news.notify()
+        self._thread.join(LAST + TIMEOUT)
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                while not self._events and self._until is None:
+                    self._news.wait()
+                if not self._events:
+                    return
+                event = self._events[0]
+            delivered = self._deliver(event)
+            with self._news:
+                self.counts["delivered" if delivered else "failed"] += 1
+                if self._events and self._events[0] is event:  # it may have been dropped in the meantime
+                    self._events.popleft()
+
+    def _deliver(self, event: bytes) -> bool:
+        wait = FIRST
+        for left in reversed(range(TRIES)):
+            try:
+                self._send(event)
+            except Exception as error:  # a reply may break every rule of HTTP
+                self.last_error = f"{type(error).__name__}: {error}"
+            else:
+                self.last_error = None
+                return True
+            if left and not self._pause(wait):
+                break
+            wait = min(2 * wait, LONGEST)
+        LOG.warning("An event could not be delivered to %s: %s", without_secrets(self.url), self.last_error)
+        return False
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait before the next attempt; return False if there is not enough time left."""
+        end = time.monotonic() + seconds
+        with self._news:
+            while time.monotonic() < end:
+                if self._until is not None and end > self._until:
+                    return False
+                self._news.wait(end - time.monotonic())
+        return True
+
+    def _post(self, body: bytes) -> None:
+        headers = {"content-type": "application/json", "user-agent": "heros"}
+        try:
+            with OPENER.open(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
+                reply.read(1)
+        except URLError as error:  # raised as a plain OSError, for a shorter message
+            raise OSError(str(error)) from None

@@ -26,8 +26,6 @@ from heros.storage import archive
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE as KEYS
 
-__all__ = ["CheckpointDirectory", "Waiting"]
-
 KIND = "service"
 NAME = "service.heros"
 LOCK = "service.lock"

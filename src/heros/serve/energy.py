@@ -9,9 +9,6 @@ from typing import Any
 
 from heros._base.parameters import number
 from heros.meters import Cpu, Meter
-from heros.meters.energy import Reading
-
-__all__ = ["Bill"]
 
 LATELY = 30.0  # seconds over which the power is averaged
 
@@ -43,11 +40,8 @@ class Bill:
 
     def document(self) -> dict[str, float]:
         """Return the energy and time used so far, for a checkpoint."""
-        now = self._now()
+        now = self.meter.so_far()
         return {name: getattr(now, name) + earlier for name, earlier in self._earlier.items()}
-
-    def _now(self) -> Reading:
-        return self.meter.so_far()
 
     def read(self) -> dict[str, Any]:
         """Return the energy and time used so far, and the power over the last 30 seconds."""

@@ -16,8 +16,6 @@ from heros.run.baselines import Baselines
 from heros.run.curves import Points
 from heros.scores import Adwin
 
-__all__ = ["History", "Worse"]
-
 MOST_POINTS = 240
 MOST_DRIFTS = 50
 DELTA = 0.002  # significance level of a drift
@@ -25,6 +23,7 @@ CHECKED = 32  # predictions between two drift checks
 HELD = 256  # instances that are buffered before they are added to the measures; windows may be longer
 RECENT = 1000.0  # number of recent targets from which the standard deviation is computed
 QUIET = 500  # a change within this many instances after a drift belongs to the same drift
+COUNTS = ("learnt", "drift_count", "spent", "window")
 
 
 class Nearness:
@@ -44,16 +43,15 @@ class Nearness:
 
     def update(self, y: NDArray[np.float64], answers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score of each prediction, for targets of shape (n,) and predictions (n, width)."""
-        errors = np.abs(y - answers[:, 0])
-        return np.array([_near(error, self._spread(one)) for one, error in zip(y, errors, strict=True)])
-
-    def _spread(self, target: float) -> float:
-        """Add a target; return the standard deviation of approximately the last thousand targets."""
-        self._n = min(self._n + 1.0, RECENT)
-        off = target - self._mean
-        self._mean += off / self._n
-        self._variance = (1 - 1 / self._n) * (self._variance + off * off / self._n)
-        return math.sqrt(self._variance)
+        scores = []
+        for target, error in zip(y, np.abs(y - answers[:, 0]), strict=True):
+            self._n = min(self._n + 1.0, RECENT)
+            off = target - self._mean
+            self._mean += off / self._n
+            self._variance = (1 - 1 / self._n) * (self._variance + off * off / self._n)
+            spread = math.sqrt(self._variance)
+            scores.append(spread / (error + spread) if error > 0 else 1.0)
+        return np.array(scores)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays."""
@@ -65,10 +63,6 @@ class Nearness:
         if not (0 <= n <= RECENT and 0 <= variance < math.inf and math.isfinite(mean)):
             raise DataError("The moments of recent targets must be finite and not negative.")
         self._n, self._mean, self._variance = n, mean, variance
-
-
-def _near(error: float, spread: float) -> float:
-    return spread / (error + spread) if error > 0 else 1.0
 
 
 class Worse:
@@ -93,14 +87,10 @@ class Worse:
             self._scores.update(hit)
             self._left -= 1
             if self._left == 0:
-                self._left = CHECKED
-                worse |= self._has_shrunk() and bool(self._scores.values[0] < before)
+                self._left, width = CHECKED, int(self._scores.state()["width"][0])
+                worse |= width < self._width and bool(self._scores.values[0] < before)
+                self._width = width
         return worse
-
-    def _has_shrunk(self) -> bool:
-        width = int(self._scores.state()["width"][0])
-        shrunk, self._width = width < self._width, width
-        return shrunk
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays."""
@@ -142,27 +132,20 @@ class History:
     ) -> None:
         self.measures = tuple(measure.bounded() for measure in measures)
         self.window = window
-        self.points = Points(
-            [measure.name for measure in self.measures],
-            MOST_POINTS,
-            sums=("spent", "trained"),
-            latest=("end", "time"),
-        )
+        names = [measure.name for measure in self.measures]
+        self.points = Points(names, MOST_POINTS, sums=("spent", "trained"), latest=("end", "time"))
         self.drifts: list[int] = []  # the most recent drifts
-        self.drift_count = 0
-        self.learnt = 0
-        self.spent = 0.0
-        self._models = models
+        self.drift_count = self.learnt = 0
+        self.spent, self._models = 0.0, models
         self._noticed: int | None = None  # position of the last detected drift
         self._worse = Worse() if watched else None
         self._nearness = Nearness() if watched and numeric else None
         self._baselines = Baselines(numeric)
-        self._labels: list[NDArray[Any]] = []
-        self._answers: list[NDArray[np.float64]] = []
         self._open()
 
     def _open(self) -> None:
-        self._labels, self._answers, self._held, self._counted = [], [], 0, 0
+        self._buffer: list[tuple[NDArray[Any], NDArray[np.float64]]] = []  # labels and predictions
+        self._held = self._counted = 0
         self._parts = [measure.fresh() for measure in self.measures]
         self._spent, self._trained = 0.0, np.zeros(self._models)
 
@@ -188,25 +171,23 @@ class History:
     ) -> None:
         self.learnt += len(y)
         self.spent += spent
-        self._labels.append(y)
-        self._answers.append(answers)
+        self._buffer.append((y, answers))
         self._held += len(y)
         self._spent += spent
         self._trained += chosen.sum(axis=0)
         if self._held - self._counted >= HELD:
             self._count()
-        if self._worse is not None and self._worse.update(self._outcomes(y, answers)):
+        if self._worse is None:
+            return
+        if self._nearness is None:
+            outcomes = (answers.argmax(axis=1) == y).astype(np.float64)
+        else:
+            outcomes = self._nearness.update(y, answers)
+        if self._worse.update(outcomes):
             if self._noticed is None or self.learnt - self._noticed > QUIET:
                 self.drift_count += 1
                 self.drifts = [*self.drifts, self.learnt][-MOST_DRIFTS:]
             self._noticed = self.learnt
-
-    def _outcomes(self, y: NDArray[Any], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the score of each prediction in [0, 1]."""
-        if self._nearness is not None:
-            return self._nearness.update(y, answers)
-        hits: NDArray[np.bool_] = answers.argmax(axis=1) == y
-        return hits.astype(np.float64)
 
     def close(self, now: float) -> None:
         """Add a point to the curves for the instances since the last point."""
@@ -223,13 +204,13 @@ class History:
 
     def _count(self) -> None:
         """Add the buffered instances to the measures."""
-        if not self._labels:
+        if not self._buffer:
             return
-        y, answers = joined([*zip(self._labels, self._answers, strict=True)])
+        y, answers = joined(self._buffer)
         self._baselines.update(y)
         for part in self._parts:
             part.add(y, answers)
-        self._labels, self._answers, self._counted = [], [], self._held
+        self._buffer, self._counted = [], self._held
 
     @property
     def figures(self) -> dict[str, float]:
@@ -244,8 +225,8 @@ class History:
         total = measure.fresh()
         total.merge(measure)
         total.merge(part)
-        if self._labels:
-            total.add(*joined([*zip(self._labels, self._answers, strict=True)]))
+        if self._buffer:
+            total.add(*joined(self._buffer))
         return total
 
     @property
@@ -263,20 +244,13 @@ class History:
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the state as groups of arrays, with the instances since the last point."""
         self._count()
+        counts = {name: np.array([getattr(self, name)]) for name in COUNTS}
         return {
-            "curves": {
-                name: np.asarray(values, np.float64) for name, values in self.points.columns().items()
-            },
+            "curves": {name: np.asarray(curve, np.float64) for name, curve in self.points.columns().items()},
             **({} if self._worse is None else {"worse": self._worse.state()}),
             "baselines": self._baselines.state(),
             **({} if self._nearness is None else {"nearness": self._nearness.state()}),
-            "counts": {
-                "learnt": np.array([self.learnt]),
-                "drift_count": np.array([self.drift_count]),
-                "spent": np.array([self.spent]),
-                "drifts": np.array(self.drifts, dtype=np.int64),
-                "window": np.array([self.window]),
-            },
+            "counts": counts | {"drifts": np.array(self.drifts, dtype=np.int64)},
             "open": {"spent": np.array([self._spent]), "trained": self._trained},
             **{f"open/{part.name}": part.state() for part in self._parts},
             **{f"measures/{measure.name}": measure.state() for measure in self.measures},
@@ -289,12 +263,9 @@ class History:
             shape = (points, self._models) if name == "trained" and points else (points,)
             if state["curves"][name].shape != shape or state["curves"][name].dtype != like.dtype:
                 raise DataError(f"The curve {name!r} must have {points} points of type {like.dtype}.")
-        counts = state["counts"]
-        whole = [*counts["learnt"], *counts["drift_count"], *counts["drifts"], *state["curves"]["end"]]
-        if (
-            not all(0 <= one < 2**62 and one == int(one) for one in whole)
-            or (np.diff(state["curves"]["end"]) <= 0).any()
-        ):
+        counts, ends = state["counts"], state["curves"]["end"]
+        whole = [*counts["learnt"], *counts["drift_count"], *counts["drifts"], *ends]
+        if not all(0 <= one < 2**62 and one == int(one) for one in whole) or (np.diff(ends) <= 0).any():
             raise DataError("The instance counts of the curves must be increasing whole numbers.")
         self.points.restore(state["curves"])
         self.points.curves["end"] = [int(end) for end in self.points.curves["end"]]

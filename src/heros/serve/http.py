@@ -25,8 +25,6 @@ import httptools
 
 from heros.serve.limits import Limits
 
-__all__ = ["App", "Receive", "Scope", "Send", "Server"]
-
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

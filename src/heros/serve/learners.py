@@ -22,19 +22,8 @@ from heros.ensemble import Block, Heros
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
-from heros.pools import Pool
+from heros.serve.limits import Refusal
 from heros.storage.keystore import NotKept
-
-__all__ = [
-    "Labelled",
-    "Learnt",
-    "ModelPerKey",
-    "NotLearnt",
-    "NotYet",
-    "OneModel",
-    "ServedLearner",
-    "ServedOutput",
-]
 
 LOG = logging.getLogger("heros.serve")
 Id = str | int
@@ -76,10 +65,6 @@ class NotLearnt(HerosError):
         self.rows = rows
 
 
-class NotYet(HerosError):
-    """A prediction cannot be explained at this time."""
-
-
 class ServedLearner(ABC):
     """Base class of learners. One thread trains; other threads may predict at the same time."""
 
@@ -98,19 +83,9 @@ class ServedLearner(ABC):
         """The number of training instances so far."""
 
     @property
-    def pool(self) -> Pool:
-        """The pool of models."""
-        return self.model.pool
-
-    @property
     def task(self) -> Task:
         """The task: classification or regression."""
         return self.model.task
-
-    @property
-    def explainable(self) -> bool:
-        """Whether predictions can be explained."""
-        return self.model.explainable
 
     @property
     def schema(self) -> Schema | None:
@@ -141,7 +116,7 @@ class ServedLearner(ABC):
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         """Apply `what` to the model that predicts, or to the model of a key. Thread-safe.
 
-        Returns the result, or None if the key is unknown.
+        Returns the result, or None if the key is unknown. A numeric key may be given as text.
         """
 
     def publish(self) -> None:  # noqa: B027
@@ -174,21 +149,17 @@ class OneModel(ServedLearner):
 
     @property
     def model(self) -> Heros:
-        """The model; only for the training thread."""
         return self._model
 
     @property
     def seen(self) -> int:
-        """The number of training instances so far."""
         return 0 if self._model.schema is None else self._model.instances
 
     def open(self, schema: Schema) -> None:
-        """Adopt a schema that has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self._model.bind(schema)
 
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict instances."""
         with self._looking:
             if self._reader is None:
                 return [NOTHING] * len(asked)
@@ -198,38 +169,35 @@ class OneModel(ServedLearner):
             return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain a prediction; the lock is released every few predictions, for other threads."""
         with self._looking:
             if self._reader is None:
-                raise NotYet("The model has not learnt yet.")
+                raise Refusal("The model has not learnt yet.", 409)
             schema, encoder = self._reader
             row, rows = np.array(encoder.row_to_predict(x), dtype=np.float64), self._shown.sample
 
         def predict(X: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.concatenate([some_of(X[at : at + AT_ONCE]) for at in range(0, len(X), AT_ONCE)])
-
-        def some_of(X: NDArray[np.float64]) -> NDArray[np.float64]:
-            with self._looking:
-                if self._reader is None or self._reader[0] is not schema:
-                    raise NotYet("The schema has just grown; try again.")
-                return self._shown.outputs(X, np.full(len(X), self._delay))
+            outputs = []
+            for at in range(0, len(X), AT_ONCE):  # the lock is released in between, for other threads
+                with self._looking:
+                    if self._reader is None or self._reader[0] is not schema:
+                        raise Refusal("The schema has just grown; try again.", 409)
+                    some = X[at : at + AT_ONCE]
+                    outputs.append(self._shown.outputs(some, np.full(len(some), self._delay)))
+            return np.concatenate(outputs)
 
         return contributions(row, rows, predict, schema, of, x)
 
     def known(self) -> int:
-        """Return the number of labels on which the predicting copy was trained."""
         with self._looking:
             return 0 if self._shown.schema is None else self._shown.instances
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Train on instances in order."""
         now = self.seen
         delays = [0 if one.known is None else delay_of(now + at - one.known) for at, one in enumerate(block)]
         yield _learnt(partial(self._model.test_then_train, delay=delays), block, self.task)
         self._delay = delays[-1]
 
     def publish(self) -> None:
-        """Make predictions use the current state of the model."""
         self._spare.follow(self._model)
         schema, reader = self._model.schema, self._reader
         if schema is not None and (reader is None or reader[0] is not schema):
@@ -238,7 +206,6 @@ class OneModel(ServedLearner):
             self._shown, self._spare, self._reader = self._spare, self._shown, reader
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the copy that predicts. Thread-safe."""
         with self._looking:
             return what(self._shown) if key is None else None
 
@@ -256,21 +223,17 @@ class ModelPerKey(ServedLearner):
 
     @property
     def model(self) -> Heros:
-        """The template for the models per key."""
         return self.models.template
 
     @property
     def seen(self) -> int:
-        """The number of training instances over all keys."""
         return self.models.seen
 
     def open(self, schema: Schema) -> None:
-        """Adopt a schema that has grown."""
         if schema.n_features > 0 and schema.n_outputs > 0:
             self.models.bind(schema)
 
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict each instance with the model of its key."""
         if self.schema is None:
             return [NOTHING] * len(asked)
         predicted: list[ServedOutput] = []
@@ -283,13 +246,11 @@ class ModelPerKey(ServedLearner):
         return predicted
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain a prediction of the model of a key."""
         if key is None or key not in self.models:
-            raise NotYet("No model has this key.")
+            raise Refusal("No model has this key.", 409)
         return self.models[key].explain(x, of=of)
 
     def learn(self, block: list[Labelled]) -> Iterator[Learnt]:
-        """Train on instances, grouped by key; instances of the same key stay in order."""
         by_key: dict[Id, list[Labelled]] = {}
         for one in block:
             assert one.key is not None
@@ -314,10 +275,6 @@ class ModelPerKey(ServedLearner):
             raise failed
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the model of a key, or to the template if `key` is None. Thread-safe.
-
-        A numeric key may be given as text. Returns None if the key is unknown.
-        """
         if key is None:
             return what(self.model)
         is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # 64 bits, as in JSON
@@ -326,7 +283,6 @@ class ModelPerKey(ServedLearner):
         return None if known is None else what(self.models[known])
 
     def close(self) -> None:
-        """Close the file that stores the models."""
         self.models.close()
 
 

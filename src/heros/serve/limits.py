@@ -7,21 +7,6 @@ from typing import Any
 
 from heros.data import encoder
 
-__all__ = ["Limits", "NotNow", "Reason", "Refusal", "Unknown", "Wrong", "expect_fields", "expect_name"]
-
-
-class Reason(str):
-    """The text of a `Refusal`, with its status and headers: for a batch, only the texts are stored."""
-
-    status: int
-    headers: tuple[tuple[bytes, bytes], ...]
-
-    @property
-    def is_temporary(self) -> bool:
-        """Whether the same request may be accepted later: the reply then has a Retry-After header."""
-        return any(name == b"retry-after" for name, _ in self.headers)
-
-
 DEEPEST = 100  # levels of nested lists and objects; JSON is written with at most 254
 NESTED = frozenset({dict, list})
 
@@ -29,11 +14,7 @@ NESTED = frozenset({dict, list})
 class Refusal(Exception):
     """A rejected request, with the reason, the status of the reply and additional headers.
 
-    Examples
-    --------
-    >>> why = str(Refusal("The disk is full.", 507, (b"retry-after", b"5")))
-    >>> why, why.status, why.is_temporary
-    ('The disk is full.', 507, True)
+    A Retry-After header means that the same request may be accepted later.
     """
 
     status = 400
@@ -41,16 +22,6 @@ class Refusal(Exception):
     def __init__(self, why: str, status: int | None = None, *headers: tuple[bytes, bytes]) -> None:
         super().__init__(why)
         self.status, self.headers = self.status if status is None else status, headers
-
-    @property
-    def reason(self) -> Reason:
-        """The text of the error, with the status and the headers."""
-        reason = Reason(super().__str__())
-        reason.status, reason.headers = self.status, self.headers
-        return reason
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 class Wrong(Refusal):
@@ -153,6 +124,5 @@ def _expect_shallow(name: str, value: Any) -> None:
     ]:
         depth += 1
         if depth > DEEPEST:
-            raise Wrong(
-                f"The field {name[:99]!r} must be nested at most {DEEPEST} levels deep. Got more instead."
-            )
+            rule = f"must be nested at most {DEEPEST} levels deep"
+            raise Wrong(f"The field {name[:99]!r} {rule}. Got more instead.")

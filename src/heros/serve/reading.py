@@ -14,8 +14,6 @@ from heros.data.row_encoder import Step
 from heros.data.schema import Schema
 from heros.data.values import label_of, listed
 
-__all__ = ["Reading", "TrainingEncoder"]
-
 MOST_COMPARED = 1000  # known columns with which the name of a new column is compared
 
 

@@ -17,8 +17,6 @@ from heros.serve.api import Api
 from heros.serve.http import BACKLOG, Server
 from heros.serve.service import Service
 
-__all__ = ["Running", "serve"]
-
 LOG = logging.getLogger("heros.serve")
 SWITCH = 0.0005  # thread switch interval in seconds; a prediction may be delayed by this time
 SELDOM = (20_000, 20, 20)  # infrequent garbage collection: most new objects are queued instances, not garbage

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -24,18 +24,15 @@ from heros.data.schema import Schema
 from heros.data.values import Refused
 from heros.ensemble.late import Counts, Pending
 from heros.ensemble.schedule import Schedule, Wait
-from heros.serve.changes import ChangeLog
+from heros.serve.changes import ChangeLog, Webhook
 from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.energy import Bill
 from heros.serve.history import History
-from heros.serve.learners import Labelled, NotLearnt, NotYet, ServedLearner, ServedOutput
+from heros.serve.learners import Id, Labelled, NotLearnt, ServedLearner, ServedOutput
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.reading import Reading, TrainingEncoder
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
-from heros.serve.webhook import Webhook
-
-__all__ = ["LearnOutcome", "Output", "Service"]
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
 FEW = 64  # wait for more instances if fewer than this are queued
@@ -52,11 +49,19 @@ PREDICT = frozenset({"x", "id", "key", "abstain"})
 EXPLAIN = frozenset({"x", "of", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
 
-Id = str | int
 Prediction = dict[str, Any]
 Asked = tuple[Id | None, Id | None, Any]
 """The id, the key and the instance of a prediction request."""
 Output = tuple[Asked, ServedOutput]
+
+
+class Rejected(NamedTuple):
+    """A rejected instance of a batch: its index, and the text, status and headers of the `Refusal`."""
+
+    at: int
+    why: str
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ class LearnOutcome:
     accepted: int = 0
     notices: list[str] = field(default_factory=list)  # what the instances showed for the first time
     unknown: int = 0  # labels with an id for which no instance waits
-    refused: list[tuple[int, str]] = field(default_factory=list)  # index and reason
+    refused: list[Rejected] = field(default_factory=list)
 
     @property
     def seen(self) -> int:
@@ -106,7 +111,7 @@ class Service:
     window
         The initial number of instances per point of the curves.
     on_change
-        A URL to which detected changes are sent (see `heros.serve.webhook.Webhook`).
+        A URL to which detected changes are sent (see `heros.serve.changes.Webhook`).
     carbon, carbon_delay
         The carbon intensity of the grid over time, and the longest time for which an instance may wait for a
         clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a budget of power, labelled
@@ -185,7 +190,7 @@ class Service:
         except BaseException:
             self._close()
             raise
-        task, self._numeric = learner.task, learner.task.numeric
+        task = learner.task
         self._encoder = TrainingEncoder(
             self._reading.applied_to(learner.schema),
             numeric=task.numeric,
@@ -254,26 +259,18 @@ class Service:
             return self.learner.explain(request["x"], None if of is None else str(of), key).plain()
         except Refused as why:
             raise _wrong(why) from None
-        except NotYet as why:
-            raise Refusal(str(why), 409) from None
         except (DataError, ParameterError) as error:
             raise Wrong(str(error)) from None
 
     def _asked(self, request: Any) -> Asked:
         if type(request) is not dict or "x" not in request:
             raise Wrong('A prediction request must be an object with "x".')
-        if not request.keys() <= PREDICT:
-            raise Wrong(
-                f"A prediction request may have {_named(PREDICT)}. "
-                f"Got {min(request.keys() - PREDICT)[:99]!r}."
-            )
-        if request.get("abstain") not in (None, False) and not self._may_abstain(request["abstain"]):
+        _expect_only(request, PREDICT, "A prediction request")
+        abstain = request.get("abstain")
+        if abstain not in (None, False) and (abstain is not True or self._says is not _with_set):
             raise Wrong('"abstain" must be true or false, and true only if the model has prediction sets.')
         expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
-
-    def _may_abstain(self, abstain: Any) -> bool:
-        return abstain is True and getattr(self.learner.task, "level", None) is not None and not self._numeric
 
     def _name(self, request: dict[str, Any], what: str) -> Id | None:
         name = request.get(what)
@@ -317,8 +314,7 @@ class Service:
         """
         known = self.pending.get(id)
         if known is None:
-            waiting = Waiting(row, key, output.predicted, self.learner.known(), output.limit)
-            self.pending.put(id, waiting)
+            self.pending.put(id, Waiting(row, key, output.predicted, self.learner.known(), output.limit))
             self._unsaved = True
             return output
         return ServedOutput(output.classes[: len(known.predicted)], known.predicted, known.limit)
@@ -365,7 +361,7 @@ class Service:
                 except Unknown:
                     taken.unknown += 1
                 except Refusal as why:
-                    taken.refused.append((taken.seen, str(why)))
+                    taken.refused.append(Rejected(taken.seen, str(why), why.status, why.headers))
             taken.notices += self.notices[before:]
         self.poke()
 
@@ -388,10 +384,7 @@ class Service:
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
             raise Wrong('A training request must be an object with "y" and either "x" or "id".')
-        if not request.keys() <= LEARN:
-            raise Wrong(
-                f"A training request may have {_named(LEARN)}. Got {min(request.keys() - LEARN)[:99]!r}."
-            )
+        _expect_only(request, LEARN, "A training request")
         if "x" in request:
             key = self._key(request)
             self._expect_intact(key)
@@ -399,7 +392,11 @@ class Service:
             self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
-        waiting = self._waiting(id)
+        self.pending.let_go()
+        waiting = None if id is None else self.pending.get(id)
+        if waiting is None:
+            self.counts.unknown += 1
+            raise Unknown(f"No instance waits for a label with the id {id!r}.")
         if "key" in request and self._key(request) != waiting.key:
             self.counts.unknown += 1
             raise Unknown(f"The instance with the id {id!r} belongs to another key.")
@@ -461,14 +458,6 @@ class Service:
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
         return self._growth_debt + self._growths * self._growth_cost <= self.limits.growth
-
-    def _waiting(self, id: Id | None) -> Waiting:
-        self.pending.let_go()
-        waiting = None if id is None else self.pending.get(id)
-        if waiting is None:
-            self.counts.unknown += 1
-            raise Unknown(f"No instance waits for a label with the id {id!r}.")
-        return waiting
 
     def _enqueue(self, labelled: Labelled) -> None:
         schema = self._encoder.schema
@@ -831,11 +820,7 @@ class Service:
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
         for number, label in waitlist.resume(resumed["learnt"]):
-            if (
-                number > resumed["accepted"]
-                and label.id is not None
-                and self.pending.get(label.id) is not None
-            ):
+            if number > resumed["accepted"] and label.id is not None:
                 self.pending.take(label.id)
             with suppress(Refused):  # told when it is learnt
                 self._encoder.encode(label.x, label.y)
@@ -851,7 +836,7 @@ class Service:
         try:
             kept = None if self.store is None else self.store.read(learner)
             task = learner.task
-            measures, models = task.measures(), learner.pool.n_models
+            measures, models = task.measures(), learner.model.pool.n_models
             kind = {"numeric": task.numeric, "watched": learner.keyed}
             self.history = History(measures, models, window, **kind)
             if kept is None:
@@ -896,10 +881,8 @@ def _class(output: ServedOutput) -> Prediction:
 def _with_set(output: ServedOutput) -> Prediction:
     """Return the prediction with its prediction set, for models with a `level`."""
     limit = 1.0 if output.limit is None else output.limit  # a model without training excludes no class
-    inside = [
-        name for name, p in zip(output.classes, output.predicted.tolist(), strict=True) if 1 - p <= limit
-    ]
-    return {**_class(output), "set": inside}
+    prediction = _class(output)
+    return {**prediction, "set": [name for name, p in prediction["probabilities"].items() if 1 - p <= limit]}
 
 
 def _number(output: ServedOutput) -> Prediction:
@@ -924,6 +907,11 @@ def _trainable(learner: ServedLearner) -> ServedLearner:
 def _wrong(why: Refused) -> Wrong:
     text = str(why.error())
     return Wrong(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+def _expect_only(request: dict[str, Any], names: frozenset[str], what: str) -> None:
+    if not request.keys() <= names:
+        raise Wrong(f"{what} may have {_named(names)}. Got {min(request.keys() - names)[:99]!r}.")
 
 
 def _named(names: frozenset[str]) -> str:

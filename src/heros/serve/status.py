@@ -6,6 +6,7 @@ import logging
 import math
 import mmap
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -17,13 +18,10 @@ import numpy as np
 from heros._base.errors import HerosError
 from heros._base.registry import pool_id
 from heros.ensemble import Heros
-from heros.measures.base import Caption
 from heros.report.leaders import names_of
 from heros.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
-
-__all__ = ["StatusSnapshot", "explanation", "importance", "leaderboard", "waiting"]
 
 LOG = logging.getLogger("heros.serve")
 SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
@@ -41,8 +39,7 @@ class StatusSnapshot:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._started = time.monotonic()
-        self._asked = 0.0
-        self._made = self._tried = 0.0
+        self._asked = self._made = self._tried = 0.0
         self.error: str | None = None  # why the state could not be updated
         self._keys: dict[str, Any] | None = None
         self._keys_made = 0.0
@@ -81,27 +78,23 @@ class StatusSnapshot:
         service = self._service
         began = time.monotonic()
         service.changes.look()
-        history, learner = service.history, service.learner
+        history, learner, pending = service.history, service.learner, service.pending
         model, key = self._model()
+        has_sets = key is None and model.set_limit is not None
         self.state = {
             "time": time.time(),
             "uptime": time.monotonic() - self._started,
-            "pool": pool_words(pool_id(learner.pool)),
+            "pool": pool_words(pool_id(learner.model.pool)),
             "policy": policy_words(str(model.policy)),
             "k": model.k,
             "budget": None if model.dial is None else model.dial.told(),
             "task": type(learner.task).__name__.lower(),
-            "models": names_of(learner.pool.configurations),
+            "models": names_of(learner.model.pool.configurations),
             "features": 0 if learner.schema is None else learner.schema.n_features,
             "classes": [] if learner.schema is None else list(learner.schema.classes),
             "captions": [
-                {
-                    "name": one.name,
-                    "label": one.label,
-                    "better": one.better,
-                    "meaning": SYMBOLS.get(one.label, ""),
-                }
-                for one in map(Caption.of, history.measures)
+                {"name": m.name, "label": m.label, "better": m.better, "meaning": SYMBOLS.get(m.label, "")}
+                for m in history.measures
             ],
             "shown": list(SHOWN[learner.task.numeric]),
             "instances": history.learnt,
@@ -114,13 +107,19 @@ class StatusSnapshot:
             "changes_total": dict(service.changes.counts),
             "webhook": None if service.changes.hook is None else dict(service.changes.hook.counts),
             "importance": _importance(service),
-            "sets": _sets(model) if key is None else None,
+            "sets": {"level": getattr(model.task, "level", None), **_known(model.sets)} if has_sets else None,
             "leaderboard": leaderboard(model),
             "leaders_key": key,
             "model_instances": model.instances if model.schema is not None else 0,
             "why": _why(service, model) if model.schema is not None and model.instances else None,
             "bill": self._bill(model),
-            "pending": _pending(service),
+            "pending": {
+                "waiting": len(pending),
+                "most": pending.most,
+                "longest": pending.longest,
+                "bytes": pending.bytes,
+                **asdict(service.counts),
+            },
             "queued": service.queued,
             "learning_waits": waiting(service),
             "hour": _hour(service),
@@ -163,60 +162,32 @@ class StatusSnapshot:
         phases = {} if model.schema is None or self._service.learner.keyed else model.cpu_seconds
         training = phases.get("train", 0.0)
         saved = training * (1 / share - 1) if share and training else None
-        return {
-            **spent,
-            "share": share,
-            "joules_per_thousand": per_thousand,
-            "phases": phases,
-            "cpu_seconds_saved": saved,
-        }
+        costs = {"joules_per_thousand": per_thousand, "cpu_seconds_saved": saved}
+        return {**spent, "share": share, "phases": phases, **costs}
 
     def _all_keys(self) -> dict[str, Any] | None:
-        learner = self._service.learner
-        if not isinstance(learner, ModelPerKey):
-            return None
-        now = time.monotonic()
-        if self._keys is None or now - self._keys_made > KEYS_EVERY:
+        learner, now = self._service.learner, time.monotonic()
+        if isinstance(learner, ModelPerKey) and (self._keys is None or now - self._keys_made > KEYS_EVERY):
             self._keys_made = now
-            self._keys = _keys(learner)
+            models = learner.models
+            size = {"in_memory": models.in_memory, "bytes": models.bytes_in_memory, "memory": models.memory}
+            rows = [
+                {"key": key, "instances": one.instances}
+                | _known({"accuracy": one.accuracy, "mae": one.mae, "share": one.gamma_share})
+                for key, one in models.busiest(KEYS_SHOWN)
+            ]
+            self._keys = {"count": len(models), **size, "rows": rows}
         return self._keys
-
-
-def _keys(learner: ModelPerKey) -> dict[str, Any]:
-    rows = [
-        {
-            "key": key,
-            "instances": one.instances,
-            "accuracy": _number(one.accuracy),
-            "mae": _number(one.mae),
-            "share": _number(one.gamma_share),
-        }
-        for key, one in learner.models.busiest(KEYS_SHOWN)
-    ]
-    models = learner.models
-    return {
-        "count": len(models),
-        "in_memory": models.in_memory,
-        "bytes": models.bytes_in_memory,
-        "memory": models.memory,
-        "rows": rows,
-    }
 
 
 def _curve(service: Service) -> dict[str, Any]:
     curves = service.history.points.curves
-    ends = curves["end"]
-    lengths = np.diff([0, *ends])
+    lengths = np.diff([0, *curves["end"]])
     trained = [np.round(row / n, 3).tolist() for row, n in zip(curves["trained"], lengths, strict=True)]
     spent = [round(float(sum_ / n), 4) for sum_, n in zip(curves["spent"], lengths, strict=True)]
     figures = {one.name: [_number(value) for value in curves[one.name]] for one in service.history.measures}
-    return {"end": list(ends), "time": list(curves["time"]), "trained": trained, "share": spent, **figures}
-
-
-def _pending(service: Service) -> dict[str, Any]:
-    pending = service.pending
-    limits = {"most": pending.most, "longest": pending.longest, "bytes": pending.bytes}
-    return {"waiting": len(pending), **limits, **asdict(service.counts)}
+    ends, times = list(curves["end"]), list(curves["time"])
+    return {"end": ends, "time": times, "trained": trained, "share": spent, **figures}
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
@@ -243,20 +214,7 @@ def leaderboard(model: Heros) -> list[dict[str, Any]]:
     chosen = {one["model"] for one in explanation(model)["choices"]}
     names = names_of(model.pool.configurations)
     return [
-        {
-            "rank": one.rank,
-            "model": one.model,
-            "name": names[one.model],
-            "configuration": dict(one.configuration),
-            "score": one.score,
-            "cost": one.cost,
-            "trained": one.trained,
-            "invested": one.invested,
-            "diverged": one.diverged,
-            "asleep": one.asleep,
-            "now": one.model in chosen,
-        }
-        for one in model.leaderboard()
+        {"name": names[one.model], **asdict(one), "now": one.model in chosen} for one in model.leaderboard()
     ]
 
 
@@ -268,21 +226,11 @@ def importance(model: Heros) -> dict[str, Any]:
 
 
 def _importance(service: Service) -> dict[str, Any] | None:
-    """Return the importance of columns, with the same instance numbers as the curves.
-
-    None with a model per key, or if the model is not explainable.
-    """
+    """Return the importance of columns, with the same instance numbers as the curves, if it is known."""
     learner, model = service.learner, service.learner.model
-    if learner.keyed or not learner.explainable or model.schema is None:
+    if learner.keyed or not learner.model.explainable or model.schema is None:
         return None
     return model.importance(fresh=False).since(model.instances - service.history.learnt).plain()
-
-
-def _sets(model: Heros) -> dict[str, float | None] | None:
-    """Return the level, coverage and mean size of prediction sets; None without sets."""
-    if model.set_limit is None:
-        return None
-    return {"level": getattr(model.task, "level", None), **_known(model.sets)}
 
 
 def explanation(model: Heros) -> dict[str, Any]:
@@ -294,30 +242,25 @@ def explanation(model: Heros) -> dict[str, Any]:
 
 
 def _explained(model: Heros) -> dict[str, Any]:
-    explained = model.explain_choice()
-    names = names_of(model.pool.configurations)
+    explained, names = model.explain_choice(), names_of(model.pool.configurations)
     choices = [
-        {
-            "model": one.model,
-            "name": names[one.model],
-            "score": one.score,
-            "cost": one.cost,
-            "why": one.reason,
-        }
-        for one in explained
+        {"model": i.model, "name": names[i.model], "score": i.score, "cost": i.cost, "why": i.reason}
+        for i in explained
     ]
     return {"rule": explained.rule, "choices": choices}
 
 
 def _why(service: Service, model: Heros) -> dict[str, Any]:
-    """Return the policy's rule in words, and the models of the last step grouped by reason.
-
-    `known` tells whether there is a last step: a saved model does not store it.
-    """
+    """Return the policy's rule in words, and the models of the last step, if it is `known`, by reason."""
     try:
         said = _explained(model)
     except HerosError as error:
-        return {"rule": _no_choice(service, error), "reasons": [], "known": False}
+        why = "Nothing has been learnt since the service started."
+        if service.last_error is not None:
+            why = f"The last instance was not learnt: {service.last_error}"
+        if service.learner.keyed:  # the model may just have been read from its file
+            why = str(error)
+        return {"rule": why, "reasons": [], "known": False}
     policy, chose, rest = said["rule"].partition(" chose ")
     rule = f"The policy ({policy_words(policy)}){chose}{rest}" if chose else said["rule"]
     reasons: dict[str, list[str]] = {}
@@ -325,19 +268,6 @@ def _why(service: Service, model: Heros) -> dict[str, Any]:
         reasons.setdefault(one["why"], []).append(one["name"])
     grouped = [{"why": why, "models": names} for why, names in reasons.items()]
     return {"rule": f"{rule}.", "reasons": grouped, "known": True}
-
-
-def _no_choice(service: Service, error: HerosError) -> str:
-    """Return why there is no last training step to explain.
-
-    With a model per key, this is the text of the error, because the model may just have been read from its
-    file.
-    """
-    if service.learner.keyed:
-        return str(error)
-    if service.last_error is None:
-        return "Nothing has been learnt since the service started."
-    return f"The last instance was not learnt: {service.last_error}"
 
 
 def memory() -> int | None:
@@ -354,5 +284,5 @@ def _number(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def _known(figures: dict[str, float]) -> dict[str, float | None]:
+def _known(figures: Mapping[str, float]) -> dict[str, float | None]:
     return {name: _number(value) for name, value in figures.items()}

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, HerosError
 from heros.streams.live.journal import Journal, Received
 
-__all__ = ["FILE", "WaitingLabel", "Waitlist", "expect_options", "write_options"]
-
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
