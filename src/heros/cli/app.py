@@ -15,8 +15,6 @@ from typer.core import TyperGroup
 
 from heros._base.errors import HerosError
 
-__all__ = ["Commands", "app", "in_options", "say"]
-
 OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|CarbonSignal|Carbon|Within|Measure\.of"
 """The functions and classes whose parameters are command-line options."""
 
@@ -102,8 +100,7 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def heros(
     _: Annotated[
-        bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Green online learning with heterogeneous ensembles."""

@@ -24,8 +24,6 @@ SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target"
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
 """The command-line option of each parameter that a notice about columns may name."""
 
-__all__ = ["FILE_OPTIONS", "checkpointing", "checkpoints_command", "recorded_before", "told"]
-
 
 @app.command("checkpoints")
 def checkpoints_command(

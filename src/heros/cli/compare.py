@@ -29,8 +29,6 @@ from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, Job, run_all
 from heros.run.result import Run
 
-__all__ = ["compare_command"]
-
 BUDGETS = ("40 us", "10 us")
 STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget limits
 SHOWN = 2  # measures in the table; --json prints all of them

@@ -21,8 +21,6 @@ from heros.run import records
 from heros.run.loop import Run, evaluate
 from heros.streams import Agrawal, Drift, Stream, load
 
-__all__ = ["demo_command", "drifting_agrawal"]
-
 PAGE = Path("demo.html")
 
 

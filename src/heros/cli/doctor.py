@@ -18,8 +18,6 @@ from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
-__all__ = ["doctor_command"]
-
 PACKAGES = (
     "heros-learn",
     "numpy",

@@ -14,8 +14,6 @@ from heros._base.parameters import one_of
 from heros.cli import options
 from heros.cli.app import app
 
-__all__ = ["example_command"]
-
 
 @app.command("example")
 def example_command(

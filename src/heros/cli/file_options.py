@@ -12,8 +12,6 @@ from typing import Any, get_type_hints
 from heros.cli import options
 from heros.cli.parsing import reading
 
-__all__ = ["FileOptions", "reads_files", "with_options"]
-
 
 @dataclass(frozen=True)
 class FileOptions:

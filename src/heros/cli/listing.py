@@ -12,8 +12,6 @@ from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app
 
-__all__ = ["policies_command", "pools_command"]
-
 FILE = """kind = "mlp"                       # or another name from the table above
 costs = "hidden"                   # omit for the default
 [grid]                             # the arguments of MLPGrid, ...,

@@ -14,8 +14,6 @@ from heros.cli.app import app, in_options
 from heros.cli.checkpoints import FILE_OPTIONS
 from heros.cli.file_options import FileOptions, reads_files
 
-__all__ = ["look_command"]
-
 
 @app.command("look")
 @reads_files

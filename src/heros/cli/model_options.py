@@ -14,8 +14,6 @@ from heros.ensemble import Heros
 from heros.ensemble.task import Task
 from heros.policies import Policy
 
-__all__ = ["EnsembleOptions", "ModelOptions", "describes_model", "describes_models"]
-
 DEFAULT_POLICY = "cand"
 PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # the defaults if --pool is given
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,57 +12,6 @@ import typer
 from heros._base.registry import written_parts
 from heros.meters import Meter
 from heros.meters.cpu import WATTS
-
-__all__ = [
-    "AnswerName",
-    "AsJson",
-    "BudgetName",
-    "Burst",
-    "CarbonDelay",
-    "CarbonFile",
-    "CheckpointDirectory",
-    "ClassWeights",
-    "Classes",
-    "ColumnsFile",
-    "Country",
-    "Dates",
-    "Delimiter",
-    "EncodingName",
-    "Epsilon",
-    "Every",
-    "Explainable",
-    "Force",
-    "FormatName",
-    "Ignore",
-    "Intensity",
-    "K",
-    "Keep",
-    "MeterName",
-    "Missing",
-    "MostValues",
-    "N",
-    "Nominal",
-    "Numeric",
-    "OnBadRow",
-    "OnCheckpointError",
-    "OnGap",
-    "Out",
-    "PolicyName",
-    "PoolName",
-    "PredictionsFile",
-    "Resume",
-    "ResumeFrom",
-    "Save",
-    "Seed",
-    "StreamName",
-    "Target",
-    "TaskName",
-    "WatchName",
-    "Watts",
-    "WeightsColumn",
-    "Window",
-    "count",
-]
 
 
 def _state_watts(context: typer.Context, watts: float | None) -> float | None:
@@ -96,6 +46,12 @@ MEASURES = "Metrics, energy and CO2e"
 CHECKPOINTS = "Checkpoints"
 LIMITS = "Limits"
 """The headings in the help of a command; the common options come first, without a heading."""
+of_files = partial(typer.Option, rich_help_panel=FILES)
+of_model = partial(typer.Option, rich_help_panel=MODEL)
+of_costs = partial(typer.Option, rich_help_panel=MEASURES)
+of_checkpoints = partial(typer.Option, rich_help_panel=CHECKPOINTS)
+of_limits = partial(typer.Option, rich_help_panel=LIMITS)
+Texts = list[str] | None
 
 StreamName = Annotated[
     str,
@@ -105,172 +61,113 @@ StreamName = Annotated[
         "message queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]
-Target = Annotated[
-    str | None,
-    typer.Option(help="The target column; by default the last column."),
-]
+Target = Annotated[str | None, typer.Option(help="The target column; by default the last column.")]
 TaskName = Annotated[
     str | None,
-    typer.Option(
-        "--task",
-        help="classification or regression; detected from the target column by default.",
-    ),
+    typer.Option("--task", help="classification or regression; detected from the target column by default."),
 ]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to ignore: a,b,c; may be repeated.", rich_help_panel=FILES),
-]
+Ignore = Annotated[Texts, of_files(help="Columns to ignore: a,b,c; may be repeated.")]
 Nominal = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Nominal columns: values are categories even if they look like numbers.", rich_help_panel=FILES
-    ),
+    Texts, of_files(help="Nominal columns: values are categories even if they look like numbers.")
 ]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option(help="Numeric columns, even if their values look like categories.", rich_help_panel=FILES),
-]
-Dates = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns of dates or times; detected by default.", rich_help_panel=FILES),
-]
+Numeric = Annotated[Texts, of_files(help="Numeric columns, even if their values look like categories.")]
+Dates = Annotated[Texts, of_files(help="Columns of dates or times; detected by default.")]
 MostValues = Annotated[
     int | None,
-    typer.Option(
-        min=2,
-        help="Maximum inputs per nominal column (default 256); later values share a quarter of them.",
-        rich_help_panel=FILES,
+    of_files(
+        min=2, help="Maximum inputs per nominal column (default 256); later values share a quarter of them."
     ),
 ]
 ColumnsFile = Annotated[
     Path | None,
-    typer.Option(
+    of_files(
         "--columns",
         help="A TOML, JSON or CSV file with the type of each column: numeric, nominal, date, ignore, target "
         "or weights.",
-        rich_help_panel=FILES,
     ),
 ]
 FormatName = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="csv, json, arff, parquet, arrow or excel; detected by default.",
-        rich_help_panel=FILES,
-    ),
+    str | None, of_files("--format", help="csv, json, arff, parquet, arrow or excel; detected by default.")
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="The column separator (tab: \\t); detected by default.", rich_help_panel=FILES),
-]
+Delimiter = Annotated[str | None, of_files(help="The column separator (tab: \\t); detected by default.")]
 EncodingName = Annotated[
     str | None,
-    typer.Option(
+    of_files(
         "--encoding",
         help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file has a BOM.",
-        rich_help_panel=FILES,
     ),
 ]
 Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Additional words for a missing value, besides NA, N/A, ?, null, None, -, ...",
-        rich_help_panel=FILES,
-    ),
+    Texts, of_files(help="Additional words for a missing value, besides NA, N/A, ?, null, None, -, ...")
 ]
 Classes = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.",
-        rich_help_panel=FILES,
-    ),
+    Texts, of_files(help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.")
 ]
 WeightsColumn = Annotated[
     str | None,
-    typer.Option(
-        "--weights",
-        help="The column with the training weight of each row; it is not used as a feature.",
-        rich_help_panel=FILES,
+    of_files(
+        "--weights", help="The column with the training weight of each row; it is not used as a feature."
     ),
 ]
 Epsilon = Annotated[
-    float | None,
-    typer.Option(
-        help="Probability of exploration: a step that trains k random models.", rich_help_panel=MODEL
-    ),
+    float | None, of_model(help="Probability of exploration: a step that trains k random models.")
 ]
 K = Annotated[
     int | None,
-    typer.Option(
-        "--k",
-        help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool.",
-        rich_help_panel=MODEL,
+    of_model(
+        "--k", help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool."
     ),
 ]
 PoolName = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
-        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp.",
-        rich_help_panel=MODEL,
+        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
     ),
 ]
 PolicyName = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         help="The policy that chooses the models to train, e.g. cand or zeta:0.05@0.2 (ζ and ε; the default "
-        "with --pool). See heros policies.",
-        rich_help_panel=MODEL,
+        "with --pool). See heros policies."
     ),
 ]
 BudgetName = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         "--budget",
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
         "'500 J/h'; models are paused if the budget is too small for all. With a power, learning waits for "
         "the next hour when the energy of an hour is spent.",
-        rich_help_panel=MODEL,
     ),
 ]
 AnswerName = Annotated[
     str | None,
-    typer.Option(
-        help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60.",
-        rich_help_panel=MODEL,
-    ),
+    of_model(help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
 ]
 Burst = Annotated[
-    int,
-    typer.Option(
-        min=0,
-        help="After the best model got worse, evaluate all models on the next N instances.",
-        rich_help_panel=MODEL,
-    ),
+    int, of_model(min=0, help="After the best model got worse, evaluate all models on the next N instances.")
 ]
 WatchName = Annotated[
     str,
-    typer.Option(
+    of_model(
         "--watch",
         help="Models to evaluate on each instance: all; trained (those trained or used to predict); or N: "
         "all other models too, on every N-th instance.",
-        rich_help_panel=MODEL,
     ),
 ]
 ClassWeights = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         "--class-weight",
         help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
-        rich_help_panel=MODEL,
     ),
 ]
 Explainable = Annotated[
     bool,
-    typer.Option(
+    of_model(
         "--explainable",
         help="Keep a sample of 128 instances in the model, for feature importance and explanations.",
-        rich_help_panel=MODEL,
     ),
 ]
 Seed = Annotated[
@@ -282,55 +179,40 @@ N = Annotated[
 ]
 Window = Annotated[
     int | None,
-    typer.Option(
+    of_costs(
         parser=count,
         metavar="N",
         help="Number of instances per point of the curves; by default at most 1000, for at least 30 points.",
-        rich_help_panel=MEASURES,
     ),
 ]
 MeterName = Annotated[
-    str,
-    typer.Option(
-        "--meter",
-        help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).",
-        rich_help_panel=MEASURES,
-    ),
+    str, of_costs("--meter", help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")
 ]
 Watts = Annotated[
     float | None,
-    typer.Option(
-        help="Power of a busy core in watts, for the cpu meter and budgets of energy.",
-        rich_help_panel=MEASURES,
-        callback=_state_watts,
+    of_costs(
+        help="Power of a busy core in watts, for the cpu meter and budgets of energy.", callback=_state_watts
     ),
 ]
-Intensity = Annotated[
-    float | None, typer.Option("--carbon-intensity", help="Grams of CO2e per kWh.", rich_help_panel=MEASURES)
-]
+Intensity = Annotated[float | None, of_costs("--carbon-intensity", help="Grams of CO2e per kWh.")]
 CarbonFile = Annotated[
     str | None,
-    typer.Option(
+    of_costs(
         "--carbon",
         metavar="FILE|URL",
         help="Learn when the grid is clean: CSV rows, or a JSON list, of a time and g CO2e per kWh.",
-        rich_help_panel=MEASURES,
     ),
 ]
 CarbonDelay = Annotated[
     str,
-    typer.Option(
+    of_costs(
         "--carbon-delay",
         metavar="6h",
         help="With --carbon: the longest time that an instance waits for a clean grid.",
-        rich_help_panel=MEASURES,
     ),
 ]
 Country = Annotated[
-    str | None,
-    typer.Option(
-        help="The country whose carbon intensity to use: FRA, DEU, USA, ...", rich_help_panel=MEASURES
-    ),
+    str | None, of_costs(help="The country whose carbon intensity to use: FRA, DEU, USA, ...")
 ]
 Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
 Save = Annotated[
@@ -345,52 +227,36 @@ PredictionsFile = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing record or file.")]
 OnBadRow = Annotated[
     str,
-    typer.Option(
+    of_files(
         help="skip: skip and count rows that cannot be read or have no target, and stop if more than one row "
-        "in twenty cannot be read. raise: stop at the first such row.",
-        rich_help_panel=FILES,
+        "in twenty cannot be read. raise: stop at the first such row."
     ),
 ]
 OnGap = Annotated[
     str | None,
-    typer.Option(
+    of_files(
         help="If a queue has lost the next messages: stop (the default), or go-on with a warning. Both print "
-        "the number of lost messages.",
-        rich_help_panel=FILES,
+        "the number of lost messages."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
     Path | None,
-    typer.Option(
-        "--checkpoint",
-        help="Write checkpoints to this directory, which no other run may use.",
-        rich_help_panel=CHECKPOINTS,
-    ),
+    of_checkpoints("--checkpoint", help="Write checkpoints to this directory, which no other run may use."),
 ]
 Every = Annotated[
-    int,
-    typer.Option(
-        parser=count, metavar="N", help="Write a checkpoint every N instances.", rich_help_panel=CHECKPOINTS
-    ),
+    int, of_checkpoints(parser=count, metavar="N", help="Write a checkpoint every N instances.")
 ]
-Keep = Annotated[int, typer.Option(min=1, help="Number of checkpoints to keep.", rich_help_panel=CHECKPOINTS)]
+Keep = Annotated[int, of_checkpoints(min=1, help="Number of checkpoints to keep.")]
 Resume = Annotated[
     bool,
-    typer.Option(
-        "--resume",
-        help="Continue from the newest checkpoint; start anew if there is no checkpoint.",
-        rich_help_panel=CHECKPOINTS,
+    of_checkpoints(
+        "--resume", help="Continue from the newest checkpoint; start anew if there is no checkpoint."
     ),
 ]
 ResumeFrom = Annotated[
-    Path | None,
-    typer.Option(help="Continue from this checkpoint (see heros checkpoints).", rich_help_panel=CHECKPOINTS),
+    Path | None, of_checkpoints(help="Continue from this checkpoint (see heros checkpoints).")
 ]
 OnCheckpointError = Annotated[
-    str,
-    typer.Option(
-        help="If a checkpoint cannot be written: raise ends the run, warn continues it.",
-        rich_help_panel=CHECKPOINTS,
-    ),
+    str, of_checkpoints(help="If a checkpoint cannot be written: raise ends the run, warn continues it.")
 ]

@@ -22,17 +22,6 @@ from heros.streams.files import opened
 from heros.streams.live import Source, connect, is_address
 from heros.streams.pipe import read_pipe
 
-__all__ = [
-    "class_weight_of",
-    "few_enough",
-    "meter_of",
-    "reading",
-    "source_of",
-    "stream_of",
-    "watch_of",
-    "window_for",
-]
-
 PROBABILITIES_KEPT = 50_000_000
 """The maximum number of probabilities stored for an exact AUROC (400 MB); longer streams use a histogram."""
 

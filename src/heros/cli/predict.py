@@ -23,8 +23,6 @@ from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
-__all__ = ["predict_command"]
-
 MOST_COLUMNS = 5  # columns with unknown names that are shown
 
 

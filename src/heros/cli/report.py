@@ -10,8 +10,6 @@ import typer
 from heros.cli.app import app
 from heros.report import write_report
 
-__all__ = ["report_command"]
-
 
 @app.command("report")
 def report_command(

@@ -14,9 +14,6 @@ from heros.run import Run, records
 from heros.storage.disk import expect_place
 from heros.storage.outputs import expect_table_place
 
-__all__ = ["Results"]
-
-
 Task = tuple[str, Path, Callable[[Path], object]]
 """The name and the path of a result, and the function that writes it."""
 

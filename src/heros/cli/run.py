@@ -22,8 +22,6 @@ from heros.run import Run, evaluate, records
 from heros.run.summary import bill
 from heros.streams.live.late import LateSource
 
-__all__ = ["run_command"]
-
 BLOCK = 1000
 
 
@@ -38,10 +36,7 @@ def run_command(
     window: options.Window = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"An additional measure: {', '.join(Measure.names())}; may be repeated.",
-            rich_help_panel=options.MEASURES,
-        ),
+        options.of_costs(help=f"An additional measure: {', '.join(Measure.names())}; may be repeated."),
     ] = None,
     meter: options.MeterName = "cpu",
     watts: options.Watts = None,

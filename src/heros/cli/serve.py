@@ -20,8 +20,6 @@ from heros.cli.model_options import ModelOptions, describes_model
 from heros.ensemble import Heros
 from heros.ensemble.task import Task, task_of
 
-__all__ = ["serve_command"]
-
 PACKAGES = ("httptools", "orjson", "prometheus_client")
 MEMORY = 1000  # MB of models in memory, with --keys
 
@@ -69,68 +67,47 @@ def serve_command(
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="A further host name that clients may use; may be repeated."),
+        list[str] | None, typer.Option(help="A further host name that clients may use; may be repeated.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Write checkpoints to this directory, and continue from the newest one."),
     ] = None,
     every: Annotated[
-        str,
-        typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels."),
+        str, typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels.")
     ] = "60s",
     keys: Annotated[bool, typer.Option("--keys", help="Train one model per key.")] = False,
     *,
     described: ModelOptions,
     capacity: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="With --keys: maximum number of models in memory.", rich_help_panel=options.LIMITS
-        ),
+        int | None, options.of_limits(min=1, help="With --keys: maximum number of models in memory.")
     ] = None,
     memory: Annotated[
         int | None,
-        typer.Option(
+        options.of_limits(
             min=1,
             help="With --keys: maximum memory of the models in MB; by default 1000; the others are on disk.",
-            rich_help_panel=options.LIMITS,
         ),
     ] = None,
     most: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Maximum number of instances that wait for their labels.",
-            rich_help_panel=options.LIMITS,
-        ),
+        int, options.of_limits(min=1, help="Maximum number of instances that wait for their labels.")
     ] = 100_000,
     longest: Annotated[
         float | None,
-        typer.Option(
-            help="Maximum number of seconds that an instance waits for its label; by default no limit.",
-            rich_help_panel=options.LIMITS,
+        options.of_limits(
+            help="Maximum number of seconds that an instance waits for its label; by default no limit."
         ),
     ] = None,
     waiting_memory: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Maximum memory in MB of the instances that wait for labels.",
-            rich_help_panel=options.LIMITS,
-        ),
+        int, options.of_limits(min=1, help="Maximum memory in MB of the instances that wait for labels.")
     ] = 256,
-    body: Annotated[
-        int,
-        typer.Option(min=1, help="Maximum size of a request's body in MB.", rich_help_panel=options.LIMITS),
-    ] = 8,
+    body: Annotated[int, options.of_limits(min=1, help="Maximum size of a request's body in MB.")] = 8,
     queue: Annotated[
         int | None,
-        typer.Option(
+        options.of_limits(
             min=1,
             help="Maximum number of labelled instances in the training queue; by default 20,000, or as many "
             "as fit into 256 MB on disk if learning waits for a budget or a clean grid.",
-            rich_help_panel=options.LIMITS,
         ),
     ] = None,
     watts: options.Watts = None,

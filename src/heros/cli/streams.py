@@ -16,8 +16,6 @@ from heros.data.schema import Schema
 from heros.streams.named import class_counts
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
-__all__ = ["streams_command"]
-
 
 @app.command("streams")
 def streams_command(

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from heros._base.tables import settings_text, told_apart
 
-__all__ = ["Change", "ClassChange", "FeatureChange", "ModelChange", "changes_of", "counted_from"]
-
 SURE = 3.0  # a class is listed if its error or share changed by more than this many standard errors
 MOST_DIGITS = 15
 EXACT = 0.1  # two numbers are printed so that their difference is off by less than this share

@@ -17,8 +17,6 @@ from heros._base import core as _core
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number, one_of, positive, whole
 
-__all__ = ["ADWIN", "KSWIN", "PageHinkley"]
-
 
 class _Detector:
     """Base class of the detectors; a compiled second base class has `update`, `state` and `restore`."""

@@ -16,8 +16,6 @@ from heros.data.frames import form_of
 from heros.data.schema import Schema
 from heros.drift.changes import Change, FeatureChange
 
-__all__ = ["Monitor"]
-
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
 ALWAYS_MOVING = ("day", "day of year")  # parts of a date that change with time; values are not compared
 CYCLES = {"weekday": 7, "hour": 1}  # parts of a date that repeat, and the length of the cycle in days

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from heros.drift.changes import Change
 
-__all__ = ["errors_of", "losses_of", "with_onsets"]
-
 BEFORE = 1000  # instances before the window of the detector that are searched, too
 FEWEST = 10  # instances in each part of a split
 

@@ -15,20 +15,6 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 from heros._base.registry import Part, parts
 
-__all__ = [
-    "Better",
-    "Caption",
-    "Mean",
-    "Measure",
-    "Predicted",
-    "State",
-    "expect_array",
-    "expect_same",
-    "joined",
-    "macro",
-    "stacked",
-]
-
 Better = Literal["higher", "lower"]
 State = Mapping[str, NDArray[Any]]
 Predicted = tuple[NDArray[np.int64], NDArray[np.float64]]

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from heros.measures.base import Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_answers
 
-__all__ = ["CalibrationError", "Reliability"]
-
 BINS = 15
 
 

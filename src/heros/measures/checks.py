@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError
 from heros.data.check import is_masked
 
-__all__ = ["expect_answers", "expect_labels", "expect_numbers"]
-
 T = TypeVar("T", np.int64, np.float64)
 
 

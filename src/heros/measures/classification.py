@@ -15,8 +15,6 @@ from heros._base.parameters import whole
 from heros.measures.base import Mean, Measure, State, expect_array, expect_same, macro
 from heros.measures.checks import expect_answers, expect_labels
 
-__all__ = ["F1", "Accuracy", "BalancedAccuracy", "Confusion", "Counted", "Kappa", "LogLoss", "log_loss"]
-
 SMALLEST = 1e-15  # lower bound of the probability of the true class, which keeps the loss finite
 MOST_CLASSES = 1 << 13  # a matrix of classes × classes must fit into memory
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Better, Measure, State, expect_same
 
-__all__ = ["Own", "expect_measure"]
-
 RULE = "a measure: an object with a 'name' like 'my_cost', an 'update(y, output)' and a 'value'"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 

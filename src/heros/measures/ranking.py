@@ -14,19 +14,6 @@ from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Measure, Predicted, State, expect_array, expect_same, joined, macro
 from heros.measures.checks import expect_answers
 
-__all__ = [
-    "BINS",
-    "Auroc",
-    "Histogram",
-    "PrAuc",
-    "RunningAuroc",
-    "RunningPrAuc",
-    "auroc",
-    "auroc_per_class",
-    "average_precision",
-    "average_precision_per_class",
-]
-
 BINS = 1 << 15
 LARGEST = 40.0
 """Larger log-odds fall into the outermost bins."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from heros.measures.base import Mean, Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_numbers
 
-__all__ = ["MAE", "MAPE", "R2", "RMSE", "Coverage", "IntervalWidth", "RelativeError"]
-
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
 """The number of output columns that a measure needs: up to the prediction, interval or running mean."""
 

@@ -11,8 +11,6 @@ from heros._base.registry import Part, name_of, parts
 from heros.meters.carbon import Carbon
 from heros.meters.energy import Reading
 
-__all__ = ["Meter"]
-
 
 class Meter(Part, ABC):
     """A meter of the energy between `start` and `stop`, for one run at a time.

@@ -8,8 +8,6 @@ from types import MappingProxyType
 from heros._base.errors import ParameterError
 from heros._base.parameters import number
 
-__all__ = ["COUNTRIES", "Carbon"]
-
 SOURCE = "Ember, Yearly Electricity Data, 2023, as published by Our World in Data"
 
 COUNTRIES = MappingProxyType(

@@ -19,8 +19,6 @@ from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
 from heros._base.errors import DataError, HerosError, ParameterError, WaitNotice
 from heros._base.notices import notice
 
-__all__ = ["CarbonSignal", "CleanMoment"]
-
 MOST_BYTES = 10_000_000
 AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
 TIMEOUT = 10.0  # seconds to wait for a URL at the start

@@ -11,8 +11,6 @@ from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.energy import JOULES_PER_KWH
 
-__all__ = ["CodeCarbon"]
-
 ANYWHERE = "USA"
 """A country required by CodeCarbon; it does not affect the energy, and CodeCarbon's CO2e is not used."""
 

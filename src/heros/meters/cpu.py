@@ -15,8 +15,6 @@ from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 from heros.meters.energy import Reading
 
-__all__ = ["DEFAULT_WATTS", "WATTS", "Cpu", "core_watts", "cpu_model", "watts_per_core"]
-
 WATTS = "HEROS_WATTS"
 
 DEFAULT_WATTS = 10.0

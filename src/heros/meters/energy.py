@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from heros._base.registry import parts
 from heros.meters.carbon import Carbon
 
-__all__ = ["JOULES_PER_KWH", "Energy", "Reading"]
-
 JOULES_PER_KWH = 3.6e6
 
 

@@ -12,8 +12,6 @@ from heros._base.errors import HerosError
 from heros.meters.base import Meter
 from heros.meters.carbon import Carbon
 
-__all__ = ["Counter", "MachineMeter"]
-
 _at_work = threading.Lock()
 
 

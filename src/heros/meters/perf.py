@@ -15,8 +15,6 @@ from heros._base.errors import HerosError
 from heros.meters.carbon import Carbon
 from heros.meters.machine import Counter, MachineMeter
 
-__all__ = ["POWER", "Perf"]
-
 POWER = Path("/sys/bus/event_source/devices/power")
 COUNTED = {"energy-pkg": "package", "energy-ram": "dram"}
 """Other events (cores, gpu, psys) overlap with packages and would count energy twice."""

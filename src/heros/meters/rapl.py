@@ -11,8 +11,6 @@ from heros._base.errors import HerosError
 from heros.meters.carbon import Carbon
 from heros.meters.machine import Counter, MachineMeter
 
-__all__ = ["POWERCAP", "Rapl"]
-
 POWERCAP = Path("/sys/class/powercap")
 COUNTED = ("package", "dram")
 """Other zones (core, uncore, psys) overlap with packages and would count energy twice."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from heros.report.words import explained
 
-__all__ = ["SIZE", "axis", "frame", "labels", "short", "ticks_of"]
-
 SIZE = 1000  # width and height of the coordinate system
 
 

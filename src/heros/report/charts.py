@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from heros.drift.changes import Change
 from heros.report.axes import SIZE, axis, frame, labels, short, ticks_of
 
-__all__ = ["Line", "Point", "line_chart", "scatter"]
-
 POINTS = 120
 READINGS = 400  # maximum number of values shown on hover, over all lines of a chart
 WIDTH, HEIGHT = 290.0, 208.0  # pixels of a plot on a phone, where labels have the least space

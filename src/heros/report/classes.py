@@ -14,8 +14,6 @@ from heros.measures import Confusion
 from heros.report.groups import Group
 from heros.report.html import bar, card, row, table
 
-__all__ = ["class_figures"]
-
 MATRIX = 12  # maximum number of classes in a matrix that fits on a screen
 ABREAST = 6  # maximum number of classes in a matrix that fits beside the table of classes
 LISTED = 20  # maximum number of rows in the tables of classes and of errors

@@ -13,8 +13,6 @@ from heros.report.charts import Line, Point, line_chart, scatter
 from heros.report.groups import Group, measures_of
 from heros.run.result import Run
 
-__all__ = ["figures", "marks_of", "picture"]
-
 Values = Callable[[Run], NDArray[np.float64]]
 
 

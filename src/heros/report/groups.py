@@ -14,8 +14,6 @@ from heros.measures.base import Caption
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
 
-__all__ = ["Group", "full_of", "groups_of", "headline_of", "measures_of"]
-
 COLOURS = 8
 ALL = 0.9995  # a larger share of the full training cost counts as training every model
 

@@ -7,8 +7,6 @@ from html import escape
 
 from heros.report.words import explained
 
-__all__ = ["bar", "card", "key", "row", "table"]
-
 
 def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
     """Return a box with a heading, a body and a note in small print; `whole` makes it as wide as the page."""

@@ -11,8 +11,6 @@ from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map
 from heros.run.result import Run
 
-__all__ = ["change_list", "importance_charts"]
-
 MOST = 20  # maximum number of changes listed
 SHOWN = 20  # maximum number of columns in the charts
 

@@ -16,8 +16,6 @@ from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
 
-__all__ = ["Reign", "champions", "leaders", "names_of", "titles_of"]
-
 COLOURS = 8
 SHOWN = 10  # best models in the table; the map shows all models
 LONGEST = 48  # letters of a name in a chart

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from heros.report.axes import frame, short, ticks_of
 
-__all__ = ["columns_for", "heat_map", "ribbon"]
-
 SHADES = 8
 COLUMNS = 100
 CELLS = 4000  # maximum number of cells in a map; each may have a hover text

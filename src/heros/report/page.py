@@ -26,8 +26,6 @@ from heros.run.result import Price, Run
 from heros.run.summary import budget_row
 from heros.storage.disk import write_whole
 
-__all__ = ["write_page", "write_report"]
-
 
 def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]) -> int:
     """Write one HTML page about all runs recorded below a directory; return the number of runs."""

@@ -6,8 +6,6 @@ from html import escape
 
 from heros.run.result import Run
 
-__all__ = ["reading_rows", "target_words"]
-
 USUAL = "empty values and the usual words, such as 'NA'"
 SHOWN = 20  # maximum number of columns or words listed
 

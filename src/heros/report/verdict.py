@@ -9,8 +9,6 @@ from heros.measures.base import Caption
 from heros.report.groups import Group, full_of
 from heros.report.leaders import champions, titles_of
 
-__all__ = ["tiles", "verdict"]
-
 CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good
 
 

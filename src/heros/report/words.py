@@ -12,8 +12,6 @@ from typing import Any
 from heros._base.registry import name_of, parts
 from heros._base.tables import FAMILIES
 
-__all__ = ["SYMBOLS", "answer_words", "explained", "policy_words", "pool_words"]
-
 POLICIES: dict[str, Callable[..., str]] = {
     "Budget": lambda share=0: f"best models for {100 * share:g} % of the cost",
     "Cand": lambda: "best half and random half",

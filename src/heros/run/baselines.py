@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError
 from heros.measures import Confusion
 
-__all__ = ["MAJORITY", "MEAN", "NO_CHANGE", "Baselines"]
-
 MAJORITY, NO_CHANGE, MEAN = "majority class", "previous label", "mean so far"
 SUMS = 8
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from heros._base.extras import needed
 from heros._base.lazy import pa
 
-__all__ = ["MOST_POINTS", "Curves", "Points", "figure_of"]
-
 MOST_POINTS = 1000
 """The maximum number of points of a curve, unless the evaluation is exact."""
 

@@ -16,8 +16,6 @@ from heros.run.summary import lines
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-__all__ = ["html", "plot"]
-
 WIDTH, HEIGHT = 300, 90  # size of a chart
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # margins
 POINTS = 200

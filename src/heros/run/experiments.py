@@ -26,8 +26,6 @@ from heros.run.loop import evaluate
 from heros.run.result import Run
 from heros.streams import Stream
 
-__all__ = ["Experiment", "Failure", "Job", "Outcome", "run_all"]
-
 
 class Job(Protocol):
     """One run of any learner, described as plain data that can be sent to another process."""

@@ -20,8 +20,6 @@ from typing import Any, TypeVar
 from heros.streams.live import IDLE, Source
 from heros.streams.live.base import Block, Signal
 
-__all__ = ["Interrupts"]
-
 PATIENCE = 0.5  # seconds to wait for the stream after an interrupt
 T = TypeVar("T")
 

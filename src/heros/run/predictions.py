@@ -14,8 +14,6 @@ from heros._base.extras import needed
 from heros._base.lazy import pa
 from heros.storage.outputs import expect_table_place, write_table
 
-__all__ = ["Predictions", "predicted_table"]
-
 
 @dataclass(frozen=True, repr=False)
 class Predictions:

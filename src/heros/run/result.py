@@ -24,8 +24,6 @@ from heros.run.summary import Imbalance, imbalance_of
 from heros.streams.bad_rows import BadRows
 from heros.streams.live.base import DriftPoint
 
-__all__ = ["Callback", "Price", "Reading", "Run", "Window", "checked_callbacks"]
-
 
 @dataclass(frozen=True)
 class Price:

@@ -31,8 +31,6 @@ from heros.run.validation import PENDING, expect_fit
 from heros.storage import archive
 from heros.streams.live import Source
 
-__all__ = ["Evaluation"]
-
 SHOWN = 2  # number of measures in the progress bar
 
 

@@ -17,17 +17,6 @@ from heros.run.predictions import Predictions
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-__all__ = [
-    "Imbalance",
-    "bill",
-    "budget_row",
-    "champion",
-    "changes_row",
-    "energy_text",
-    "imbalance_of",
-    "lines",
-]
-
 NO_CHANGE = "no change detected (the error never rose)"
 LATEST = 5  # maximum number of changes in a row
 SHOWN = 5  # maximum number of measures in a line

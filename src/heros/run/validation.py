@@ -16,8 +16,6 @@ from heros.run.curves import MOST_POINTS
 if TYPE_CHECKING:
     from heros.run.state import Evaluation
 
-__all__ = ["PENDING", "expect_fit"]
-
 PENDING = ("labels", "probabilities", "chosen", "spent", "reward")
 """The arrays of the instances in an unfinished window."""
 

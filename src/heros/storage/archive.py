@@ -38,8 +38,6 @@ from heros._base.errors import DataError, HerosError
 from heros._base.lazy import metadata
 from heros.storage.disk import reason, write_whole
 
-__all__ = ["FORMAT", "TYPES", "Arrays", "decoded", "encoded", "grouped", "read", "subset", "write"]
-
 FORMAT = 1
 TYPES = ("<f4", "<f8", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8")
 MAGIC = b"\x89HEROS\r\n"

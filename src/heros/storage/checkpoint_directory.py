@@ -27,20 +27,6 @@ from heros._base.lazy import filelock
 from heros.storage import archive
 from heros.storage.disk import AS_IS, DRAFT, OutputFile, reason
 
-__all__ = [
-    "KIND",
-    "Checkpoint",
-    "CheckpointWarning",
-    "Content",
-    "DirectoryLock",
-    "PredictionsFile",
-    "drafts",
-    "found",
-    "name_of",
-    "newest_first",
-    "opened",
-]
-
 KIND = "checkpoint"
 NAME = re.compile(r"checkpoint-(\d+)\.heros")
 PREDICTIONS = "predictions.f8"

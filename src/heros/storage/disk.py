@@ -16,18 +16,6 @@ from tempfile import mkstemp
 
 from heros._base.errors import HerosError
 
-__all__ = [
-    "AS_IS",
-    "DRAFT",
-    "OutputFile",
-    "drafted",
-    "expect_place",
-    "reason",
-    "to_disk",
-    "write_file",
-    "write_whole",
-]
-
 DRAFT = ".draft"
 """The suffix of a file that is still being written; its name also begins with a dot."""
 AS_IS: int = getattr(os, "O_BINARY", 0)

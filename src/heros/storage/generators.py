@@ -8,8 +8,6 @@ import numpy as np
 
 from heros._base.errors import DataError, HerosError
 
-__all__ = ["generator", "generator_state"]
-
 BITS = 128
 
 

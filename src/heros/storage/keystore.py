@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place
 
-__all__ = ["FILE", "KeyStore", "NotKept", "Tally"]
-
 FILE = "keys.sqlite"
 FORMAT = 1
 BUSY = 1000  # milliseconds to wait for another process that reads or copies the file

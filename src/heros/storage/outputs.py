@@ -11,8 +11,6 @@ from heros._base.errors import ParameterError
 from heros._base.lazy import pa, pq
 from heros.storage.disk import expect_place, write_whole
 
-__all__ = ["as_csv", "expect_table_place", "like", "write_table"]
-
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Write a table atomically as CSV, Parquet or Arrow, according to the file's suffix.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-__all__ = ["ATTEMPTS", "Executor", "Item", "Result", "Serial", "WorkerDied"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -12,8 +12,6 @@ from heros._base.extras import needed
 from heros._base.parameters import whole
 from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
-__all__ = ["Dask"]
-
 
 @dataclass(frozen=True)
 class Dask:

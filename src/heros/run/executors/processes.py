@@ -17,7 +17,6 @@ from typing import Any
 from heros._base.parameters import whole
 from heros.run.executors.base import ATTEMPTS, Item, Result, WorkerDied
 
-__all__ = ["Processes"]
 Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 

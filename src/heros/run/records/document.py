@@ -32,21 +32,6 @@ from heros.run.result import Price, Reading, Run
 from heros.streams import BadRow, BadRows, DriftPoint
 from heros.streams.live import Source
 
-__all__ = [
-    "FORMAT",
-    "PER_MODEL",
-    "RESULTS",
-    "at",
-    "document",
-    "expect_curves",
-    "expect_whole",
-    "figures_in",
-    "id_from",
-    "id_of",
-    "run_from",
-    "run_id",
-]
-
 FORMAT = 1
 RESULTS = ("gamma_spent", "reward", "diverged")
 """The names in the results of a record that are not measures."""

@@ -32,8 +32,6 @@ from heros.run.result import Run
 from heros.storage.disk import DRAFT, reason, to_disk, write_file
 from heros.streams.arrow import readable
 
-__all__ = ["curves_at", "details", "exists", "find", "mend", "read", "save", "text_at"]
-
 RECORD, CURVES = "record.json", "curves.parquet"
 OLD = ".old"
 THERE_ALREADY = (errno.EEXIST, errno.ENOTEMPTY)

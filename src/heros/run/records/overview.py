@@ -10,8 +10,6 @@ from heros.run.records.document import RESULTS, at, figures_in
 from heros.run.records.files import Path_, details, find
 from heros.streams.arrow import readable
 
-__all__ = ["load"]
-
 TEXTS = {
     "id": "id",
     "stream": "stream/name",

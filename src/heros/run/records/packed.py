@@ -24,8 +24,6 @@ from heros._base.lazy import pa, pq
 from heros.storage.disk import write_whole
 from heros.streams.arrow import readable
 
-__all__ = ["NAME", "Packed", "below", "curves_of", "document_of", "holder", "ids_in", "write_table"]
-
 NAME = "records.parquet"
 MARK, FORMAT = b"heros_records", b"1"
 ROWS = 64  # rows per row group, the unit in which curves are read

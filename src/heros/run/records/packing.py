@@ -17,8 +17,6 @@ from heros.run.records.packed import NAME, Packed, curves_of, document_of, ids_i
 from heros.storage.disk import DRAFT, reason
 from heros.streams.arrow import readable
 
-__all__ = ["pack"]
-
 
 def pack(directory: str | os.PathLike[str]) -> int:
     """Collect the single records below a directory in its `records.parquet`; return the number of records.

@@ -14,8 +14,6 @@ from heros._base import core as _core
 from heros._base.lazy import metadata
 from heros.meters.cpu import cpu_model
 
-__all__ = ["commit", "provenance"]
-
 
 def provenance() -> dict[str, Any]:
     """Return the version of the code and a description of this machine.

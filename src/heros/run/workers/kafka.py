@@ -24,8 +24,6 @@ from heros.streams.live.kafka import is_passing, reader_settings
 from heros.streams.live.messages import Decode, decoded
 from heros.streams.live.rows import encoder_of
 
-__all__ = ["KafkaWorker"]
-
 STEP = 0.2  # poll timeout in seconds
 AT_ONCE = 500  # messages per training block
 

@@ -21,8 +21,6 @@ from heros.storage.disk import reason
 from heros.storage.keystore import FILE
 from heros.streams.bad_rows import BadRow, BadRows, tell_skipped
 
-__all__ = ["Partition"]
-
 Message = tuple[Any, Any, int]  # key, row, offset
 Rows = dict[Key, tuple[list[list[float]], list[float]]]
 

@@ -13,8 +13,6 @@ from heros._base.errors import HerosError
 from heros._base.extras import needed
 from heros.storage.disk import drafted, reason
 
-__all__ = ["Snapshots"]
-
 KEPT = 2
 """The number of snapshots to keep per partition: one may be read while the next is written."""
 NAME = re.compile(r"(\d+)\.keys")
