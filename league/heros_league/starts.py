@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeVar
 
-from heros.run.executors import Processes
-from heros.run.executors.base import WorkerDied
+from heros.run.executors import Processes, WorkerDied
 from heros.run.loop import Run
 from heros_league.arena import ALL
 from heros_league.entrants import EVERYBODY, OURS

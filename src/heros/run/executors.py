@@ -1,0 +1,228 @@
+"""Executors run a grid of independent jobs in this process, in several processes, or on many machines.
+
+An executor has one method, ``results(work, items)``: it calls ``work`` on every item, approximately in the
+given order, and yields ``(index of the item, result)`` as the items finish. ``work`` must handle its own
+errors; the executor only retries items whose worker died.
+
+>>> from heros.run.executors import Serial
+>>> list(Serial().results(len, ["a", "bcd"]))
+[(0, 1), (1, 3)]
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from threading import Thread
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from heros._base.errors import HerosError
+from heros._base.extras import needed
+from heros._base.parameters import whole
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ATTEMPTS = 3
+"""The maximum number of attempts for an item whose worker dies."""
+Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """The result of an item if every worker that tried it died."""
+
+    reason: str
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """An object that runs independent jobs."""
+
+    def results(
+        self, work: Callable[[Item], Result], items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result | WorkerDied]]:
+        """Yield ``(index of the item, work(item))`` as the items finish."""
+
+
+@dataclass(frozen=True)
+class Serial:
+    """An executor that runs all jobs in this process, in the given order.
+
+    Examples
+    --------
+    >>> [result for _, result in Serial().results(str.upper, ["a", "b"])]
+    ['A', 'B']
+    """
+
+    def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
+        """Yield ``(index of the item, work(item))`` in the given order."""
+        for i, item in enumerate(items):
+            yield i, work(item)
+
+
+@dataclass(frozen=True)
+class Processes:
+    """An executor that runs jobs in several processes, each with a new interpreter.
+
+    The processes end when the parent process ends, even if it is killed. Jobs are pickled: your own classes
+    must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies is
+    retried in another process; other items are not affected.
+
+    Parameters
+    ----------
+    jobs
+        The number of processes.
+
+    Examples
+    --------
+    >>> sorted(Processes(jobs=2).results(str.upper, ["a", "b"]))
+    [(0, 'A'), (1, 'B')]
+    """
+
+    jobs: int = 2
+
+    def __post_init__(self) -> None:
+        whole(self.jobs, "jobs", "Processes", 1)
+
+    def results(
+        self, work: Callable[[Item], Result], items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result | WorkerDied]]:
+        """Yield ``(index of the item, work(item))`` as the items finish."""
+        waiting = deque(range(len(items)))
+        running: dict[Future[Result], tuple[int, Worker]] = {}
+        deaths: Counter[int] = Counter()
+        with _workers(min(self.jobs, len(items))) as (idle, start):
+            while waiting or running:
+                while waiting and idle:
+                    i, worker = waiting.popleft(), idle.pop()
+                    running[worker.submit(work, items[i])] = i, worker
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    i, worker = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        idle.append(start())
+                        deaths[i] += 1
+                        if deaths[i] < ATTEMPTS:
+                            waiting.appendleft(i)
+                        else:
+                            yield i, WorkerDied(f"its process died in each of {ATTEMPTS} attempts")
+                    else:
+                        idle.append(worker)
+                        yield i, future.result()
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
+    """Start processes, which end with this block; yield them and a function that starts another process."""
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    started = []
+
+    def start() -> Worker:
+        started.append(Worker(1, mp_context=context, initializer=_begin, initargs=(watched,)))
+        return started[-1]
+
+    try:
+        yield [start() for _ in range(jobs)], start
+    except BaseException:
+        held.close()  # ends the processes at once
+        raise
+    finally:
+        for worker in started:
+            worker.shutdown()
+        held.close()
+        watched.close()
+
+
+def _begin(watched: Any) -> None:
+    """Set up a worker process: ignore interrupts, and exit when the parent process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with, args=(watched,), daemon=True).start()
+
+
+def _end_with(watched: Any) -> None:
+    """Wait until the pipe to the parent closes, then exit at once."""
+    try:
+        watched.recv()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+@dataclass(frozen=True)
+class Dask:
+    """An executor that uses the workers of a dask scheduler, or `jobs` workers started on this machine.
+
+    HEROS must be installed, and HEROS_DATA must be set, on every worker. Results are returned to this
+    process. If a worker dies, another worker runs its items again, including finished items whose results
+    have not been fetched yet.
+
+    Parameters
+    ----------
+    scheduler
+        The address of the scheduler, e.g. ``"tcp://10.0.0.1:8786"``; None starts workers on this machine.
+    jobs
+        The number of workers to start on this machine.
+    """
+
+    scheduler: str | None = None
+    jobs: int = 2
+
+    def __post_init__(self) -> None:
+        whole(self.jobs, "jobs", "Dask", 1)
+
+    def results(
+        self, work: Callable[[Item], Result], items: Sequence[Item]
+    ) -> Iterator[tuple[int, Result | WorkerDied]]:
+        """Yield ``(index of the item, work(item))`` as the items finish."""
+        distributed = _distributed()
+        with self._client(distributed) as client:
+            futures = client.map(work, items, pure=False)
+            numbers = {future.key: i for i, future in enumerate(futures)}
+            try:
+                completed = distributed.as_completed(futures)
+                for future in completed:
+                    if not future.done():  # the result was lost with its worker; the scheduler recomputes it
+                        completed.add(future)
+                        continue
+                    yield numbers[future.key], _result(distributed, future)
+                    future.release()
+            finally:  # after an interrupt, no job keeps running
+                client.cancel(futures)
+
+    @contextmanager
+    def _client(self, distributed: Any) -> Iterator[Any]:
+        if self.scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=self.jobs, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+            with cluster, distributed.Client(cluster) as client:
+                yield client
+            return
+        try:
+            client = distributed.Client(self.scheduler, timeout="10s")
+        except (OSError, ValueError) as error:
+            rule = "belong to a running dask scheduler"
+            raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
+        with client:
+            yield client
+
+
+def _result(distributed: Any, future: Any) -> Any:
+    """Return the result of a future; wait if the result was lost and is being recomputed."""
+    try:
+        return future.result()
+    except (distributed.KilledWorker, distributed.CancelledError) as error:
+        return WorkerDied(f"gave up after at most {ATTEMPTS} workers: {error}")
+
+
+def _distributed() -> Any:
+    dask, distributed = (needed(name, "Running a grid on dask", "dask") for name in ("dask", "distributed"))
+    dask.config.set({"distributed.scheduler.allowed-failures": ATTEMPTS - 1})
+    return distributed
