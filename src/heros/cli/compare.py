@@ -17,8 +17,7 @@ from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, told
-from heros.cli.file_options import FileOptions, reads_files
-from heros.cli.model_options import EnsembleOptions, describes_models
+from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
 from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
 from heros.cli.results import Results
 from heros.meters import Meter
@@ -40,8 +39,8 @@ HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "
 
 
 @app.command("compare")
-@reads_files
-@describes_models
+@with_options("files", FileOptions)
+@with_options("described", EnsembleOptions)
 def compare_command(
     stream: options.StreamName,
     files: FileOptions,

@@ -13,8 +13,7 @@ from heros._base.errors import HerosError, ParameterError
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
-from heros.cli.file_options import FileOptions, reads_files
-from heros.cli.model_options import ModelOptions, describes_model
+from heros.cli.option_groups import FileOptions, ModelOptions, with_options
 from heros.cli.parsing import few_enough, meter_of, source_of, window_for
 from heros.cli.results import Results
 from heros.measures import Measure
@@ -26,8 +25,8 @@ BLOCK = 1000
 
 
 @app.command("run")
-@reads_files
-@describes_model
+@with_options("files", FileOptions)
+@with_options("described", ModelOptions)
 def run_command(
     stream: options.StreamName,
     files: FileOptions,

@@ -16,7 +16,7 @@ from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
 from heros.cli.checkpoints import told
-from heros.cli.model_options import ModelOptions, describes_model
+from heros.cli.option_groups import ModelOptions, with_options
 from heros.ensemble import Heros
 from heros.ensemble.task import Task, task_of
 
@@ -25,7 +25,7 @@ MEMORY = 1000  # MB of models in memory, with --keys
 
 
 @app.command("serve")
-@describes_model
+@with_options("described", ModelOptions)
 def serve_command(
     model: Annotated[
         Path | None,

@@ -1,17 +1,25 @@
-"""`heros streams`: list the named streams."""
+"""`heros streams`, `look` and `example`: list streams, show how a file is read, write an example file."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import shutil
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from heros import streams
+from heros._base.errors import HerosError, ParameterError
+from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros._base.tables import Table
-from heros.cli.app import app
+from heros.cli import options
+from heros.cli.app import app, in_options
+from heros.cli.checkpoints import FILE_OPTIONS
+from heros.cli.option_groups import FileOptions, with_options
 from heros.data.schema import Schema
 from heros.streams.named import class_counts
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
@@ -103,3 +111,42 @@ def _cell(value: float, values: tuple[str, ...] | None) -> str:
     if np.isnan(value):
         return "?"
     return f"{value:.6g}" if values is None else values[int(value)]
+
+
+@app.command("look")
+@with_options("files", FileOptions)
+def look_command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file: CSV, JSON lines, ARFF, Parquet, ...")],
+    files: FileOptions,
+    all_columns: Annotated[
+        bool, typer.Option("--all", help="Show every column, even if there are more than 40.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show how a file is read: columns, types, examples, missing and unusual values, and classes."""
+    if file == "-" or file in streams.NAMES:
+        raise ParameterError.of("file", "look", "a file (heros streams lists the named streams)", file)
+    found = streams.look(file, target=files.target, **files.how)
+    if as_json:
+        typer.echo(json.dumps(found.plain(), ensure_ascii=False))
+    else:
+        typer.echo(in_options(found.text(all=all_columns), {**FILE_OPTIONS, "all": "--all"}))
+
+
+@app.command("example")
+def example_command(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(streams.EXAMPLES)}.")] = "deliveries",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write; by default NAME.csv in the current directory."),
+    ] = None,
+    force: options.Force = False,
+) -> None:
+    """Write an example file: 6,000 deliveries, some of them late; the busy hours change halfway."""
+    one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
+    path = out or Path(f"{name}.csv")
+    if path.exists() and not force:
+        way = "pass --force to replace it, or choose another name with --out"
+        raise HerosError(f"The file {path} already exists; {way}.")
+    path.write_bytes(gzip.decompress(streams.EXAMPLES[name].read_bytes()))
+    typer.echo(f"{path}: heros look {path} --target late shows how it is read")

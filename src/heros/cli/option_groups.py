@@ -1,21 +1,57 @@
-"""The command-line options that describe a model."""
+"""The options of a command, gathered into one object: about reading a file, and about the model."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Any, get_type_hints
 
 from heros._base.registry import answer_of, policy_of, pool_of
 from heros.cli import options
-from heros.cli.file_options import with_options
-from heros.cli.parsing import class_weight_of, watch_of
+from heros.cli.parsing import class_weight_of, reading, watch_of
 from heros.ensemble import Heros
 from heros.ensemble.task import Task
 from heros.policies import Policy
 
 DEFAULT_POLICY = "cand"
 PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # the defaults if --pool is given
+
+Command = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    r"""The values of the options for reading a file, one field per option.
+
+    Examples
+    --------
+    >>> FileOptions(target="late", ignore=["id,note"], delimiter=r"\t").how
+    {'ignore': ['id', 'note'], 'delimiter': '\t'}
+    """
+
+    target: options.Target = None
+    task: options.TaskName = None
+    ignore: options.Ignore = None
+    nominal: options.Nominal = None
+    numeric: options.Numeric = None
+    dates: options.Dates = None
+    classes: options.Classes = None
+    weights: options.WeightsColumn = None
+    delimiter: options.Delimiter = None
+    missing: options.Missing = None
+    encoding: options.EncodingName = None
+    most_values: options.MostValues = None
+    columns: options.ColumnsFile = None
+    format: options.FormatName = None
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The options that were given, except the target, as parameters of `heros.streams.read`."""
+        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
+        return reading(**said)
 
 
 @dataclass(frozen=True)
@@ -79,11 +115,26 @@ class ModelOptions(EnsembleOptions):
         return chosen
 
 
-def describes_model(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `described` of a command by the options of `ModelOptions`."""
-    return with_options(command, "described", ModelOptions)
+def with_options(place: str, kind: Any) -> Callable[[Command], Command]:
+    """Return a decorator that replaces a parameter of a command by one option per field of `kind`."""
+    hints = get_type_hints(kind, localns={"Path": Path}, include_extras=True)
+    as_option = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        inspect.Parameter(one.name, as_option, default=one.default, annotation=hints[one.name])
+        for one in fields(kind)
+    ]
 
+    def decorated(command: Command) -> Command:
+        @wraps(command)
+        def with_them(**given: Any) -> None:
+            command(**{place: kind(**{one.name: given.pop(one.name) for one in shared})}, **given)
 
-def describes_models(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `described` of a command by the options of `EnsembleOptions`."""
-    return with_options(command, "described", EnsembleOptions)
+        own = inspect.signature(command, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for one in own.parameters.values():
+            parameters += shared if one.name == place else [one.replace(kind=as_option)]
+        with_them.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_them.__annotations__ = {one.name: one.annotation for one in parameters}
+        return with_them
+
+    return decorated
