@@ -156,7 +156,6 @@ class Mean(Measure):
         """Return the contribution of these instances to the numerator and the denominator."""
 
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Add targets (n,) and the predictions (n, outputs) made before the targets were known."""
         over, under = self._sums(y, output)
         self.over, self.under = self.over + over, self.under + under
 
@@ -166,16 +165,13 @@ class Mean(Measure):
         return self.over / self.under if self.under > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the sums of the numerator and of the denominator."""
         return {"sums": np.array([self.over, self.under])}
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         sums = expect_array(state, "sums", np.float64, (2,), type(self).__name__)
         self.over, self.under = sums.tolist()
 
     def merge(self, other: Mean) -> None:
-        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.over, self.under = self.over + other.over, self.under + other.under
 

@@ -47,7 +47,6 @@ class CalibrationError(Measure):
         self.confidence, self.hits = np.zeros(BINS), np.zeros(BINS)
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         y, output = expect_answers(y, output, "CalibrationError")
         if len(y) == 0:
             return
@@ -59,7 +58,6 @@ class CalibrationError(Measure):
 
     @property
     def value(self) -> float:
-        """The error over all instances so far; NaN without instances."""
         n = int(self.count.sum())
         return float(np.abs(self.hits - self.confidence).sum() / n) if n else math.nan
 
@@ -70,11 +68,9 @@ class CalibrationError(Measure):
             return Reliability(self.confidence / self.count, self.hits / self.count, self.count.copy())
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the number of instances, the summed confidence and the number of hits of each bin."""
         return {"count": self.count.copy(), "confidence": self.confidence.copy(), "hits": self.hits.copy()}
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         owner = "CalibrationError"
         count = expect_array(state, "count", np.int64, (BINS,), owner)
         confidence = expect_array(state, "confidence", np.float64, (BINS,), owner)
@@ -82,7 +78,6 @@ class CalibrationError(Measure):
         self.count, self.confidence, self.hits = count.copy(), confidence.copy(), hits.copy()
 
     def merge(self, other: CalibrationError) -> None:
-        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.count = self.count + other.count
         self.confidence, self.hits = self.confidence + other.confidence, self.hits + other.hits

@@ -156,17 +156,14 @@ class Counted(Measure):
         """The value computed from `confusion`; NaN if it is undefined."""
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         y, output = expect_answers(y, output, type(self).__name__)
         classes = max(output.shape[1], len(self.confusion.counts))
         self.confusion.update(y, output.argmax(axis=1), classes)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the counts."""
         return {"counts": self.confusion.counts}
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         owner = type(self).__name__
         counts = expect_array(state, "counts", np.int64, (None, None), owner)
         if counts.shape[0] != counts.shape[1] or len(counts) > MOST_CLASSES:
@@ -176,7 +173,6 @@ class Counted(Measure):
         self.confusion = Confusion(counts)
 
     def merge(self, other: Counted) -> None:
-        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         self.confusion.merge(other.confusion)
 
@@ -215,7 +211,6 @@ class F1(Counted):
 
     @property
     def value(self) -> float:
-        """The mean over classes; NaN without instances."""
         return macro(self.per_class)
 
     @property
@@ -239,5 +234,4 @@ class BalancedAccuracy(Counted):
 
     @property
     def value(self) -> float:
-        """The mean over classes; NaN without instances."""
         return macro(self.confusion.recall)

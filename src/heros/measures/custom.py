@@ -77,7 +77,6 @@ class Own(Measure):
         self.note = str(getattr(measure, "note", ""))
 
     def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
-        """Add targets and predictions."""
         self.measure.update(y, output)
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
@@ -94,7 +93,6 @@ class Own(Measure):
 
     @property
     def value(self) -> float:
-        """The value of the object."""
         value = self.measure.value
         if not isinstance(value, numbers.Real):
             raise DataError(
@@ -104,24 +102,19 @@ class Own(Measure):
 
     @property
     def resumable(self) -> bool:
-        """Whether the object has `state` and `restore`."""
         return all(callable(getattr(self.measure, method, None)) for method in ("state", "restore"))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the state of the object."""
         return dict(self.measure.state())
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         self.measure.restore(state)
 
     def merge(self, other: Own) -> None:
-        """Add the instances of another object of the same kind."""
         expect_same(self, other)
         self.measure.merge(other.measure)
 
     def fresh(self) -> Own:
-        """Return an empty measure."""
         return Own(_copied(self._empty), self._empty)
 
     def __repr__(self) -> str:

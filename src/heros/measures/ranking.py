@@ -282,7 +282,6 @@ class Ranked(Measure):
         """Return the exact value."""
 
     def update(self, y: Labels, output: Probabilities) -> None:
-        """Add labels (n,) and the probabilities (n, classes) predicted before the labels were known."""
         if self.predictions is None:
             self._running.update(y, output)
         else:
@@ -290,7 +289,6 @@ class Ranked(Measure):
             self.predictions.append((y.copy(), output.copy()))
 
     def add(self, y: Labels, output: Probabilities) -> float:
-        """Add a part of the stream and return the exact value over it. Do not change the arrays later."""
         figure = self._figure(y, output)
         if self.predictions is None:
             self._running.update(y, output)
@@ -309,14 +307,12 @@ class Ranked(Measure):
         return 0.0 if self.exact else self._running.error
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return all labels and probabilities, or the histogram."""
         if self.predictions is None:
             return {"counts": self._running.counts}
         labels, probabilities = joined(self.predictions)
         return {"labels": labels, "probabilities": probabilities}
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         owner = type(self).__name__
         if self.predictions is None:
             self._running.restore(state, owner)
@@ -346,7 +342,6 @@ class Ranked(Measure):
             self.predictions += other.predictions
 
     def fresh(self) -> Ranked:
-        """Return an empty measure with the same settings."""
         return type(self)(self.exact)
 
     def bounded(self) -> Ranked:

@@ -69,7 +69,6 @@ class RMSE(MeanOfNumbers):
 
     @property
     def value(self) -> float:
-        """The root over all instances so far; NaN without instances."""
         return math.sqrt(super().value)
 
 
@@ -168,7 +167,6 @@ class R2(Measure):
         self.count, self.mean, self.squares, self.errors = 0, 0.0, 0.0, 0.0
 
     def update(self, y: Numbers, output: Numbers) -> None:
-        """Add targets (n,) and the predictions, (n,) or (n, columns), made before the targets were known."""
         y, output = expect_numbers(y, output, PREDICTION, "R2")
         if len(y):
             mean = float(y.mean())
@@ -193,13 +191,11 @@ class R2(Measure):
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned."""
         [self.count] = expect_array(state, "count", np.int64, (1,), "R2").tolist()
         above, below, self.squares, self.errors = expect_array(state, "sums", np.float64, (4,), "R2").tolist()
         self.mean = above - below
 
     def merge(self, other: R2) -> None:
-        """Add the instances of another measure of the same kind."""
         expect_same(self, other)
         if other.count:
             self._add(other.count, other.mean, other.squares, other.errors)

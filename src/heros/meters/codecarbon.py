@@ -32,7 +32,6 @@ class CodeCarbon(Meter):
         self._module()
 
     def abandon(self) -> None:
-        """Stop the tracker of a run that failed."""
         if self._tracker is not None:
             self._tracker.stop()
             self._tracker = None

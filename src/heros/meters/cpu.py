@@ -154,7 +154,6 @@ class Cpu(Meter):
             raise ParameterError.of("watts", "Cpu", "a number > 0", watts)
 
     def so_far(self) -> Reading:
-        """Return the reading since `start`; the meter keeps running."""
         return self.stop()
 
     def _start(self) -> None:

@@ -58,7 +58,6 @@ class MachineMeter(Meter):
             one.sample()
 
     def abandon(self) -> None:
-        """Stop counting, so that another meter can start."""
         if self._mine:
             self._mine = False
             _at_work.release()
