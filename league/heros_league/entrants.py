@@ -11,7 +11,7 @@ from heros.ensemble.settings import settings_of
 from heros.meters import Cpu
 from heros.policies import Cand, Everything
 from heros.pools import MLP, Forest, Hoeffding, Join, MLPGrid, Neighbours
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros.streams import Stream
 from heros_league.rivals import REGRESSORS as THEIR_REGRESSORS
 from heros_league.rivals import RIVALS, Limited, Rival, run_rival

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TypeVar
 
 from heros.run.executors import Processes, WorkerDied
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros_league.arena import ALL
 from heros_league.entrants import EVERYBODY, OURS
 from heros_league.memory import peak_bytes, restart_peak

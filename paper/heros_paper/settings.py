@@ -13,7 +13,7 @@ from heros.policies import Policy
 from heros.pools import HoeffdingGrid, MLPGrid, Pool
 from heros.run import records
 from heros.run.experiments import Experiment
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros_paper.as_printed import ZetaAsPrinted
 
 __all__ = [

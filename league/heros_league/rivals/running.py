@@ -19,7 +19,8 @@ from heros.policies import Cand, Everything, Explore, Policy, Zeta
 from heros.pools import BoundModels, MLPGrid, Models
 from heros.run import records
 from heros.run.experiments import Experiment, Job, Outcome, run_all
-from heros.run.loop import Run, evaluate
+from heros.run.loop import evaluate
+from heros.run.result import Run
 from heros.scores import Cumulative
 from heros.streams import Stream
 from heros_league.rivals.baselines import BASELINES, NUMBER_BASELINES

@@ -14,7 +14,7 @@ from scipy import stats
 
 from heros import ParameterError
 from heros.run import records
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros_paper.figures.style import FAINT, INK, WIDTH, look_of, new_figure, save, tidy
 from heros_paper.published import label_of
 from heros_paper.results import BASES, records_in

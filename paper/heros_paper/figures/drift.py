@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heros.meters.energy import JOULES_PER_KWH
 from heros.run import records
-from heros.run.loop import Run
+from heros.run.result import Run
 from heros_paper.figures.style import FAINT, GRID, INK, WIDTH, look_of, new_figure, save, tidy
 from heros_paper.published import BESIDE, OURS, POLICIES, label_of
 from heros_paper.results import BASES, records_in

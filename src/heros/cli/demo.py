@@ -18,7 +18,8 @@ from heros.policies import Everything
 from heros.pools import Models
 from heros.report import write_report
 from heros.run import records
-from heros.run.loop import Run, evaluate
+from heros.run.loop import evaluate
+from heros.run.result import Run
 from heros.streams import Agrawal, Drift, Stream, load
 
 PAGE = Path("demo.html")

@@ -34,8 +34,6 @@ from heros.streams.bad_rows import BrokenOff
 from heros.streams.live import END, IDLE, Source, expect_source
 from heros.streams.live.base import Block, Signal
 
-__all__ = ["Run", "evaluate"]
-
 TIMEOUT = 0.2
 """The time in seconds to wait for a full block, before the model is trained on the rows that have arrived."""
 
@@ -171,8 +169,7 @@ def evaluate(
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
         _expect_keepable(model, allow_code)
-    choices = ("return", "raise")
-    one_of(on_interrupt, "on_interrupt", "evaluate", choices, "'return' or 'raise'")
+    one_of(on_interrupt, "on_interrupt", "evaluate", ("return", "raise"), "'return' or 'raise'")
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
     model.suit(source.schema)
@@ -182,14 +179,8 @@ def evaluate(
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
-            checkpointer = Checkpointer(
-                checkpoint,
-                every=every,
-                keep=keep,
-                resume=resume,
-                on_error=on_checkpoint_error,
-                allow_code=allow_code,
-            )
+            how = {"every": every, "keep": keep, "resume": resume, "on_error": on_checkpoint_error}
+            checkpointer = Checkpointer(checkpoint, **how, allow_code=allow_code)  # type: ignore[arg-type]
             at_the_end.callback(checkpointer.close)
         schedule = Schedule.of(model.budget, carbon, carbon_delay, checkpoint)
         if schedule is not None:
@@ -262,7 +253,9 @@ def _learn(
                 if checkpointer:
                     checkpointer.learnt(came, evaluation)
                 bar.advance(task, len(came[1]))
-            bar.update(task, standing="" if bar.disable else _standing(evaluation, schedule))
+            wait = None if schedule is None else schedule.wait
+            standing = evaluation.standing() if wait is None else str(wait)
+            bar.update(task, standing="" if bar.disable else standing)
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
     return interrupts.pressed or evaluation.stopped
@@ -296,11 +289,6 @@ def _polled(
     return came
 
 
-def _standing(evaluation: Evaluation, schedule: Schedule | None) -> str:
-    wait = None if schedule is None else schedule.wait
-    return evaluation.standing() if wait is None else str(wait)
-
-
 def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
     """Return the checked weights, one number per instance."""
     if source.weighed is not None:
@@ -325,7 +313,9 @@ def _source_of(stream: Any, target: str | int | None, weights: str | None, task:
         raise ParameterError.of("target", "evaluate", "left out, unless the stream is a data frame", target)
     if isinstance(stream, tuple) and len(stream) == 2:
         return _labelled(*stream, weights, task)
-    pairs = _are_pairs(stream)
+    pairs = isinstance(stream, Iterable | AsyncIterable) and not (
+        isinstance(stream, Source | str | bytes | Mapping | np.ndarray) or hasattr(stream, "poll")
+    )
     source = streams.from_iter(stream, task=task) if pairs else expect_source(stream, "stream", "evaluate")
     if weights is None:
         return source
@@ -333,13 +323,6 @@ def _source_of(stream: Any, target: str | int | None, weights: str | None, task:
         rule = "an array, unless the stream is a data frame or can be read again"
         raise ParameterError.of("weights", "evaluate", rule, weights)
     return source.with_weights(weights)
-
-
-def _are_pairs(stream: Any) -> bool:
-    """Return whether the stream is a plain iterable of (features, label) pairs."""
-    if isinstance(stream, Source | str | bytes | Mapping | np.ndarray) or hasattr(stream, "poll"):
-        return False
-    return isinstance(stream, Iterable | AsyncIterable)
 
 
 def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
@@ -392,11 +375,10 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
     """Raise an error if a measure is for classification and the task is regression, or the reverse."""
+    numeric = model.task.numeric
     for measure in measures:
-        if not isinstance(measure, Own) and measure.numeric != model.task.numeric:
-            rule = (
-                f"measures for the model's task, {'regression' if model.task.numeric else 'classification'}"
-            )
+        if not isinstance(measure, Own) and measure.numeric != numeric:
+            rule = f"measures for the model's task, {'regression' if numeric else 'classification'}"
             raise ParameterError.of("measures", "evaluate", rule, measure)
 
 

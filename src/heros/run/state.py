@@ -89,13 +89,6 @@ class Evaluation:
             return self._kept
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
 
-    def _all_predictions(self) -> Predictions | None:
-        parts = self.predictions
-        if self._keep is False or sum(len(labels) for labels, _ in parts) != self.n:
-            return None
-        classes = () if self.model.schema is None else self.model.schema.classes
-        return Predictions(*joined(parts), classes)
-
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Predict a block of instances, then train on it; the block is split at the ends of windows."""
         self.model.bind(self.stream.schema)
@@ -103,8 +96,8 @@ class Evaluation:
             self._earlier = self.model.cpu_seconds
             self._looked_before, self._trained_before = self.model.looked, self.model.trained
             self._invested_before = self.model.invested
-        start, answers, weights = 0, self.stream.answers(), self.stream.weights()
-        delays = self.stream.delays()
+        start, stream = 0, self.stream
+        answers, weights, delays = stream.answers(), stream.weights(), stream.delays()
         while start < len(y):
             stop = min(len(y), start + self.window - self.pending)
             labels = y[start:stop]
@@ -148,10 +141,8 @@ class Evaluation:
             self._close_window()
         if self.n == 0:
             if bad := self.stream.bad_rows.count:
-                first = self.stream.bad_rows.first[0]
-                raise DataError(
-                    f"{self.stream.name} must have rows that can be read. Got {bad:,} bad rows: {first}"
-                )
+                rule = f"{self.stream.name} must have rows that can be read"
+                raise DataError(f"{rule}. Got {bad:,} bad rows: {self.stream.bad_rows.first[0]}")
             again = " (call its .restart() to start again)" if hasattr(self.stream, "restart") else ""
             rule = f"a stream with instances left{again}"
             raise ParameterError.of("stream", "evaluate", rule, self.stream)
@@ -160,6 +151,12 @@ class Evaluation:
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
         energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon or carbon)
         looked, trained = model.looked - self._looked_before, model.trained - self._trained_before
+        classes = () if model.schema is None else model.schema.classes
+        parts = self.predictions
+        whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
+        predictions = Predictions(*joined(parts), classes) if whole else None
+        listed = price_list(model.bound)  # measured after the meter has stopped
+        shares = [] if listed is None else [part / self.n for part in listed.bill(looked, trained)]
         return Run(
             stream=self.stream.name,
             model=repr(model),
@@ -174,7 +171,7 @@ class Evaluation:
             trained=trained,
             invested=model.invested - self._invested_before,
             diverged=int(model.diverged.sum()),
-            price=self._price(looked, trained),  # measured after the meter has stopped
+            price=Price(*shares) if shares else None,
             cpu=cpu,
             energy=energy,
             curves=Curves.of(self.points.columns()),
@@ -187,8 +184,8 @@ class Evaluation:
             importance=model.importance().since(model.instances - self.n) if model.explainable else None,
             bad_rows=self.stream.bad_rows,
             interrupted=interrupted,
-            classes=() if model.schema is None else model.schema.classes,
-            predictions=self._all_predictions(),
+            classes=classes,
+            predictions=predictions,
         )
 
     def _changes(self) -> tuple[Change, ...]:
@@ -199,10 +196,6 @@ class Evaluation:
             return changes
         (labels, outputs), numeric = joined(parts), self.model.task.numeric
         return with_onsets(changes, losses_of(labels, outputs, numeric), errors_of(labels, outputs, numeric))
-
-    def _price(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> Price | None:
-        listed = price_list(self.model.bound)
-        return None if listed is None else Price(*(part / self.n for part in listed.bill(looked, trained)))
 
     # -- for checkpoints ----------------------------------------------------------------------------------
 
@@ -217,15 +210,14 @@ class Evaluation:
             "invested_before": np.asarray(self._invested_before),
             "last_cpu": self._last_cpu,
         }
-        arrays |= archive.grouped({"baselines": self._baselines.state()})
+        groups = {"baselines": self._baselines.state()}
         if len(self.points):
-            arrays |= archive.grouped({"curves": self.points.columns()})
-        for measure in self.measures:
-            if measure.predictions is None:
-                arrays |= archive.grouped({f"measures/{measure.name}": measure.state()})
+            groups["curves"] = self.points.columns()
         if self._window:
-            arrays |= archive.grouped({"pending": self._pending()})
-        return {"n": self.n, "pending": self.pending}, arrays
+            groups["pending"] = self._pending()
+        kept = [measure for measure in self.measures if measure.predictions is None]
+        groups |= {f"measures/{measure.name}": measure.state() for measure in kept}
+        return {"n": self.n, "pending": self.pending}, arrays | archive.grouped(groups)
 
     def _pending(self) -> dict[str, NDArray[Any]]:
         blocks = [block for _, block in self._window]
@@ -248,9 +240,8 @@ class Evaluation:
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
         self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
-        self._trained_before, self._invested_before = arrays["trained_before"], arrays["invested_before"]
-        self._looked_before = arrays["looked_before"]
-        self._last_cpu = arrays["last_cpu"]
+        self._looked_before, self._trained_before = arrays["looked_before"], arrays["trained_before"]
+        self._invested_before, self._last_cpu = arrays["invested_before"], arrays["last_cpu"]
         self._baselines.restore(archive.subset(arrays, "baselines"))
         self.points.restore(archive.subset(arrays, "curves"))
         for measure in self.measures:
@@ -286,23 +277,12 @@ class Evaluation:
         self.n += len(y)
         self.spent, self.reward = self.spent + spent, self.reward + reward
         cpu = self._cpu()
-        self.points.add(
-            {
-                "end": self.n,
-                **figures,
-                "spent": spent,
-                "reward": reward,
-                "trained": sum((b.chosen.sum(axis=0) for b in blocks[1:]), blocks[0].chosen.sum(axis=0)),
-                "scores": self.model.scores,
-                "invested": self.model.invested - self._invested_before,
-                "cpu": cpu - self._last_cpu,
-            }
-        )
+        trained = sum((b.chosen.sum(axis=0) for b in blocks[1:]), blocks[0].chosen.sum(axis=0))
+        models = {"scores": self.model.scores, "invested": self.model.invested - self._invested_before}
+        costs = {"spent": spent, "reward": reward, "trained": trained, "cpu": cpu - self._last_cpu}
+        self.points.add({"end": self.n, **figures, **costs, **models})
         self._last_cpu, self._window, self.pending = cpu, [], 0
-        if self._callbacks:
-            self._tell(Window(self.n, figures, self.spent / self.n, self.model, self.measures))
-
-    def _tell(self, window: Window) -> None:
+        window = Window(self.n, figures, self.spent / self.n, self.model, self.measures)
         for callback in self._callbacks:
             said = callback(window)
             self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
