@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,8 @@ class Checkpointer:
         except BaseException:
             self.close()
             raise
-        self._predictions = (
-            PredictionsFile(self.directory) if self.content is None else self.content.predictions
-        )
+        content = self.content
+        self._predictions = PredictionsFile(self.directory) if content is None else content.predictions
         self._written = 0  # number of windows whose predictions are in the file
         self._crc: tuple[int, ...] = (0, 0)  # checksums of the training instances so far
         self._last = 0  # instances at the last attempt to write
@@ -85,15 +85,11 @@ class Checkpointer:
         """The energy used up to the checkpoint from which the run resumes; None for a new run."""
         if self.content is None:
             return None
-        match self.content.document.get("spent"):
-            case {
-                "joules": float(joules),
-                "detail": str(detail),
-                "cpu_seconds": float(cpu),
-                "wall_seconds": float(wall),
-            }:
-                return Reading(joules, detail, cpu, wall)
-        raise _not_whole(self.content.path, "no energy reading")
+        spent = self.content.document.get("spent")
+        kinds = {"joules": float, "detail": str, "cpu_seconds": float, "wall_seconds": float}
+        if not isinstance(spent, dict) or {name: type(one) for name, one in spent.items()} != kinds:
+            raise _not_whole(self.content.path, "no energy reading")
+        return Reading(**spent)
 
     # -- writing ----------------------------------------------------------------------------------------
 
@@ -125,49 +121,30 @@ class Checkpointer:
         model_document, model_arrays = serialization.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
-        self._forget_later_ones()
+        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
+        _remove(*later, *drafts(self.directory))  # the predictions of later checkpoints will be truncated
         predictions = evaluation.predictions
         self._predictions.append(predictions[self._written :])
         self._written = len(predictions)
-        where = evaluation.stream.where()
-        archive.write(
-            self.directory / name_of(evaluation.taken),
-            KIND,
-            {
-                "written": datetime.now(UTC).isoformat(timespec="seconds"),
-                "stream": {
-                    "name": evaluation.stream.name,
-                    "crc": list(self._crc),
-                    "where": None if where is None else dict(where),
-                },
-                "instances": evaluation.taken,
-                "meter": evaluation.meter.source,
-                "spent": {
-                    "joules": float(spent.joules),
-                    "detail": spent.detail,
-                    "cpu_seconds": spent.cpu_seconds,
-                    "wall_seconds": spent.wall_seconds,
-                },
-                "predictions": self._predictions.extent(),
-                "settings": self._settings,
-                "model": model_document,
-                "evaluation": document,
-            },
-            archive.grouped({"model": model_arrays, "evaluation": arrays}),
-        )
+        stream, where = evaluation.stream, evaluation.stream.where()
+        place = None if where is None else dict(where)
+        content = {
+            "written": datetime.now(UTC).isoformat(timespec="seconds"),
+            "stream": {"name": stream.name, "crc": list(self._crc), "where": place},
+            "instances": evaluation.taken,
+            "meter": evaluation.meter.source,
+            "spent": asdict(replace(spent, joules=float(spent.joules))),
+            "predictions": self._predictions.extent(),
+            "settings": self._settings,
+            "model": model_document,
+            "evaluation": document,
+        }
+        groups = archive.grouped({"model": model_arrays, "evaluation": arrays})
+        archive.write(self.directory / name_of(evaluation.taken), KIND, content, groups)
         self._tip = evaluation.taken
         if where is not None:
-            evaluation.stream.acknowledge(where)
-        for _, path in newest_first(self.directory)[self.keep :]:
-            with suppress(OSError):  # an old checkpoint that cannot be removed is harmless
-                path.unlink()
-
-    def _forget_later_ones(self) -> None:
-        """Remove checkpoints after the resumed checkpoint, because their predictions will be truncated."""
-        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
-        for path in (*later, *drafts(self.directory)):
-            with suppress(OSError):
-                path.unlink()
+            stream.acknowledge(where)
+        _remove(*(path for _, path in newest_first(self.directory)[self.keep :]))
 
     # -- resuming -----------------------------------------------------------------------------------------
 
@@ -183,12 +160,10 @@ class Checkpointer:
             kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
             self._expect_same(evaluation, settings)
             parts = {role: getattr(evaluation.model, role) for role in serialization.PARTS}
-            learnt = archive.subset(arrays, "model")
-            learner = type(evaluation.model)
+            learner, learnt = type(evaluation.model), archive.subset(arrays, "model")
             model = serialization.unpack(learner, kept, learnt, **parts, allow_code=self.allow_code)
-            evaluation.restore(
-                document["evaluation"], archive.subset(arrays, "evaluation"), self.content.parts
-            )
+            state = archive.subset(arrays, "evaluation")
+            evaluation.restore(document["evaluation"], state, self.content.parts)
         except ParameterError:
             raise
         except DAMAGE as error:
@@ -198,7 +173,12 @@ class Checkpointer:
         self._written, self._last, self._tip = len(self.content.parts), taken, taken
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
-            self._go_to(evaluation.stream, where, path)
+            try:
+                evaluation.stream.seek(where)
+            except HerosError:
+                raise
+            except DAMAGE as error:
+                raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
             self._crc = crc
         else:
             self._read_over(evaluation.stream, taken, block, show)
@@ -207,16 +187,6 @@ class Checkpointer:
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         evaluation.model.become(model)
         self.content = None  # frees its arrays
-
-    @staticmethod
-    def _go_to(stream: Source, where: Any, path: Path) -> None:
-        """Move a stream that supports positions to the position in the checkpoint."""
-        try:
-            stream.seek(where)
-        except HerosError:
-            raise
-        except DAMAGE as error:
-            raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
         """Read the stream again up to the checkpoint; its schema grows at the same instances as before.
@@ -285,6 +255,12 @@ def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) ->
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        with suppress(OSError):  # an old checkpoint that cannot be removed is harmless
+            path.unlink()
 
 
 def _not_whole(path: Path, error: object) -> DataError:

@@ -93,17 +93,12 @@ class Points:
         first, second = self._length(i), self._length(i + 1)
         for name, values in self.curves.items():
             before, after = values[i], values.pop(i + 1)
-            if name in self._figures:
-                values[i] = _mean(before, first, after, second)
-            else:
+            if name not in self._figures:
                 values[i] = before + after if name in self._sums else after
-
-
-def _mean(before: float, first: int, after: float, second: int) -> float:
-    """Return the weighted mean; a window without a value (NaN) has no weight."""
-    if math.isnan(before) or math.isnan(after):
-        return after if math.isnan(before) else before
-    return (before * first + after * second) / (first + second)
+            elif math.isnan(before) or math.isnan(after):  # a window without a value has no weight
+                values[i] = after if math.isnan(before) else before
+            else:
+                values[i] = (before * first + after * second) / (first + second)
 
 
 @dataclass(frozen=True)

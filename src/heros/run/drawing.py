@@ -26,7 +26,8 @@ def html(run: Run) -> str:
     """Return the summary as HTML, with charts of the first measures and of the training cost Σγ."""
     first, *rest = lines(run)
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
-    panels.append(_panel(run, "share of Σγ spent", run.curves.spent / _lengths(run), low=0.0))
+    share = run.curves.spent / np.diff(run.curves.end, prepend=0)
+    panels.append(_panel(run, "share of Σγ spent", share, low=0.0))
     text = "<br>".join(escape(line) for line in rest)
     return (
         f'<div style="font-family:sans-serif;font-size:13px;line-height:1.5"><b>{escape(first)}</b><br>'
@@ -56,10 +57,6 @@ def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
     return ax
 
 
-def _lengths(run: Run) -> NDArray[np.int64]:
-    return np.diff(run.curves.end, prepend=0)
-
-
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
     """Return a chart of one curve with labelled axis ends; windows without a value are skipped."""
     there = np.isfinite(values)
@@ -70,15 +67,14 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
     x, y = x[::step], y[::step]
     bottom, top = _range(y, low)
     end = float(run.n_instances)
-    dots = [
-        (LEFT + WIDTH * a / end, TOP + HEIGHT * (top - b) / (top - bottom)) for a, b in zip(x, y, strict=True)
-    ]
+    across, down = LEFT + WIDTH * x / end, TOP + HEIGHT * (top - y) / (top - bottom)
+    dots = list(zip(across, down, x, y, strict=True))
     marks = "".join(
         f'<path d="M{LEFT + WIDTH * drift.position / end:.1f} {TOP}v{HEIGHT}" stroke="currentColor" '
         f'stroke-opacity=".35" stroke-dasharray="3 3"/>'
         for drift in run.drifts
     )
-    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in dots)
+    path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b, *_ in dots)
     box = f"{LEFT + WIDTH + RIGHT} {TOP + HEIGHT + BOTTOM}"
     return (
         f'<figure style="margin:0"><figcaption>{escape(label)}</figcaption>'
@@ -89,7 +85,7 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
         + "".join(
             f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5" fill="transparent">'
             f"<title>{i:,.0f}: {_short(v)}</title></circle>"
-            for (a, b), i, v in zip(dots, x, y, strict=True)
+            for a, b, i, v in dots
         )
         + _text(LEFT - 4, TOP + 8, _short(top), "end")
         + _text(LEFT - 4, TOP + HEIGHT, _short(bottom), "end")
@@ -105,9 +101,9 @@ def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
     room = 0.08 * (top - bottom) or 0.05
     ceiling = 1.0 if top <= 1 else math.inf
     top = min(ceiling, top + room)
-    return (bottom if low is not None else max(0.0, bottom - room) if bottom >= 0 else bottom - room), (
-        top if top > bottom else bottom + 1
-    )
+    if low is None:
+        bottom = max(0.0, bottom - room) if bottom >= 0 else bottom - room
+    return bottom, top if top > bottom else bottom + 1
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

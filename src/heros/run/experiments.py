@@ -119,12 +119,11 @@ class Experiment(ModelSettings, _Subject):
 
     def run(self, progress: bool | str | None = False) -> Run:
         """Evaluate and train a new model on the stream."""
-        meter = None if self.meter is None else self.meter()
         return evaluate(
             self.model(),
             self.open(),
             window=self.window,
-            meter=meter,
+            meter=None if self.meter is None else self.meter(),
             exact=self.exact,
             predictions=False,  # runs are sent from process to process
             progress=progress,
@@ -197,7 +196,11 @@ def run_all(
     """
     if out is None and not keep:
         raise ParameterError.of("out", "run_all", "a directory, unless keep=True", out)
-    named = _named(jobs)
+    named: dict[str, Job] = {}
+    for job in jobs:
+        if (id := job.id) in named:
+            raise ParameterError.of("jobs", "run_all", "jobs with different ids", id)
+        named[id] = job
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
     left = {id: job for id, job in named.items() if id not in kept}
@@ -212,9 +215,8 @@ def run_all(
     names = {id: f"{i} of {len(ids)}: {id}" for i, id in enumerate(ids, 1)} if each else {}
     work = partial(_made if strict else _attempted, progress if each else False, names)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
-        task = bar.add_task(
-            "runs", total=sum(job.work for job in todo), standing=_standing(todo, done, failed)
-        )
+        work_left = sum(job.work for job in todo)
+        task = bar.add_task("runs", total=work_left, standing=_standing(todo, done, failed))
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
                 if result.interrupted and not result.too_many_bad_rows:
@@ -229,20 +231,12 @@ def run_all(
                 if keep:
                     runs[ids[i]] = result
                 done.append(ids[i])
+            elif strict and isinstance(result, WorkerDied):
+                raise HerosError(f"The run {ids[i]} did not finish: {result.reason}.")
             else:
-                failed[ids[i]] = _failure(result, ids[i], strict)
+                failed[ids[i]] = Failure(result.reason) if isinstance(result, WorkerDied) else result
             bar.update(task, advance=todo[i].work, standing=_standing(todo, done, failed))
     return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
-
-
-def _named(jobs: Iterable[Job]) -> dict[str, Job]:
-    named: dict[str, Job] = {}
-    for job in jobs:
-        id = job.id
-        if id in named:
-            raise ParameterError.of("jobs", "run_all", "jobs with different ids", id)
-        named[id] = job
-    return named
 
 
 def _recorded(id: str, job: Job, out: Path) -> bool:
@@ -272,14 +266,6 @@ def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run
         return _made(progress, names, job)
     except Exception as error:
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
-
-
-def _failure(result: Failure | WorkerDied, id: str, strict: bool) -> Failure:
-    if isinstance(result, Failure):
-        return result
-    if strict:
-        raise HerosError(f"The run {id} did not finish: {result.reason}.")
-    return Failure(result.reason)
 
 
 def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:

@@ -62,12 +62,12 @@ def bill(run: Run, title: str | None = None) -> Table:
     """Return a table of all measures and costs of a run."""
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
+    spent = f"{run.gamma_share:.1%} of all training steps, weighted by their cost γ"
     rows = {
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
         **({} if run.imbalance is None else {"uneven": str(run.imbalance)}),
-        "training": f"{run.gamma_share:.1%} of all training steps, weighted by their cost γ "
-        f"(Σγ {run.gamma_spent:,.0f})",
+        "training": f"{spent} (Σγ {run.gamma_spent:,.0f})",
         **_price(run),
         **budget_row(run),
         **changes_row(run),
@@ -75,8 +75,11 @@ def bill(run: Run, title: str | None = None) -> Table:
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
         "energy": energy_text(run.energy),
         "": f"{run.energy.source}: {run.energy.detail}",
-        "CO2e": _carbon(run.energy),
+        "CO2e": "not stated (--carbon-intensity or --country)",
     }
+    carbon, kg = run.energy.carbon, run.energy.co2e_kg
+    if carbon is not None and kg is not None:
+        rows["CO2e"] = f"{kg * 1000:.3g} g at {carbon.grams_per_kwh:g} g/kWh ({carbon.source})"
     return Table(rows=rows.items(), align="lw", title=run.stream if title is None else title)
 
 
@@ -85,12 +88,9 @@ def budget_row(run: Run) -> dict[str, str]:
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    models = len(run.settings["models"])
-    awake = (
-        "nothing learnt"
-        if dial["awake"] is None
-        else f"{dial['awake']:.1f} of {models} models awake on average"
-    )
+    models, awake = len(run.settings["models"]), "nothing learnt"
+    if dial["awake"] is not None:
+        awake = f"{dial['awake']:.1f} of {models} models awake on average"
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
@@ -124,11 +124,7 @@ def _figures(run: Run) -> dict[str, str]:
     """Return one row for the first measure, and rows of three measures for the others."""
     figures = [(one.label, _figure(run, one)) for one in run.measures]
     rows = [figures[:1], *(figures[start : start + 3] for start in range(1, len(figures), 3))]
-    return {
-        row[0][0]: "   ".join([row[0][1], *(f"{label} {figure}" for label, figure in row[1:])])
-        for row in rows
-        if row
-    }
+    return {row[0][0]: "   ".join([row[0][1], *map(" ".join, row[1:])]) for row in rows if row}
 
 
 def _figure(run: Run, measure: Caption) -> str:
@@ -139,12 +135,6 @@ def _figure(run: Run, measure: Caption) -> str:
 def energy_text(energy: Energy) -> str:
     """Return the energy in joules and kilowatt-hours as text."""
     return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
-
-
-def _carbon(energy: Energy) -> str:
-    if energy.carbon is None or energy.co2e_kg is None:
-        return "not stated (--carbon-intensity or --country)"
-    return f"{energy.co2e_kg * 1000:.3g} g at {energy.carbon.grams_per_kwh:g} g/kWh ({energy.carbon.source})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +182,6 @@ def imbalance_of(
     ranked = None
     if predictions is not None:
         ranked = float(average_precision_per_class(predictions.targets, predictions.outputs)[rarest])
-    return Imbalance(
-        classes[rarest] if rarest < len(classes) else str(rarest),
-        share,
-        float(confusion.recall[rarest]),
-        float(np.nan_to_num(confusion.precision[rarest])),
-        macro(confusion.recall),
-        macro(confusion.f1),
-        ranked,
-    )
+    name = classes[rarest] if rarest < len(classes) else str(rarest)
+    recall, precision = float(confusion.recall[rarest]), float(np.nan_to_num(confusion.precision[rarest]))
+    return Imbalance(name, share, recall, precision, macro(confusion.recall), macro(confusion.f1), ranked)

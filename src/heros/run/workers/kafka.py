@@ -201,18 +201,15 @@ class KafkaWorker:
         self._let_go([one.partition for one in partitions])
 
     def _hand_over(self, numbers: Sequence[int]) -> None:
-        for one in numbers:
-            partition = self._partitions.get(one)
-            if partition is not None:
-                partition.learn()
-                self._save(partition)
+        for partition in [self._partitions[one] for one in numbers if one in self._partitions]:
+            partition.learn()
+            self._save(partition)
         self._let_go(numbers)
 
     def _let_go(self, numbers: Sequence[int]) -> None:
         for one in numbers:
-            partition = self._partitions.pop(one, None)
-            if partition is not None:
-                partition.close()
+            if one in self._partitions:
+                self._partitions.pop(one).close()
 
 
 def _text(key: bytes | str) -> bytes | str:
