@@ -58,22 +58,23 @@ TRUTH = Kind(lambda value: isinstance(value, bool))
 MAPPING = Kind(lambda value: isinstance(value, dict))
 WHOLE = Kind(lambda value: type(value) is int and 0 <= value < 1 << 62)
 POSITIVE = Kind(lambda value: WHOLE.fits(value) and value > 0)
-NUMBER = Kind(
-    lambda value: (
-        isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
-    )
-)
+NUMBER = Kind(lambda value: type(value) in (int, float) and -LARGEST < value < LARGEST)
 AMOUNT = Kind(lambda value: NUMBER.fits(value) and value >= 0)
-FIGURE = Kind(
-    lambda value: value is None or NUMBER.fits(value), lambda value: math.nan if value is None else value
-)
 
 
-def _optional(kind: Kind) -> Kind:
+def _optional(kind: Kind, missing: Any = None) -> Kind:
     return Kind(
         lambda value: value is None or kind.fits(value),
-        lambda value: None if value is None else kind.read(value),
+        lambda value: missing if value is None else kind.read(value),
     )
+
+
+FIGURE = _optional(NUMBER, math.nan)
+BY_TYPE = {
+    **{"str": TEXT, "int": WHOLE, "float": FIGURE, "bool": TRUTH},
+    **{"str | None": _optional(TEXT), "int | None": _optional(WHOLE)},
+}
+"""The kind of a field of a dataclass, by its type."""
 
 
 def _each(kind: Kind) -> Kind:
@@ -91,8 +92,9 @@ def _array(kind: Kind, dtype: type) -> Kind:
     return Kind(_each(kind).fits, lambda value: np.array(value, dtype=dtype))
 
 
-def _made(cls: Any, **kinds: Kind) -> Kind:
+def _made(cls: Any, **special: Kind) -> Kind:
     """Return the kind for a dataclass, which is stored as a mapping of its fields."""
+    kinds = {one.name: BY_TYPE.get(str(one.type), ANYTHING) for one in fields(cls)} | special
     optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
     return Kind(
         lambda value: (
@@ -101,12 +103,8 @@ def _made(cls: Any, **kinds: Kind) -> Kind:
             and all(name in value or optional[name] for name in optional)
             and all(kind.fits(value[name]) for name, kind in kinds.items() if name in value)
         ),
-        lambda value: cls(**{name: kinds.get(name, ANYTHING).read(one) for name, one in value.items()}),
+        lambda value: cls(**{name: kinds[name].read(one) for name, one in value.items()}),
     )
-
-
-def _is_square(value: Any) -> bool:
-    return _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value)
 
 
 def _is_importance(value: Any) -> bool:
@@ -125,93 +123,54 @@ def _is_importance(value: Any) -> bool:
 
 # -- the fields --------------------------------------------------------------------------------------------
 
-_BAD_ROW = _made(BadRow, source=TEXT, place=TEXT, column=_optional(TEXT), value=TEXT, rule=TEXT)
 _CHANGE = _made(
     Change,
     kind=TEXT,
-    at=WHOLE,
-    since=WHOLE,
-    before=FIGURE,
-    after=FIGURE,
-    ended=_optional(WHOLE),
-    recovered=TRUTH,
-    numeric=TRUTH,
-    classes=_each(
-        _made(
-            ClassChange,
-            name=TEXT,
-            **dict.fromkeys(("error_before", "error_after", "share_before", "share_after"), FIGURE),
-        )
-    ),
-    models=_each(
-        _made(ModelChange, model=WHOLE, name=TEXT, **dict.fromkeys(("before", "lowest", "after"), FIGURE))
-    ),
-    features=_each(
-        _made(
-            FeatureChange,
-            name=TEXT,
-            value=_optional(TEXT),
-            **dict.fromkeys(
-                ("before", "after", "missing_before", "missing_after", "distance", "chance"), FIGURE
-            ),
-        )
-    ),
+    classes=_each(_made(ClassChange)),
+    models=_each(_made(ModelChange)),
+    features=_each(_made(FeatureChange)),
 )
 _BETTER = Kind(lambda way: way in ("higher", "lower"))
+_SQUARE = Kind(
+    lambda value: _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value),
+    lambda counts: Confusion(np.array(counts, np.int64)),
+)
+_CARBON = _made(Carbon, grams_per_kwh=AMOUNT)
+_COSTS = dict.fromkeys(("kwh", "cpu_seconds", "wall_seconds"), AMOUNT)
 
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
-    "stream/drifts": ("drifts", _each(_made(DriftPoint, position=WHOLE, width=POSITIVE))),
-    "stream/bad_rows": ("bad_rows", _made(BadRows, count=WHOLE, first=_each(_BAD_ROW), unlabelled=WHOLE)),
+    "stream/drifts": ("drifts", _each(_made(DriftPoint, width=POSITIVE))),
+    "stream/bad_rows": ("bad_rows", _made(BadRows, first=_each(_made(BadRow)))),
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
-    "reading": (
-        "reading",
-        _optional(_made(Reading, target=_optional(TEXT), ignored=_each(TEXT), words=_each(TEXT))),
-    ),
+    "reading": ("reading", _optional(_made(Reading, ignored=_each(TEXT), words=_each(TEXT)))),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
     "n_instances": ("n_instances", POSITIVE),
     "window": ("window", POSITIVE),
     "interrupted": ("interrupted", TRUTH),
-    "measures": ("measures", _each(_made(Caption, name=TEXT, label=TEXT, better=_BETTER, note=TEXT))),
+    "measures": ("measures", _each(_made(Caption, better=_BETTER))),
     "results/gamma_spent": ("gamma_spent", AMOUNT),
     "results/reward": ("reward", FIGURE),
     "results/diverged": ("diverged", WHOLE),
-    "confusion": (
-        "confusion",
-        _optional(Kind(_is_square, lambda counts: Confusion(np.array(counts, np.int64)))),
-    ),
+    "confusion": ("confusion", _optional(_SQUARE)),
     "baselines": ("baselines", _by_name(_by_name(NUMBER))),
     "looked": ("looked", _array(WHOLE, np.int64)),
     "trained": ("trained", _array(WHOLE, np.int64)),
     "invested": ("invested", _array(NUMBER, np.float64)),
     "price": ("price", _optional(_made(Price, looking=AMOUNT, training=AMOUNT))),
     "cpu": ("cpu", _by_name(AMOUNT)),
-    "energy": (
-        "energy",
-        _made(
-            Energy,
-            kwh=AMOUNT,
-            by_phase=_by_name(NUMBER),
-            source=TEXT,
-            detail=TEXT,
-            carbon=_optional(_made(Carbon, grams_per_kwh=AMOUNT, source=TEXT)),
-            cpu_seconds=AMOUNT,
-            wall_seconds=AMOUNT,
-        ),
-    ),
+    "energy": ("energy", _made(Energy, by_phase=_by_name(NUMBER), carbon=_optional(_CARBON), **_COSTS)),
 }
 """The fields that are attributes of a `Run`: path in the document, attribute and kind."""
 OTHERS: dict[str, Kind] = {
     **dict.fromkeys(("id", "written", "commit", "machine/cpu", "machine/system", "machine/isa"), TEXT),
     "versions": _by_name(TEXT),
     "machine/cores": _optional(WHOLE),
-    **{
-        f"settings/{name}": TEXT
-        for name in ("pool", "policy", "pool_as_written", "policy_as_written", "answer")
-    },
+    **dict.fromkeys(("settings/pool", "settings/pool_as_written", "settings/answer"), TEXT),
+    **dict.fromkeys(("settings/policy", "settings/policy_as_written"), TEXT),
     "settings/k": POSITIVE,
     "settings/seed": _optional(WHOLE),
     "settings/models": Kind(lambda value: _each(MAPPING).fits(value) and value != []),
@@ -227,14 +186,12 @@ MAY_LACK = ("baselines", "changes", "classes", "importance", "reading")
 
 def document(run: Run, id: str | None = None) -> dict[str, Any]:
     """Return the content of `record.json` for a run."""
+    versions = {name: metadata.version(name) for name in PACKAGES}
     said: dict[str, Any] = {
         "format": FORMAT,
         "id": run_id(run) if id is None else id,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in PACKAGES},
-        },
+        "versions": {"python": platform.python_version(), **versions},
         **provenance(),
         "co2e_kg": run.energy.co2e_kg,
         "results": dict(run.figures),
