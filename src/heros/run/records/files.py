@@ -101,7 +101,10 @@ def read(directory: Path_) -> Run:
     document = details(directory)
     label = f"The record {directory}"
     with readable(label, "cannot be read"):
-        run = run_from(document, _curves_from(curves_at(Path(directory))))
+        table = curves_at(Path(directory))
+        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # of a compact record
+        curves = Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
+        run = run_from(document, curves)
     expect_curves(run.curves, document, label)
     return run
 
@@ -212,10 +215,8 @@ def _curves_file(curves: Curves, compact: bool) -> memoryview:
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()
-    if compact:  # measured values rarely repeat, so that dictionary encoding would increase the size
-        pq.write_table(table, file, compression="zstd", use_dictionary=False)
-    else:
-        pq.write_table(table, file)
+    # measured values rarely repeat, so that dictionary encoding would increase the size
+    pq.write_table(table, file, **({"compression": "zstd", "use_dictionary": False} if compact else {}))
     return file.getbuffer()
 
 
@@ -225,12 +226,6 @@ def _column(values: NDArray[Any], single: bool) -> pa.Array:
     if values.ndim == 1:
         return pa.array(values)
     return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
-
-
-def _curves_from(table: pa.Table) -> Curves:
-    """Return the curves in a table; curves omitted from a compact record have no columns."""
-    left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}
-    return Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -10,16 +10,10 @@ from heros.run.records.document import RESULTS, at, figures_in
 from heros.run.records.files import Path_, details, find
 from heros.streams.arrow import readable
 
-TEXTS = {
-    "id": "id",
-    "stream": "stream/name",
-    **{name: f"settings/{name}" for name in ("pool", "policy", "watch", "answer")},
-}
-WHOLE = {
-    **{name: f"settings/{name}" for name in ("k", "seed")},
-    "n_instances": "n_instances",
-    "bad_rows": "stream/bad_rows/count",
-}
+SETTINGS = ("pool", "policy", "watch", "answer")
+TEXTS = {"id": "id", "stream": "stream/name", **{name: f"settings/{name}" for name in SETTINGS}}
+COUNTS = {"n_instances": "n_instances", "bad_rows": "stream/bad_rows/count"}
+WHOLE = {"k": "settings/k", "seed": "settings/seed", **COUNTS}
 NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg": "co2e_kg"}
 """Columns of the table and their paths in `record.json`."""
 
@@ -31,9 +25,7 @@ def load(directory: Path_) -> pa.Table:
     empty.
     """
     documents = [(place, details(place)) for place in find(directory)]
-    figures: dict[str, None] = {}
-    for _, document in documents:
-        figures |= dict.fromkeys(figures_in(document))
+    figures = dict.fromkeys(name for _, document in documents for name in figures_in(document))
     schema, rows = _schema(list(figures)), []
     for place, document in documents:
         with readable(f"The record {place}", "cannot be read"):
@@ -43,20 +35,14 @@ def load(directory: Path_) -> pa.Table:
 
 def _schema(figures: list[str]) -> pa.Schema:
     """Return the schema of a table of runs with these measures."""
-    costs = (
-        "gamma_share",
-        "price_looking",
-        "price_training",
-        "cpu_seconds",
-        *(f"cpu_{one}" for one in PHASES),
-    )
+    shares, seconds = ("gamma_share", "price_looking", "price_training"), [f"cpu_{one}" for one in PHASES]
     return pa.schema(
         [
             *((name, pa.string()) for name in TEXTS),
             *((name, pa.int64()) for name in WHOLE),
             *((name, pa.float64()) for name in figures),
             *((name, pa.int64() if name == "diverged" else pa.float64()) for name in RESULTS),
-            *((name, pa.float64()) for name in (*costs, *NUMBERS)),
+            *((name, pa.float64()) for name in (*shares, "cpu_seconds", *seconds, *NUMBERS)),
             ("energy_source", pa.string()),
         ]
     )

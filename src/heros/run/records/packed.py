@@ -13,7 +13,7 @@ cell is null.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -93,13 +93,9 @@ def curves_of(path: Path, id: str) -> pa.Table:
     with readable(f"The file {path}", "cannot be read as a table of records"):
         number = _index(path)[id][0]
         group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
-        return pa.table(
-            {
-                field.metadata[CURVE].decode(): _shaped(column, field)
-                for field, column in zip(group.schema, group.columns, strict=True)
-                if column[0].is_valid
-            }
-        )
+        columns = zip(group.schema, group.columns, strict=True)
+        there = [(field, column) for field, column in columns if column[0].is_valid]
+        return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in there})
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
@@ -149,9 +145,7 @@ def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     rows = dict(sorted(records.items()))
     curves = [_curves(row.curves) for row in rows.values()]
     names = list(dict.fromkeys(kind.name for found in curves for kind in found))
-    kinds = sorted(
-        dict.fromkeys(kind for found in curves for kind in found), key=lambda k: names.index(k.name)
-    )
+    kinds = sorted({kind: None for found in curves for kind in found}, key=lambda k: names.index(k.name))
     plain = pa.concat_tables([row.plain for row in rows.values()], promote_options="default")
     table = plain.set_column(plain.column_names.index("id"), "id", pa.array(list(rows), pa.string()))
     table = table.append_column("document", pa.array([row.document for row in rows.values()], pa.string()))
@@ -182,12 +176,9 @@ def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
 
 def _lists(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
     offsets = np.cumsum([0, *(0 if array is None else len(array) for array in arrays)])
-    there: Iterable[pa.Array] = [array for array in arrays if array is not None]
-    return pa.ListArray.from_arrays(
-        pa.array(offsets, pa.int32()),
-        pa.concat_arrays(there),
-        mask=pa.array([array is None for array in arrays]),
-    )
+    there = pa.concat_arrays([array for array in arrays if array is not None])
+    mask = pa.array([array is None for array in arrays])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), there, mask=mask)
 
 
 def _encoding(values: pa.DataType) -> str:

@@ -41,33 +41,25 @@ def pack(directory: str | os.PathLike[str]) -> int:
     root = Path(directory)
     if files.exists(root):
         raise HerosError(f"The directory {root} must have records below it. It is a record itself.")
-    single = _singles(root)
+    places = files.find(root)
+    for place in places:
+        files.mend(place)
+    single = {place.relative_to(root).as_posix(): place for place in places if place.is_dir()}
     table = root / NAME
-    before = {id: _packed(root / id) for id in _ids(table)}
+    ids = ids_in(table) if table.is_file() else []
+    if table.is_file() and not ids:
+        raise HerosError(f"The file {table} must be a table of records. Got another Parquet file.")
+    before = {id: _packed(root / id) for id in ids}
     new = {id: _packed(place) for id, place in single.items()}
     if new:
         write_table(table, before | new)
     for id, place in single.items():
-        if document_of(table, id) != new[id].document or not _same(curves_of(table, id), new[id].curves):
+        if document_of(table, id) != new[id].document or _bytes(curves_of(table, id)) != _bytes(
+            new[id].curves
+        ):
             raise HerosError(f"The file {table} does not hold the record {id} unchanged.")
         _remove(place, root)
     return len(before | new)
-
-
-def _ids(table: Path) -> list[str]:
-    """Return the ids of the records that are already packed."""
-    ids = ids_in(table) if table.is_file() else []
-    if table.is_file() and not ids:
-        raise HerosError(f"The file {table} must be a table of records. Got another Parquet file.")
-    return ids
-
-
-def _singles(root: Path) -> dict[str, Path]:
-    """Return the single records below a directory by id."""
-    places = files.find(root)
-    for place in places:
-        files.mend(place)
-    return {place.relative_to(root).as_posix(): place for place in places if place.is_dir()}
 
 
 def _packed(place: Path) -> Packed:
@@ -75,18 +67,14 @@ def _packed(place: Path) -> Packed:
         return Packed(load(place), files.text_at(place), files.curves_at(place))
 
 
-def _same(one: pa.Table, other: pa.Table) -> bool:
-    """Return whether two tables have bitwise equal columns, in any order; NaN equals NaN."""
-    return _columns(one) == _columns(other)
-
-
-def _columns(table: pa.Table) -> dict[str, tuple[pa.DataType, bytes]]:
-    arrays = {name: table[name].combine_chunks() for name in table.column_names}
-    return {name: (array.type, np.asarray(_flat(array)).tobytes()) for name, array in arrays.items()}
-
-
-def _flat(array: pa.Array) -> pa.Array:
-    return array.flatten() if pa.types.is_fixed_size_list(array.type) else array
+def _bytes(table: pa.Table) -> dict[str, tuple[pa.DataType, bytes]]:
+    """Return the type and the bytes of each column, in which NaN equals NaN."""
+    found = {}
+    for name in table.column_names:
+        array = table[name].combine_chunks()
+        flat = array.flatten() if pa.types.is_fixed_size_list(array.type) else array
+        found[name] = array.type, np.asarray(flat).tobytes()
+    return found
 
 
 def _remove(place: Path, root: Path) -> None:
