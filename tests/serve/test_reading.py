@@ -71,7 +71,7 @@ def test_a_saved_model_becomes_explainable_in_the_service(tmp_path):
         assert client.post("/explain", json={"x": batch[0]["x"]}).status_code == 200
     kept = OneModel(model())
     Service(kept, store=CheckpointDirectory(tmp_path / "kept")).stop()
-    assert kept.explainable
+    assert kept.model.explainable
     assert Heros.load(tmp_path / "kept" / "service.heros").instances == 250
     kept.model.explainable = False
     with pytest.raises(HerosError, match="keeps no sample"):

@@ -517,7 +517,7 @@ def test_long_windows_hold_few_instances():
     for i in range(3000):
         part = slice(i, i + 1)
         single.add(y[part], answers[part], chosen[part], spent[part], 0.0)
-        assert len(single._labels) < 256
+        assert len(single._buffer) < 256
     whole = History(measures, 4, window=3000)
     whole.add(y, answers, chosen, spent, 0.0)
     assert single.lately == pytest.approx(whole.lately)

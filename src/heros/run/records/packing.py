@@ -54,9 +54,8 @@ def pack(directory: str | os.PathLike[str]) -> int:
     if new:
         write_table(table, before | new)
     for id, place in single.items():
-        if document_of(table, id) != new[id].document or _bytes(curves_of(table, id)) != _bytes(
-            new[id].curves
-        ):
+        same = _bytes(curves_of(table, id)) == _bytes(new[id].curves)
+        if document_of(table, id) != new[id].document or not same:
             raise HerosError(f"The file {table} does not hold the record {id} unchanged.")
         _remove(place, root)
     return len(before | new)
