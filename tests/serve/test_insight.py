@@ -12,7 +12,6 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros.errors import ParameterError
 
 from heros import ParameterError
 from heros.ensemble.keyed import Keyed

@@ -15,7 +15,6 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros.errors import DataError
 
 from heros import DataError
 from heros.ensemble.keyed import Keyed
