@@ -41,7 +41,9 @@ class Commands(TyperGroup):
             say(f"heros: {error.format_message()} (see {where} --help)", style="red")
             raise typer.Exit(2) from None
         except HerosError as error:
-            say(f"heros: {in_options(str(error), self._options(ctx))}", style="red")
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            named = {str(one.name): one.opts[0] for one in (command.params if command else ()) if one.opts}
+            say(f"heros: {in_options(str(error), named)}", style="red")
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             say("heros: stopped")
@@ -51,11 +53,6 @@ class Commands(TyperGroup):
                 raise
             say(f"heros: {error}", style="red")
             raise typer.Exit(1) from None
-
-    def _options(self, ctx: Any) -> dict[str, str]:
-        """Return the options of the invoked command by parameter name."""
-        command = self.commands.get(ctx.invoked_subcommand or "")
-        return {str(one.name): one.opts[0] for one in (command.params if command else ()) if one.opts}
 
 
 def in_options(text: str, options: Mapping[str, str]) -> str:

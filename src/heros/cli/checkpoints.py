@@ -17,7 +17,7 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.ensemble import Heros
 from heros.run import Run, records
-from heros.run.checkpoints import Checkpoint, CheckpointWarning, found
+from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
 
 SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
@@ -33,7 +33,18 @@ def checkpoints_command(
     """List the checkpoints in a directory, newest first, and whether each is complete."""
     there = found(directory)
     if as_json:
-        typer.echo(json.dumps([_plain(checkpoint) for checkpoint in there], ensure_ascii=False))
+        plain = [
+            {
+                "path": str(one.path),
+                "instances": one.instances,
+                "written": one.written,
+                "bytes": one.size,
+                "whole": one.fault is None,
+                "fault": one.fault,
+            }
+            for one in there
+        ]
+        typer.echo(json.dumps(plain, ensure_ascii=False))
         return
     table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
     for one in there:
@@ -41,17 +52,6 @@ def checkpoints_command(
         written = "–" if one.written is None else one.written[:16].replace("T", " ")
         table.add(one.path.name, f"{one.instances:,}", written, f"{one.size:,}", state, style=style)
     table.show()
-
-
-def _plain(checkpoint: Checkpoint) -> dict[str, Any]:
-    return {
-        "path": str(checkpoint.path),
-        "instances": checkpoint.instances,
-        "written": checkpoint.written,
-        "bytes": checkpoint.size,
-        "whole": checkpoint.fault is None,
-        "fault": checkpoint.fault,
-    }
 
 
 def checkpointing(
@@ -70,22 +70,17 @@ def checkpointing(
         if resume:
             raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
         return {}
-    return {
-        "checkpoint": place,
-        "every": every,
-        "keep": keep,
-        "resume": resume if resume_from is None else resume_from,
-        "on_checkpoint_error": on_error,
-    }
+    start = resume if resume_from is None else resume_from
+    how = {"every": every, "keep": keep, "resume": start, "on_checkpoint_error": on_error}
+    return {"checkpoint": place, **how}
 
 
 @contextmanager
 def told() -> Iterator[None]:
     """Print each checkpoint warning, wait and column notice as one line, as soon as it occurs."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", CheckpointWarning)
-        warnings.simplefilter("always", DataNotice)
-        warnings.simplefilter("always", WaitNotice)
+        for kind in (CheckpointWarning, DataNotice, WaitNotice):
+            warnings.simplefilter("always", kind)
         usual, said = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
@@ -112,14 +107,9 @@ def recorded_before(
     that the run is finished. The record of another run raises an error.
     """
     run = records.read(place)
-    asked = {
-        "k": model.k,
-        "seed": model.seed,
-        "policy_as_written": str(model.policy),
-        "pool_as_written": repr(model.pool),
-        "answer": str(model.answer),
-        "watch": model.watch,
-    }
+    written = {"policy_as_written": str(model.policy), "pool_as_written": repr(model.pool)}
+    settings = {"k": model.k, "seed": model.seed, "answer": str(model.answer), "watch": model.watch}
+    asked = written | settings
     found = {name: run.settings.get(name, "all") for name in asked}
     length = run.n_instances if stream.n_instances is None else stream.n_instances
     same = (found, run.window, list(run.figures)) == (asked, window, list(measures))

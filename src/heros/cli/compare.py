@@ -87,34 +87,25 @@ def compare_command(
     opened = partial(opened, quiet=True)  # notices about columns have been printed
     how = {"window": window, "exact": exact, "meter": reader}
     entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
-    named = [
-        (name, make(opened, seed=seed, **how))
-        for name, make in entries.items()
-        for seed in range(1, seeds + 1)
-    ]
-    todo = [job for _, job in named]
+    todo = [make(opened, seed=seed, **how) for make in entries.values() for seed in range(1, seeds + 1)]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
+    executor = Processes(jobs) if jobs > 1 else Serial()
+    again = force and not resume
     with told():
-        outcome = run_all(
-            todo,
-            out,
-            executor=Processes(jobs) if jobs > 1 else Serial(),
-            force=force and not resume,
-            strict=True,
-            each=jobs == 1,
-            keep=True,
-        )
+        outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
-    groups = [
-        Group(0, name, tuple(run for run, (own, _) in zip(runs, named, strict=True) if own == name))
-        for name in entries
-    ]
+    groups = [Group(0, name, tuple(runs[i * seeds : (i + 1) * seeds])) for i, name in enumerate(entries)]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
         error = Results(out, None, None, replace=True).reported()
         fault = None if error is None else str(error)
-    rows = _rows(groups) + ([] if policy else _simple_predictors(runs[0]))
+    simple = {} if policy else runs[0].baselines
+    labels = {one.name: one.label for one in runs[0].measures}
+    rows = _rows(groups) + [
+        {"policy": name, **{label: figures.get(one) for one, label in labels.items()}}
+        for name, figures in simple.items()
+    ]
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
     else:
@@ -137,10 +128,9 @@ def _policies(
     if described.budget is not None:
         raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
     pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")
+    settings = {"pool": pool, **described.settings}
     chosen = [policy_of(text, described.epsilon) for text in policy]
-    return {
-        policy_id(one): partial(Experiment, pool=pool, policy=one, **described.settings) for one in chosen
-    }
+    return {policy_id(one): partial(Experiment, policy=one, **settings) for one in chosen}
 
 
 def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
@@ -191,23 +181,12 @@ def _rows(groups: list[Group]) -> list[dict[str, Any]]:
     ]
 
 
-def _simple_predictors(run: Run) -> list[dict[str, Any]]:
-    """Return the table rows of the baselines of a run, which have no cost."""
-    return [
-        {"policy": name, **{one.label: figures.get(one.name) for one in run.measures}}
-        for name, figures in run.baselines.items()
-    ]
-
-
 def _text(value: float | None, form: str) -> str:
-    """Return a value as text, or a dash for None."""
     return "–" if value is None else format(value, form)
 
 
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
-    first = runs[0]
-    settings = first.settings
-    energy = first.energy
+    first, energy, settings = runs[0], runs[0].energy, runs[0].settings
     how = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
     stated = energy.carbon is not None

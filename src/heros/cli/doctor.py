@@ -18,28 +18,20 @@ from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
-PACKAGES = (
-    "heros-learn",
-    "numpy",
-    "pyarrow",
-    "rich",
-    "typer",
-    "codecarbon",
-    "river",
-    "scikit-learn",
-    "capymoa",
-)
+REQUIRED = ("heros-learn", "numpy", "pyarrow", "rich", "typer")
+PACKAGES = (*REQUIRED, "codecarbon", "river", "scikit-learn", "capymoa")
 
 
 @app.command("doctor")
 def doctor_command(as_json: options.AsJson = False) -> None:
     """Print the CPU features, meters, data and versions in use."""
+    absent = "not yet downloaded"
     found = {
         "CPU": f"{cpu_model()}, {os.cpu_count()} cores",
         "instructions": f"{_core.isas()[0]} (of {', '.join(_core.isas())})",
         **{f"meter {name}": _meter(name) for name in Meter.names()},
         "data directory": str(data_directory()),
-        **{f"stream {name}": _data(name) for name in REAL},
+        **{f"stream {name}": "found" if copy_of(REAL[name]).exists() else absent for name in REAL},
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
     }
@@ -55,10 +47,6 @@ def _meter(name: str) -> str:
     except HerosError as error:
         return f"no: {error}"
     return f"yes: {meter.watts:g} W per core ({meter.origin})" if isinstance(meter, Cpu) else "yes"
-
-
-def _data(name: str) -> str:
-    return "found" if copy_of(REAL[name]).exists() else "not yet downloaded"
 
 
 def _version(name: str) -> str:

@@ -45,15 +45,13 @@ def reading(**said: Any) -> dict[str, Any]:
     >>> reading(ignore=["id,note", "when"], missing=["unknown"], delimiter=r"\t", most_values=None)
     {'ignore': ['id', 'note', 'when'], 'missing': ['unknown'], 'delimiter': '\t'}
     """
-    how = {name: _parts(value) if isinstance(value, list) else value for name, value in said.items() if value}
+    how = {name: value for name, value in said.items() if value}
+    for name, value in how.items():
+        if isinstance(value, list):  # texts with commas; a name that contains a comma is in quotes
+            how[name] = [part.strip() for row in csv.reader(value, skipinitialspace=True) for part in row]
     if how.get("delimiter") in {"\\t", "tab"}:
         how["delimiter"] = "\t"
     return how
-
-
-def _parts(texts: list[str]) -> list[str]:
-    """Split all texts at commas; a name that contains a comma is written in quotes."""
-    return [part.strip() for row in csv.reader(texts, skipinitialspace=True) for part in row]
 
 
 def source_of(
@@ -73,11 +71,9 @@ def source_of(
         return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
     if target is None:
         raise ParameterError.of("target", "heros", "given for a queue: messages have no last column", target)
-    for name in how or {}:
+    for name, given in (how or {}).items():
         if name not in OF_MESSAGES:
-            raise ParameterError.of(
-                name, "heros", "left out: it applies only to files, not to queues", (how or {})[name]
-            )
+            raise ParameterError.of(name, "heros", "left out: it applies only to files, not to queues", given)
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(how or {}))
     if n is not None:
@@ -105,14 +101,14 @@ def stream_of(
 
 
 def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any]) -> Stream:
+    known = (*streams.NAMES, *streams.EXAMPLES)
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed.")
         how = {name: value for name, value in how.items() if name != "format"}
-        stream = read_pipe(
-            cast(BufferedIOBase, sys.stdin.buffer), target=target, on_bad_row=on_bad_row, **how
-        )
-    elif text in (*streams.NAMES, *streams.EXAMPLES):
+        pipe = cast(BufferedIOBase, sys.stdin.buffer)
+        stream = read_pipe(pipe, target=target, on_bad_row=on_bad_row, **how)
+    elif text in known:
         for name, given in {"target": target, **how}.items():
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
@@ -124,7 +120,6 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
             name = options.target_among(reader.names)
             notice(f"The target is the column {name!r} (target= names another column).", DataNotice)
     else:
-        known = (*streams.NAMES, *streams.EXAMPLES)
         rule = f"a file, - or one of {', '.join(known)}"
         raise ParameterError.of("stream", "heros", rule, text, known)
     return stream
@@ -188,10 +183,8 @@ def _lines(path: Path) -> int | None:
 
 def few_enough(stream: Source) -> bool:
     """Return whether to store all probabilities for an exact AUROC; True for a file of unknown length."""
-    return (
-        isinstance(stream, Stream)
-        and (stream.n_instances or 0) * stream.schema.n_classes <= PROBABILITIES_KEPT
-    )
+    probabilities = (stream.n_instances or 0) * stream.schema.n_classes
+    return isinstance(stream, Stream) and probabilities <= PROBABILITIES_KEPT
 
 
 def meter_of(

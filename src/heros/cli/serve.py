@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -130,7 +129,9 @@ def serve_command(
     from heros.serve.server import serve  # noqa: PLC0415
     from heros.serve.service import Service  # noqa: PLC0415
 
-    asked = _task(task, level)
+    asked: Task | None = None if task is None else task_of(task)
+    if level is not None:
+        asked = replace(asked or task_of("classification"), level=level)  # type: ignore[call-arg]
     options_of = {
         "pool": described.pool,
         "policy": described.policy or described.epsilon,
@@ -189,23 +190,16 @@ def serve_command(
     if service.history.learnt:
         say(f"heros: continues from {checkpoint} after {_instances(service.history.learnt)}")
     logging.basicConfig(format="heros: %(message)s")
+
+    def started(address: str) -> None:
+        say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)")
+        if checkpoint is None:
+            say("heros: without --checkpoint, what the service learns is lost when it ends")
+
     with told():
-        serve(
-            service,
-            host=host,
-            port=port,
-            token=token,
-            allow_hosts=allow_host or (),
-            started=partial(_started, checkpoint),
-        )
-    say(f"heros: stopped after {_instances(service.history.learnt)}" + _kept(checkpoint))
-
-
-def _task(name: str | None, level: float | None) -> Task | None:
-    """Return the task of this name with the level of its sets or intervals; None if neither is given."""
-    if level is None:
-        return None if name is None else task_of(name)
-    return replace(task_of(name or "classification"), level=level)  # type: ignore[call-arg]
+        serve(service, host=host, port=port, token=token, allow_hosts=allow_host or (), started=started)
+    kept = "" if checkpoint is None else f"; the checkpoint is in {checkpoint}"
+    say(f"heros: stopped after {_instances(service.history.learnt)}{kept}")
 
 
 def every_of(text: str) -> tuple[int | None, float | None]:
@@ -222,15 +216,5 @@ def every_of(text: str) -> tuple[int | None, float | None]:
     return None, float(options.count(text[:-1]) * unit)
 
 
-def _started(checkpoint: Path | None, address: str) -> None:
-    say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)")
-    if checkpoint is None:
-        say("heros: without --checkpoint, what the service learns is lost when it ends")
-
-
 def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n:,} instances"
-
-
-def _kept(directory: Path | None) -> str:
-    return "" if directory is None else f"; the checkpoint is in {directory}"
