@@ -5,12 +5,6 @@ from heros.drift.detectors import ADWIN, KSWIN, PageHinkley
 from heros.drift.monitor import Monitor
 
 __all__ = [
-    "ADWIN",
-    "KSWIN",
-    "Change",
-    "ClassChange",
-    "FeatureChange",
-    "ModelChange",
-    "Monitor",
+    "ADWIN", "KSWIN", "Change", "ClassChange", "FeatureChange", "ModelChange", "Monitor",
     "PageHinkley",
-]
+]  # fmt: skip

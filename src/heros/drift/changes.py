@@ -212,10 +212,7 @@ class Change:
 
 
 def changes_of(
-    noted: Iterable[Raw],
-    configurations: Sequence[Mapping[str, Any]],
-    classes: Sequence[str],
-    numeric: bool,
+    noted: Iterable[Raw], configurations: Sequence[Mapping[str, Any]], classes: Sequence[str], numeric: bool
 ) -> tuple[Change, ...]:
     """Return the changes that the compiled core has recorded, in the order of detection.
 
@@ -328,10 +325,7 @@ def _raised(moved: ClassChange) -> str:
         return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
     wrong_before, wrong_after = (
         share * (0.0 if math.isnan(error) else error)
-        for share, error in (
-            (moved.share_before, moved.error_before),
-            (moved.share_after, moved.error_after),
-        )
+        for share, error in ((moved.share_before, moved.error_before), (moved.share_after, moved.error_after))
     )
     if wrong_after <= wrong_before:
         return ""

@@ -2,15 +2,7 @@
 
 from heros.measures.base import Measure
 from heros.measures.calibration import CalibrationError, Reliability
-from heros.measures.classification import (
-    F1,
-    Accuracy,
-    BalancedAccuracy,
-    Confusion,
-    Kappa,
-    LogLoss,
-    log_loss,
-)
+from heros.measures.classification import F1, Accuracy, BalancedAccuracy, Confusion, Kappa, LogLoss, log_loss
 from heros.measures.ranking import (
     Auroc,
     PrAuc,
@@ -24,29 +16,8 @@ from heros.measures.ranking import (
 from heros.measures.regression import MAE, MAPE, R2, RMSE, Coverage, IntervalWidth, RelativeError
 
 __all__ = [
-    "F1",
-    "MAE",
-    "MAPE",
-    "R2",
-    "RMSE",
-    "Accuracy",
-    "Auroc",
-    "BalancedAccuracy",
-    "CalibrationError",
-    "Confusion",
-    "Coverage",
-    "IntervalWidth",
-    "Kappa",
-    "LogLoss",
-    "Measure",
-    "PrAuc",
-    "RelativeError",
-    "Reliability",
-    "RunningAuroc",
-    "RunningPrAuc",
-    "auroc",
-    "auroc_per_class",
-    "average_precision",
-    "average_precision_per_class",
-    "log_loss",
-]
+    "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "CalibrationError",
+    "Confusion", "Coverage", "IntervalWidth", "Kappa", "LogLoss", "Measure", "PrAuc",
+    "RelativeError", "Reliability", "RunningAuroc", "RunningPrAuc", "auroc", "auroc_per_class",
+    "average_precision", "average_precision_per_class", "log_loss",
+]  # fmt: skip

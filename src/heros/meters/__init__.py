@@ -10,13 +10,5 @@ from heros.meters.perf import Perf
 from heros.meters.rapl import Rapl
 
 __all__ = [
-    "Carbon",
-    "CarbonSignal",
-    "CodeCarbon",
-    "Cpu",
-    "Energy",
-    "Meter",
-    "Perf",
-    "Rapl",
-    "Reading",
-]
+    "Carbon", "CarbonSignal", "CodeCarbon", "Cpu", "Energy", "Meter", "Perf", "Rapl", "Reading",
+]  # fmt: skip

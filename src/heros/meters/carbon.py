@@ -12,33 +12,12 @@ SOURCE = "Ember, Yearly Electricity Data, 2023, as published by Our World in Dat
 
 COUNTRIES = MappingProxyType(
     {
-        "AUS": 549,
-        "AUT": 111,
-        "BEL": 138,
-        "BRA": 98,
-        "CAN": 170,
-        "CHE": 35,
-        "CHN": 582,
-        "DEU": 381,
-        "DNK": 152,
-        "ESP": 174,
-        "FIN": 79,
-        "FRA": 56,
-        "GBR": 238,
-        "IND": 713,
-        "IRL": 291,
-        "ITA": 331,
-        "JPN": 485,
-        "KOR": 431,
-        "NLD": 268,
-        "NOR": 30,
-        "POL": 662,
-        "PRT": 166,
-        "SWE": 41,
-        "USA": 369,
+        "AUS": 549, "AUT": 111, "BEL": 138, "BRA": 98, "CAN": 170, "CHE": 35, "CHN": 582, "DEU": 381,
+        "DNK": 152, "ESP": 174, "FIN": 79, "FRA": 56, "GBR": 238, "IND": 713, "IRL": 291, "ITA": 331,
+        "JPN": 485, "KOR": 431, "NLD": 268, "NOR": 30, "POL": 662, "PRT": 166, "SWE": 41, "USA": 369,
         "ZAF": 708,
     }
-)
+)  # fmt: skip
 """Life-cycle emissions in grams of CO2e per kWh of electricity generated in each country in 2023."""
 
 

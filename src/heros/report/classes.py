@@ -29,16 +29,12 @@ def class_figures(group: Group) -> str:
     counts = np.zeros((wide, wide))
     for one in counted:
         counts[: len(one), : len(one)] += one
-    names = _names(max((run.classes for run in group.runs), key=len), wide)
+    known = max((run.classes for run in group.runs), key=len)
+    names = [*known, *map(str, range(len(known), wide))][:wide]  # a class without a recorded name: its index
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     seeds = f", over {len(counted)} seeds" if len(counted) > 1 else ""
     matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _mistaken(counts, names, seeds)
     return matrix + _table(counts, names, order.tolist(), seeds)
-
-
-def _names(classes: Sequence[str], wide: int) -> list[str]:
-    """Return the names of all classes; a class whose name is not recorded is named by its index."""
-    return [classes[i] if i < len(classes) else str(i) for i in range(wide)]
 
 
 def _brief(name: str) -> str:
@@ -89,17 +85,11 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
     confusion = Confusion(counts)  # type: ignore[arg-type]  # float counts, which do not overflow
     columns = (confusion.precision, confusion.recall, confusion.f1)
     total = counts.sum()
-    rows = [
-        row(
-            (
-                (_brief(names[i]), names[i]),
-                _count(counts[i].sum()),
-                f"{counts[i].sum() / total:.1%}",
-                *("–" if math.isnan(column[i]) else bar(column[i], f"{column[i]:.3f}") for column in columns),
-            )
-        )
-        for i in order[:LISTED]
-    ]
+    rows = []
+    for i in order[:LISTED]:
+        of_class = counts[i].sum()
+        bars = ["–" if math.isnan(one[i]) else bar(one[i], f"{one[i]:.3f}") for one in columns]
+        rows.append(row(((_brief(names[i]), names[i]), _count(of_class), f"{of_class / total:.1%}", *bars)))
     heads = ("class", "instances", "share", "precision", "recall", "F1")
     more = f"{len(order) - LISTED} less frequent classes are not shown." if len(order) > LISTED else ""
     title = f"Classes, most frequent first{seeds}"

@@ -25,18 +25,12 @@ def picture(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main chart: performance against energy or, for a single group, performance over time."""
     if measure is None:
         return ""
-    known = [group for group in groups if math.isfinite(group.figure(measure))]
-    points = [
-        Point(
-            group.colour,
-            group.label,
-            group.joules,
-            group.figure(measure),
-            f"{group.label}: {measure.label} {group.text(measure)}, {group.joules:,.4g} J, "
-            f"{group.gamma_share:.0%} of training every model",
-        )
-        for group in known
-    ]
+    points = []
+    for group in groups:
+        if math.isfinite(figure := group.figure(measure)):
+            cost = f"{group.joules:,.4g} J, {group.gamma_share:.0%} of training every model"
+            note = f"{group.label}: {measure.label} {group.text(measure)}, {cost}"
+            points.append(Point(group.colour, group.label, group.joules, figure, note))
     if len(points) > 1:
         higher = measure.better == "higher"
         name = measure.label if higher else f"{measure.label} (lower is better)"
@@ -49,11 +43,10 @@ def figures(groups: Sequence[Group], measure: Caption | None) -> str:
     single = sum(math.isfinite(group.figure(measure)) for group in groups) < 2 if measure else False
     marks = marks_of(groups[0].runs[0])
     charts = [_over_time(groups, one) for one in measures_of(groups) if not (single and one == measure)]
-    gamma = _curves(groups, _gamma)
+    gamma = _curves(groups, lambda run: run.curves.spent / np.diff(run.curves.end, prepend=0))
+    energy = _curves(groups, _energy)
     charts.append(line_chart("γ: share of the cost of training every model", gamma, marks, from_zero=True))
-    charts.append(
-        line_chart("Energy since the start, joules", _curves(groups, _energy), marks, from_zero=True)
-    )
+    charts.append(line_chart("Energy since the start, joules", energy, marks, from_zero=True))
     return "".join(charts)
 
 
@@ -70,12 +63,9 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
     run = having[0].runs[0]
     levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
     changes = [change for change in run.changes if change.kind == "error"]
-    title = f"{_capital(measure.label)}, per window"
-    return line_chart(title, lines, marks_of(run), levels, changes=changes)
-
-
-def _capital(label: str) -> str:
-    return label[:1].upper() + label[1:] if label.isascii() else label
+    label = measure.label
+    title = label[:1].upper() + label[1:] if label.isascii() else label
+    return line_chart(f"{title}, per window", lines, marks_of(run), levels, changes=changes)
 
 
 def _curves(groups: Sequence[Group], values: Values) -> list[Line]:
@@ -87,10 +77,6 @@ def _curves(groups: Sequence[Group], values: Values) -> list[Line]:
         end = group.runs[0].curves.end[:rows].astype(float)
         lines.append(Line(group.colour, group.label, end, seeds.mean(axis=0), spread))
     return lines
-
-
-def _gamma(run: Run) -> NDArray[np.float64]:
-    return run.curves.spent / np.diff(run.curves.end, prepend=0)
 
 
 def _energy(run: Run) -> NDArray[np.float64]:

@@ -34,14 +34,8 @@ def row(cells: Iterable[str | tuple[str, str]]) -> str:
     '<tr><td>7</td><td title="optimizer adam">adam</td></tr>'
     """
     pairs = ((cell, "") if isinstance(cell, str) else cell for cell in cells)
-    return (
-        "<tr>"
-        + "".join(
-            f'<td title="{escape(hover)}">{cell}</td>' if hover else f"<td>{cell}</td>"
-            for cell, hover in pairs
-        )
-        + "</tr>"
-    )
+    hovers = ((cell, f' title="{escape(hover)}"' if hover else "") for cell, hover in pairs)
+    return f"<tr>{''.join(f'<td{hover}>{cell}</td>' for cell, hover in hovers)}</tr>"
 
 
 def key(colour: int, text: str) -> str:

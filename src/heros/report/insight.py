@@ -42,16 +42,9 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     shares = told.shares()
     names = list(shares)[:SHOWN]
     largest = max(shares.values()) or 1.0
-    rows = [
-        row(
-            (
-                escape(name),
-                f"{np.nan_to_num(told.values[told.columns.index(name)]):.4g}",
-                bar(shares[name] / largest, f"{shares[name]:.1%}"),
-            )
-        )
-        for name in names
-    ]
+    values = dict(zip(told.columns, np.nan_to_num(told.values), strict=True))
+    bars_of = {name: bar(shares[name] / largest, f"{shares[name]:.1%}") for name in names}
+    rows = [row((escape(name), f"{values[name]:.4g}", bars_of[name])) for name in names]
     note = (
         "Importance: mean squared change of the prediction if the value of the column is replaced by the "
         "value of another recent instance, at the end of the run. Share: importance divided by the sum over "

@@ -57,12 +57,8 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> labels_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ['SGD', 'Adam']
     """
-    fewest = _fewest(told_apart(models)[0])
-    return [_short(settings_text(one) or f"model {i + 1}") for i, one in enumerate(fewest)]
-
-
-def _short(title: str) -> str:
-    return shorten(title.replace("learning rate", "rate"), LONGEST, placeholder="…")
+    titles = [settings_text(one) or f"model {i + 1}" for i, one in enumerate(_fewest(told_apart(models)[0]))]
+    return [shorten(one.replace("learning rate", "rate"), LONGEST, placeholder="…") for one in titles]
 
 
 def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -99,16 +95,12 @@ def champions(run: Run) -> list[Reign]:
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the timeline of best models, a table, and the map of training, if the record has the data."""
-    names = labels_of(run.settings["models"])
-    reigns = champions(run)
-    parts = []
-    if reigns:
-        parts.append(_ribbon(run, reigns, names, label))
-    parts.append(_table(run, reigns))
+    names, reigns, training = labels_of(run.settings["models"]), champions(run), ""
+    timeline = _ribbon(run, reigns, names, label) if reigns else ""
     if run.curves.trained.size:
         always = (run.trained >= run.n_instances).all()
-        parts.append(ALWAYS if always else _map(run, names, marks, label))
-    return "".join(parts)
+        training = ALWAYS if always else _map(run, names, marks, label)
+    return timeline + _table(run, reigns) + training
 
 
 def _lengths(run: Run) -> NDArray[np.int64]:
@@ -144,19 +136,16 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
         key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if reign else '<i class="key"></i>'
         when = f"first at {reign.first:,}, last at {reign.last:,}" if reign else ""
         trained = run.trained[model] / run.n_instances
-        rows.append(
-            row(
-                (
-                    str(rank + 1),
-                    (key + escape(titles[model]), settings_text(models[model])),
-                    "–" if scores is None else f"{scores[model]:.4f}",
-                    "–" if reign is None else (f"{reign.share:.0%}", when),
-                    bar(trained, f"{trained:.0%}"),
-                    f"{run.looked[model] / run.n_instances:.0%}",
-                    f"{costs[model] / all_costs:.1%}",
-                )
-            )
+        cells = (
+            str(rank + 1),
+            (key + escape(titles[model]), settings_text(models[model])),
+            "–" if scores is None else f"{scores[model]:.4f}",
+            "–" if reign is None else (f"{reign.share:.0%}", when),
+            bar(trained, f"{trained:.0%}"),
+            f"{run.looked[model] / run.n_instances:.0%}",
+            f"{costs[model] / all_costs:.1%}",
         )
+        rows.append(row(cells))
     first = "most trained" if scores is None else "best at the end"
     note = (
         "L: running score at the end. Led: share of the time with the highest L. Trained, evaluated: share "

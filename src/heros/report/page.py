@@ -22,7 +22,7 @@ from heros.report.reading import reading_rows, target_words
 from heros.report.verdict import tiles, verdict
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run import records
-from heros.run.result import Price, Run
+from heros.run.result import Run
 from heros.run.summary import budget_row
 from heros.storage.disk import write_whole
 
@@ -66,26 +66,21 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     first = groups[0].runs[0]
     drifts = f", {len(first.drifts)} drifts" if first.drifts else ""
     keys = "".join(f"<li>{key(group.colour, group.label)}</li>" for group in groups)
-    legend = f'<ul class="legend">{keys}</ul>'
+    legend = f'<ul class="legend">{keys}</ul>' if len(groups) > 1 else ""
+    words = escape(pool_words(first.settings["pool"]))
+    models = f"{len(first.settings['models'])} models ({words})" if "," in words else words
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
         f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
-        f"{_models(first)}, at most {escape(str(first.settings['k']))} of them "
-        "trained on an instance.</p>"
+        f"{models}, at most {escape(str(first.settings['k']))} of them trained on an instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
         f"{picture(groups, measure)}</div>{_board(groups)}"
-        f"<h3>Over time</h3>{legend if len(groups) > 1 else ''}"
+        f"<h3>Over time</h3>{legend}"
         f'<div class="charts">{figures(groups, measure)}</div>'
         f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
-
-
-def _models(run: Run) -> str:
-    """Return the models of a run in words, with their number if there are several kinds."""
-    words = escape(pool_words(run.settings["pool"]))
-    return f"{len(run.settings['models'])} models ({words})" if "," in words else words
 
 
 # -- tables ------------------------------------------------------------------------------------------------
@@ -109,17 +104,13 @@ def _board(groups: Sequence[Group]) -> str:
         ]
         for group in groups
     ]
-    best = _best_of(groups, measures)
-    body = [
-        row(
-            (key(group.colour, group.label), *(_strong(cell, (i, j) in best) for j, cell in enumerate(cells)))
-        )
-        for i, (group, cells) in enumerate(zip(groups, rows, strict=True))
-    ]
+    best, body = _best_of(groups, measures), []
+    for i, (group, cells) in enumerate(zip(groups, rows, strict=True)):
+        shown = [f"<b>{escape(cell)}</b>" if (i, j) in best else escape(cell) for j, cell in enumerate(cells)]
+        body.append(row((key(group.colour, group.label), *shown)))
     note = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
-    note += (
-        "Σγ share: training cost as a share of training every model at every step, with the γ of the policy."
-    )
+    of = "training every model at every step, with the γ of the policy"
+    note += f"Σγ share: training cost as a share of {of}."
     note += " Saved: energy saved compared with training every model." if saved else ""
     return card("Leaderboard", table(heads, body), note)
 
@@ -143,10 +134,6 @@ def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[
     return found
 
 
-def _strong(cell: str, best: bool) -> str:
-    return f"<b>{escape(cell)}</b>" if best else escape(cell)
-
-
 def _costs(groups: Sequence[Group]) -> str:
     heads = ("settings", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
     rows = [row(map(escape, _cells(group))) for group in groups]
@@ -160,9 +147,11 @@ def _costs(groups: Sequence[Group]) -> str:
 
 
 def _cells(group: Group) -> list[str]:
+    price = group.price
+    shares = [] if price is None else [price.looking, price.training, price.total]
     return [
         group.label,
-        *_price(group.price),
+        *([f"{share:.1%}" for share in shares] or ["not known"] * 3),
         *(f"{group.cpu(phase):.2f}" for phase in PHASES),
         f"{group.cpu_seconds:.2f}",
         f"{group.joules:,.1f}",
@@ -171,20 +160,12 @@ def _cells(group: Group) -> list[str]:
     ]
 
 
-def _price(price: Price | None) -> list[str]:
-    if price is None:
-        return ["not known"] * 3
-    return [f"{share:.1%}" for share in (price.looking, price.training, price.total)]
-
-
 def _source(run: Run) -> str:
     """Return how the energy of a run was determined, without values that differ between runs."""
-    energy = run.energy
+    energy, carbon = run.energy, run.energy.carbon
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
-    carbon = (
-        f"; {energy.carbon.grams_per_kwh:g} g CO2e per kWh ({energy.carbon.source})" if energy.carbon else ""
-    )
-    return f"{energy.source}{', CPU seconds × ' + how if how else ''}{carbon}"
+    stated = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
+    return f"{energy.source}{', CPU seconds × ' + how if how else ''}{stated}"
 
 
 # -- single groups and runs --------------------------------------------------------------------------------

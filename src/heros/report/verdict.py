@@ -71,16 +71,14 @@ def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
 
 
 def _champion(best: Group) -> str:
-    run = best.runs[0]
-    reigns = champions(run)
+    run, reigns = best.runs[0], champions(best.runs[0])
     if not reigns:
         return ""
     title, share = _last(best)
     several = f"{len(reigns)} models were the best at some time; the" if len(reigns) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
-    return (
-        f"{several} best model at the end{seed} is <b>{escape(title)}</b>, which led {share:.0%} of the time."
-    )
+    led = f"which led {share:.0%} of the time"
+    return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."
 
 
 def _last(group: Group) -> tuple[str, float]:
@@ -111,32 +109,23 @@ def _less(spent: float, of: float, what: str) -> str:
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main results of the best group as tiles in large print."""
-    best, full = groups[0], full_of(groups)
-    run = best.runs[0]
-    shown = []
+    best, full, run, shown = groups[0], full_of(groups), groups[0].runs[0], []
     if measure is not None:
         text, _, apart = best.text(measure).partition(" ± ")
         shown.append((measure.label, text, f"± {apart} over {len(best.runs)} seeds" if apart else best.label))
     against = "" if full is None or full is best else _less(best.joules, full.joules, f"than {full.label}")
+    carbon = run.energy.source if best.grams is None else f"{best.grams:.3g} g CO2e"
     micro = 1e6 * best.cpu_seconds / run.n_instances
     shown += [
         ("training spent", f"{best.gamma_share:.0%}", "of training every model"),
-        ("energy", f"{best.joules:,.3g} J", against or _grams(best)),
+        ("energy", f"{best.joules:,.3g} J", against or carbon),
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]
     if champions(run):
         title, share = _last(best)
         shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
-    return (
-        '<div class="tiles">'
-        + "".join(
-            f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b>'
-            f"<em>{escape(note)}</em></div>"
-            for name, value, note in shown
-        )
-        + "</div>"
+    boxes = "".join(
+        f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><em>{escape(note)}</em></div>'
+        for name, value, note in shown
     )
-
-
-def _grams(group: Group) -> str:
-    return group.runs[0].energy.source if group.grams is None else f"{group.grams:.3g} g CO2e"
+    return f'<div class="tiles">{boxes}</div>'

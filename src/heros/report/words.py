@@ -105,11 +105,9 @@ def pool_words(pool: str) -> str:
         if match is None:
             return pool
         found[names.get(match[1], match[1])] += int(match[2])
-    return ", ".join(f"{n} {_plural(name, n)}" for name, n in found.items())
-
-
-def _plural(name: str, n: int) -> str:
-    return name if n == 1 or name.endswith(("s", "Bayes", "memory")) else f"{name}s"
+    alike = ("s", "memory")  # endings of names that are the same for several models
+    plural = {name: name if n == 1 or name.endswith(alike) else f"{name}s" for name, n in found.items()}
+    return ", ".join(f"{n} {plural[name]}" for name, n in found.items())
 
 
 def explained(text: str) -> str:

@@ -169,10 +169,7 @@ class DirectoryLock:
         except OSError:
             return  # writing there fails with its own message
         if not os.path.samestat(there, os.fstat(self._descriptor)):
-            raise _refused(
-                self._directory,
-                "was replaced by another directory during the run.",
-            )
+            raise _refused(self._directory, "was replaced by another directory during the run.")
 
     def release(self) -> None:
         """Release the lock."""

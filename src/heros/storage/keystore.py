@@ -33,10 +33,7 @@ SCHEMA = (  # measures and models are separate tables: measures are read often, 
     "CREATE TABLE IF NOT EXISTS attached (piece INTEGER PRIMARY KEY, bytes BLOB NOT NULL)",
 )
 PIECE = 1 << 24  # bytes; a large value is divided, since SQLite copies each value and limits it to a gigabyte
-DISCARD = (
-    "DELETE FROM models WHERE id IN (SELECT model FROM drafts)",
-    "DELETE FROM drafts",
-)
+DISCARD = ("DELETE FROM models WHERE id IN (SELECT model FROM drafts)", "DELETE FROM drafts")
 ADOPT = (
     "DELETE FROM models WHERE id IN (SELECT figures.model FROM figures JOIN drafts USING (key))",
     "DELETE FROM figures WHERE key IN (SELECT key FROM drafts)",

@@ -12,19 +12,6 @@ from heros.run.records.packing import pack
 from heros.run.records.provenance import provenance
 
 __all__ = [
-    "curves_at",
-    "details",
-    "document",
-    "exists",
-    "find",
-    "id_from",
-    "id_of",
-    "load",
-    "mend",
-    "pack",
-    "provenance",
-    "read",
-    "run_id",
-    "save",
-    "text_at",
-]
+    "curves_at", "details", "document", "exists", "find", "id_from", "id_of", "load", "mend",
+    "pack", "provenance", "read", "run_id", "save", "text_at",
+]  # fmt: skip
