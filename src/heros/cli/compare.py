@@ -124,7 +124,6 @@ def compare_command(
 def _policies(
     policy: list[str], described: EnsembleOptions, numeric: bool
 ) -> Mapping[str, Callable[..., Experiment]]:
-    """Return an experiment for each policy, all with the same pool."""
     if described.budget is not None:
         raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
     pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")

@@ -152,7 +152,6 @@ class Histogram:
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
-        """Return the counts of the classes over which the mean is taken."""
         return self.counts
 
     @staticmethod

@@ -230,7 +230,6 @@ def _is_number(text: str) -> bool:
 
 
 def _seconds(time: Any) -> float:
-    """Return a time in seconds since 1970."""
     if isinstance(time, str) and not _is_number(time):
         time = datetime.fromisoformat(time.strip())
     if isinstance(time, datetime):

@@ -75,7 +75,6 @@ def _counters(root: Path, files: list[int]) -> list[Counter]:
 
 
 def _opened(kind: int, config: int, cpu: int) -> int:
-    """Open a perf event of this kind on one CPU, for all processes."""
     number = SYSCALLS.get(platform.machine())
     if number is None:
         raise HerosError(f"Perf events need one of {', '.join(SYSCALLS)}. Got {platform.machine()}.")

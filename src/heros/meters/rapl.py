@@ -59,7 +59,6 @@ def _zones(root: Path) -> list[Counter]:
 
 
 def _read(zone: Path) -> int:
-    """Return the microjoules counted by a zone."""
     try:
         return int((zone / "energy_uj").read_text())
     except PermissionError:

@@ -56,7 +56,6 @@ def _in_parts(text: str) -> str:
 
 
 def _caption(title: str) -> str:
-    """Return a title as HTML; a symbol at its start is explained on hover."""
     first, comma, rest = title.partition(",")
     return f"{explained(first)}{comma}{escape(rest)}"
 

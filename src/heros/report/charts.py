@@ -195,7 +195,6 @@ def _free(box: Box, taken: Sequence[Box]) -> bool:
 
 
 def _level(name: str, at: float, low: float, high: float) -> str:
-    """Return a horizontal line over the whole chart."""
     y = SIZE * (1 - (at - low) / (high - low))
     return f'<path class="level" d="M0 {y:.1f}H{SIZE}"><title>{escape(name)}: {at:.4g}</title></path>'
 

@@ -87,7 +87,6 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 
 
 def _board(groups: Sequence[Group]) -> str:
-    """Return the table of groups, best first."""
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
     full = full_of(groups)

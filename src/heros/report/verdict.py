@@ -95,7 +95,6 @@ def _bill(group: Group) -> float:
 
 
 def _difference(group: Group, other: Group) -> str:
-    """Return how much less or more one group spent than another, as text."""
     training = _less(group.gamma_share, other.gamma_share, "training")
     return f"{training} and {_less(group.joules, other.joules, 'energy')}"
 

@@ -119,7 +119,6 @@ class Baselines:
 
 
 def _no_change(confusion: Confusion) -> dict[str, float]:
-    """Return the measures of predicting the previous label."""
     counts = confusion.counts
     total = counts.sum()
     if not total:

@@ -227,7 +227,6 @@ class Checkpointer:
     # -- the directory --------------------------------------------------------------------------------------
 
     def _choose(self, resume: bool | Path_) -> Content | None:
-        """Return the checkpoint from which to resume, or None to start a new run."""
         there = [path for _, path in newest_first(self.directory)]
         if not isinstance(resume, bool):
             path = Path(resume)

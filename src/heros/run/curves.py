@@ -84,12 +84,10 @@ class Points:
         self.curves = {name: list(columns.get(name, ())) for name in self.curves}
 
     def _length(self, i: int) -> int:
-        """Return the number of instances that point i covers."""
         end = self.curves["end"]
         return int(end[i] - (end[i - 1] if i else 0))
 
     def _merge(self, i: int) -> None:
-        """Merge points i and i + 1."""
         first, second = self._length(i), self._length(i + 1)
         for name, values in self.curves.items():
             before, after = values[i], values.pop(i + 1)

@@ -326,7 +326,6 @@ def _source_of(stream: Any, target: str | int | None, weights: str | None, task:
 
 
 def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
-    """Return rows and their labels as a stream."""
     if not is_frame(X):
         stream = streams.from_arrays(X, y, task=task)
         return stream if weights is None else stream.with_weights(weights)

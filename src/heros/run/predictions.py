@@ -76,7 +76,6 @@ def predicted_table(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> A
 
 
 def _columns(outputs: NDArray[np.float64], classes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the column names of a table of predictions."""
     if classes:
         return ("predicted", *(f"p_{name}" for name in classes))
     width = 1 if outputs.ndim == 1 else outputs.shape[1]

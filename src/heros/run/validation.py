@@ -57,7 +57,6 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
 
 
 def _layout(arrays: Arrays, evaluation: Evaluation, points: int) -> Layout:
-    """Return the required type and shape of each array."""
     models, phases, pending = evaluation.model.pool.n_models, len(PHASES), evaluation.pending
     layout: Layout = {
         "totals": (np.float64, (4,)),

@@ -203,7 +203,6 @@ class History:
         self._open()
 
     def _count(self) -> None:
-        """Add the buffered instances to the measures."""
         if not self._buffer:
             return
         y, answers = joined(self._buffer)
@@ -283,7 +282,6 @@ class History:
             measure.restore(state[f"measures/{measure.name}"])
 
     def _restore_open(self, state: Mapping[str, Mapping[str, NDArray[Any]]]) -> None:
-        """Restore the window that has not become a point yet."""
         window = int(state["counts"]["window"][0])
         held = int(state["counts"]["learnt"][0]) - (self.points.last("end") if len(self.points) else 0)
         spent, trained = state["open"]["spent"], state["open"]["trained"]

@@ -476,7 +476,6 @@ def _affordable(connections: int) -> int:
 
 
 def _target(url: bytes) -> tuple[str, bytes]:
-    """Return the path and the query of a request's URL."""
     if url[:1] != b"/":
         parsed = httptools.parse_url(url)  # a proxy request; an invalid URL raises a parser error
         url = (parsed.path or b"/") + (b"?" + parsed.query if parsed.query else b"")

@@ -169,7 +169,6 @@ def write_options(path: Path, options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file for one transaction; convert errors of SQLite to a HerosError."""
     try:
         with closing(sqlite3.connect(path)) as file, file:
             yield file

@@ -245,7 +245,6 @@ class KeyStore:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Convert the errors of SQLite to HerosError or DataError."""
         try:
             yield
         except sqlite3.OperationalError as error:

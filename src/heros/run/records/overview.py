@@ -34,7 +34,6 @@ def load(directory: Path_) -> pa.Table:
 
 
 def _schema(figures: list[str]) -> pa.Schema:
-    """Return the schema of a table of runs with these measures."""
     shares, seconds = ("gamma_share", "price_looking", "price_training"), [f"cpu_{one}" for one in PHASES]
     return pa.schema(
         [

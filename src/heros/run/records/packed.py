@@ -99,7 +99,6 @@ def curves_of(path: Path, id: str) -> pa.Table:
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
-    """Return a mapping from each id to its row number and document."""
     with readable(f"The file {path}", "cannot be read as a table of records"):
         return _rows(path, _stamp(path))
 

@@ -178,7 +178,6 @@ class KafkaWorker:
                 self._save(partition)
 
     def _save(self, partition: Partition) -> None:
-        """Write a snapshot, then commit its offset to the consumer group."""
         partition.save()
         at = self._kafka.TopicPartition(self.topic, partition.number, partition.next)
         with suppress(self._kafka.KafkaException):  # the committed offset is only informative
