@@ -1,6 +1,6 @@
 """The command line, `heros`. Each module adds its commands to the application."""
 
-from heros.cli import checkpoints, compare, demo, doctor, listing, predict, report, run, serve, streams
+from heros.cli import checkpoints, compare, demo, listing, predict, results, run, serve, streams
 from heros.cli.app import app
 
 __all__ = ["app"]

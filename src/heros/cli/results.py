@@ -1,12 +1,16 @@
-"""The files that `heros run` writes: record, report, model and predictions."""
+"""The files that `heros run` writes: record, report, model and predictions; and `heros report`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from heros._base.errors import HerosError
+from heros.cli.app import app
 from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
 from heros.report import write_report
@@ -114,3 +118,13 @@ def _with_parents(path: Path) -> Path:
     """Create the directory of a file, and return the path of the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@app.command("report")
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory with records below it.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+) -> None:
+    """Write one self-contained HTML page about all runs recorded below a directory."""
+    count = write_report(directory, out)
+    typer.echo(f"{out}: {count} {'run' if count == 1 else 'runs'}")

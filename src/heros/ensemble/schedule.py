@@ -16,10 +16,9 @@ from heros._base.notices import notice
 from heros._base.parameters import number
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.dial import Clock
-from heros.meters.carbon import Carbon
 from heros.meters.carbon_signal import CarbonSignal
 from heros.meters.cpu import core_watts
-from heros.meters.energy import JOULES_PER_KWH
+from heros.meters.energy import JOULES_PER_KWH, Carbon
 from heros.storage.disk import write_whole
 
 __all__ = ["FILE", "Schedule", "Wait", "expect_delay"]

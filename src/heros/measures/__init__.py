@@ -1,8 +1,17 @@
 """Measures of performance over a stream, from predictions made before each target was known."""
 
 from heros.measures.base import Measure
-from heros.measures.calibration import CalibrationError, Reliability
-from heros.measures.classification import F1, Accuracy, BalancedAccuracy, Confusion, Kappa, LogLoss, log_loss
+from heros.measures.classification import (
+    F1,
+    Accuracy,
+    BalancedAccuracy,
+    CalibrationError,
+    Confusion,
+    Kappa,
+    LogLoss,
+    Reliability,
+    log_loss,
+)
 from heros.measures.ranking import (
     Auroc,
     PrAuc,

@@ -1,11 +1,10 @@
 """Energy meters, which measure the energy of a run."""
 
 from heros.meters.base import Meter
-from heros.meters.carbon import Carbon
 from heros.meters.carbon_signal import CarbonSignal
 from heros.meters.codecarbon import CodeCarbon
 from heros.meters.cpu import Cpu
-from heros.meters.energy import Energy, Reading
+from heros.meters.energy import Carbon, Energy, Reading
 from heros.meters.perf import Perf
 from heros.meters.rapl import Rapl
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from heros._base.parameters import one_of
 from heros._base.registry import Part, name_of, parts
-from heros.meters.carbon import Carbon
-from heros.meters.energy import Reading
+from heros.meters.energy import Carbon, Reading
 
 
 class Meter(Part, ABC):

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from heros._base.errors import HerosError
 from heros._base.extras import needed
 from heros.meters.base import Meter
-from heros.meters.carbon import Carbon
-from heros.meters.energy import JOULES_PER_KWH
+from heros.meters.energy import JOULES_PER_KWH, Carbon
 
 ANYWHERE = "USA"
 """A country required by CodeCarbon; it does not affect the energy, and CodeCarbon's CO2e is not used."""

@@ -12,8 +12,7 @@ from typing import ClassVar
 from heros._base.errors import ParameterError
 from heros._base.parameters import number
 from heros.meters.base import Meter
-from heros.meters.carbon import Carbon
-from heros.meters.energy import Reading
+from heros.meters.energy import Carbon, Reading
 
 WATTS = "HEROS_WATTS"
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from heros._base.errors import HerosError
 from heros.meters.base import Meter
-from heros.meters.carbon import Carbon
+from heros.meters.energy import Carbon
 
 _at_work = threading.Lock()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from heros._base.errors import HerosError
-from heros.meters.carbon import Carbon
+from heros.meters.energy import Carbon
 from heros.meters.machine import Counter, MachineMeter
 
 POWER = Path("/sys/bus/event_source/devices/power")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from heros._base.errors import HerosError
-from heros.meters.carbon import Carbon
+from heros.meters.energy import Carbon
 from heros.meters.machine import Counter, MachineMeter
 
 POWERCAP = Path("/sys/class/powercap")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.drift.changes import Change
-from heros.report.axes import SIZE, axis, frame, labels, short, ticks_of
+from heros.report.html import SIZE, axis, frame, labels, short, ticks_of
 
 POINTS = 120
 READINGS = 400  # maximum number of values shown on hover, over all lines of a chart

@@ -1,9 +1,13 @@
-"""HTML elements shared by all parts of a report: cards, tables and bars."""
+"""HTML elements shared by all parts of a report: cards, tables and bars, and the frame and axes of charts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
 
 from heros.report.words import explained
 
@@ -47,3 +51,112 @@ def bar(share: float, text: str) -> str:
     """Return a share as a bar and as text."""
     wide = 100 * min(1.0, max(0.0, float(share)))
     return f'<span class="bar"><i style="width:{wide:.1f}%"></i></span>{text}'
+
+
+SIZE = 1000  # width and height of the coordinate system
+
+
+def frame(
+    title: str,
+    drawing: Sequence[str],
+    x: Sequence[tuple[float, str]],
+    y: Sequence[tuple[float, str]],
+    x_name: str,
+    *,
+    over: str = "",
+    box: tuple[int, int] = (SIZE, SIZE),
+    kind: str = "curves",
+    style: str = "",
+    note: str = "",
+) -> str:
+    """Return an HTML figure; the chart scales with the page, and its labels keep their size.
+
+    The note is a line between the title and the chart, where it hides nothing.
+    """
+    below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
+    beside = "".join(
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>'
+        for at, text in y
+    )
+    svg = (
+        f'<svg class="{kind}" viewBox="0 0 {box[0]} {box[1]}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
+    )
+    small = f'<p class="faint small note">{escape(note)}</p>' if note else ""
+    return (
+        f'<figure class="card"><figcaption>{_caption(title)}</figcaption>{small}'
+        f'<div class="plot {kind}-plot" style="{style}"><div class="y">{beside}</div>'
+        f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
+        f'<div class="xname">{escape(x_name)}</div></div></figure>'
+    )
+
+
+def _in_parts(text: str) -> str:
+    """Return a label as HTML; on a narrow screen its start, which several rows share, is cut first."""
+    first, comma, rest = text.partition(", ")
+    return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
+
+
+def _caption(title: str) -> str:
+    first, comma, rest = title.partition(",")
+    return f"{explained(first)}{comma}{escape(rest)}"
+
+
+def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
+    """Return the position of each tick on its axis, from 0 to 1, with its label."""
+    return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
+
+
+def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
+    """Return the lower end, the upper end and the ticks of an axis for these values.
+
+    Both ends are ticks. If all values are between 0 and 1, such as shares and scores, the axis ends at 1 or
+    below.
+
+    Examples
+    --------
+    >>> axis(np.array([1.0, 1.0]))
+    (0.94, 1.0, [0.94, 0.96, 0.98, 1.0])
+    """
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    top = high
+    if from_zero:
+        low = min(low, 0.0)
+    if not high - low > 1e-9 * max(1.0, abs(high)):
+        low, high = low - 0.05 * max(abs(low), 1e-9), high + 0.05 * max(abs(high), 1e-9)
+    if top <= 1 < high:
+        high = 1.0
+    ticks = ticks_of(low, high, 4, around=True)
+    return ticks[0], ticks[-1], ticks
+
+
+def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list[float]:
+    """Return evenly spaced round numbers between two values; with `around`, they enclose both values.
+
+    Examples
+    --------
+    >>> ticks_of(0, 24_000, 4)
+    [0, 10000, 20000]
+    """
+    rough = (high - low) / wanted
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
+    first = math.floor(low / step + 1e-9) if around else math.ceil(low / step - 1e-9)
+    last = math.ceil(high / step - 1e-9) if around else math.floor(high / step + 1e-9)
+    return [round(step * i, 12) for i in range(first, last + 1)]
+
+
+def short(value: float, digits: int = 4) -> str:
+    """Return a number as short text for an axis.
+
+    Examples
+    --------
+    >>> short(250_000), short(1_500_000), short(0.9), short(12.5)
+    ('250k', '1.5M', '0.9', '12.5')
+    >>> short(2.0675), short(2.0675, 7)  # ticks are shown with 7 digits
+    ('2.067', '2.0675')
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size * 0.9999:
+            return f"{value / size:.{digits}g}{letter}"
+    return f"{value:.{digits}g}"

@@ -1,4 +1,4 @@
-"""The detected changes of a stream, and the importance of its columns for the predictions."""
+"""The changes of a stream, the importance of its columns for the predictions, and how the stream was read."""
 
 from __future__ import annotations
 
@@ -69,3 +69,33 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     ends = np.array([told.end[part[-1]] for part in parts])
     chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
     return bars + chart
+
+
+USUAL = "empty values and the usual words, such as 'NA'"
+SHOWN = 20  # maximum number of columns or words listed
+
+
+def target_words(run: Run) -> str:
+    """Return a sentence with the name of the target column as HTML; empty if the target has no name."""
+    if run.reading is None or run.reading.target is None:
+        return ""
+    kind = f"{len(run.classes)} classes" if run.classes else "a number"
+    return f"Target: <b>{escape(run.reading.target)}</b> ({kind}). "
+
+
+def reading_rows(run: Run) -> dict[str, str]:
+    """Return how the stream was read, by the name of the setting; empty if the record does not say it."""
+    reading = run.reading
+    if reading is None:
+        return {}
+    return {
+        "target": "without a name" if reading.target is None else f"the column {reading.target!r}",
+        "columns left out": _listed(reading.ignored) or "none",
+        "read as missing": f"{USUAL}; also {_listed(reading.words)}" if reading.words else USUAL,
+    }
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Return names separated by commas, and the number of further names."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more

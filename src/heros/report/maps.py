@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.report.axes import frame, short, ticks_of
+from heros.report.html import frame, short, ticks_of
 
 SHADES = 8
 COLUMNS = 100

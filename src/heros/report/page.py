@@ -16,9 +16,8 @@ from heros.report.classes import class_figures
 from heros.report.figures import figures, marks_of, picture
 from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
 from heros.report.html import card, key, row, table
-from heros.report.insight import change_list, importance_charts
+from heros.report.insight import change_list, importance_charts, reading_rows, target_words
 from heros.report.leaders import leaders
-from heros.report.reading import reading_rows, target_words
 from heros.report.verdict import tiles, verdict
 from heros.report.words import answer_words, policy_words, pool_words
 from heros.run import records

@@ -7,8 +7,7 @@ file; each record is then found under the same path as before.
 
 from heros.run.records.document import document, id_from, id_of, run_id
 from heros.run.records.files import curves_at, details, exists, find, mend, read, save, text_at
-from heros.run.records.overview import load
-from heros.run.records.packing import pack
+from heros.run.records.packing import load, pack
 from heros.run.records.provenance import provenance
 
 __all__ = [
