@@ -161,19 +161,15 @@ class Change:
                 f"At instance {self.at:,} the score of model {model.model} ({model.name}) fell from "
                 f"{model.before:.3f} to {model.after:.3f} ({self._beginning()})."
             )
-        what = "mean absolute error" if self.numeric else "error"
+        what, before, after = "error", _percent(self.before), _percent(self.after)
         if self.numeric:
-            before, after = _apart(self.before, self.after, 4)
-        else:
-            before, after = _percent(self.before), _percent(self.after)
+            what, (before, after) = "mean absolute error", _apart(self.before, self.after, 4)
         told = f"At instance {self.at:,} the {what} rose from {before} to {after} ({self._beginning()})"
         most = [text for moved in self.classes if (text := _raised(moved))][:2]
         parts = [told, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
-        if self.took_over is not None and self.led is not None:
-            parts.append(
-                f"model {self.took_over.model} ({self.took_over.name}) took over from model {self.led.model} "
-                f"({self.led.name})"
-            )
+        new, old = self.took_over, self.led
+        if new is not None and old is not None:
+            parts.append(f"model {new.model} ({new.name}) took over from model {old.model} ({old.name})")
         return "; ".join(parts) + "."
 
     def _beginning(self) -> str:
@@ -221,25 +217,18 @@ def changes_of(
     names = [settings_text(one) or f"model {i}" for i, one in enumerate(told_apart(configurations)[0])]
     found = [_change(event, names, classes, numeric) for event in noted]
     spans = [(c.since - AROUND, math.inf if c.ended is None else c.ended) for c in found if c.kind == "error"]
-    return tuple(
-        change
-        for change in found
-        if change.kind == "error" or not any(low <= change.at <= high for low, high in spans)
-    )
+    covered = [c.kind != "error" and any(low <= c.at <= high for low, high in spans) for c in found]
+    return tuple(change for change, hidden in zip(found, covered, strict=True) if not hidden)
 
 
 def counted_from(changes: Iterable[Change], start: int) -> tuple[Change, ...]:
     """Return the changes detected after instance `start`, with positions relative to `start`."""
-    return tuple(
-        replace(
-            change,
-            at=change.at - start,
-            since=max(change.since - start, 0),
-            ended=None if change.ended is None else change.ended - start,
-        )
-        for change in changes
-        if change.at > start
-    )
+    found = []
+    for one in changes:
+        if one.at > start:
+            ended = None if one.ended is None else one.ended - start
+            found.append(replace(one, at=one.at - start, since=max(one.since - start, 0), ended=ended))
+    return tuple(found)
 
 
 def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: bool) -> Change:
@@ -323,10 +312,8 @@ def _raised(moved: ClassChange) -> str:
     """Return how a class raised the error of the ensemble: its error or its share rose; "" if it did not."""
     if moved.error_after > moved.error_before:
         return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
-    wrong_before, wrong_after = (
-        share * (0.0 if math.isnan(error) else error)
-        for share, error in ((moved.share_before, moved.error_before), (moved.share_after, moved.error_after))
-    )
-    if wrong_after <= wrong_before:
+    before, after = (moved.share_before, moved.error_before), (moved.share_after, moved.error_after)
+    wrong = [share * (0.0 if math.isnan(error) else error) for share, error in (before, after)]
+    if wrong[1] <= wrong[0]:
         return ""
     return f"class {moved.name} ({_percent(moved.share_before)} to {_percent(moved.share_after)} of all)"

@@ -112,9 +112,9 @@ class Monitor:
                 self._predictions.take(P[start:stop])
             self.seen += stop - start
             if self._inputs.waiting == self.window:
-                self._compare("inputs", self._inputs, self._input_names())
+                self._compare("inputs", self._inputs)
                 if self._predictions.waiting == self.window:
-                    self._compare("predictions", self._predictions, self._output_names())
+                    self._compare("predictions", self._predictions)
             start = stop
         return tuple(self._changes[before:])
 
@@ -138,23 +138,16 @@ class Monitor:
             raise DataError(f"predictions must be {rule}. Got an array of shape {P.shape} instead.")
         return P
 
-    def _input_names(self) -> list[tuple[str, tuple[str, ...] | None]]:
-        return [(feature.name, feature.values) for feature in self.schema.features]
-
-    def _output_names(self) -> list[tuple[str, tuple[str, ...] | None]]:
-        return [(name, None) for name in self.schema.classes or ("prediction",)]
-
-    def _compare(
-        self,
-        kind: Literal["inputs", "predictions"],
-        sample: _Sample,
-        names: list[tuple[str, tuple[str, ...] | None]],
-    ) -> None:
+    def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
         """Compare the window with the reference; then it joins or, after a change, replaces the reference."""
         usual, recent = sample.usual, sample.recent()
         if len(usual) < self.window:
             sample.learn(recent, self.reference)
             return
+        names: list[tuple[str, tuple[str, ...] | None]]
+        names = [(name, None) for name in self.schema.classes or ("prediction",)]
+        if kind == "inputs":
+            names = [(feature.name, feature.values) for feature in self.schema.features]
         moved, moving = [], self._moving(usual, recent) if kind == "inputs" else frozenset()
         for i, (name, values) in enumerate(names):
             a, b = usual[:, i], recent[:, i]
@@ -199,12 +192,10 @@ class Monitor:
         samples = []
         for name, width in (("inputs", self.schema.n_features), ("predictions", self.schema.n_outputs)):
             sample = _Sample(width)
-            for part in ("usual", "recent"):
-                array = state.get(f"{name}_{part}")
+            for part in (f"{name}_usual", f"{name}_recent"):
+                array = state.get(part)
                 if array is None or array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != width:
-                    raise DataError(
-                        f"The state of a Monitor must have an array '{name}_{part}' (n, {width})."
-                    )
+                    raise DataError(f"The state of a Monitor must have an array {part!r} (n, {width}).")
             sample.usual = state[f"{name}_usual"]
             sample.take(state[f"{name}_recent"])
             samples.append(sample)
@@ -240,6 +231,10 @@ class _Sample:
 def _days(moments: NDArray[np.float64]) -> int:
     """Return the number of different days among moments in days since 1970; NaN is missing."""
     return len(np.unique(np.floor(moments[~np.isnan(moments)])))
+
+
+def _counts(sample: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    return np.bincount(sample[~np.isnan(sample)].astype(np.int64), minlength=n)
 
 
 def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
@@ -278,9 +273,7 @@ def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[f
     >>> round(distance, 3), chance < 1e-6
     (0.4, True)
     """
-    counts = np.stack([np.bincount(x[~np.isnan(x)].astype(np.int64), minlength=n) for x in (a, b)]).astype(
-        float
-    )
+    counts = np.stack([_counts(x, n) for x in (a, b)]).astype(float)
     sizes = counts.sum(axis=1, keepdims=True)
     if not sizes.all():
         return 0.0, 1.0
@@ -314,9 +307,7 @@ def _described(
     if values is None:
         before, after = (float(x[~np.isnan(x)].mean()) if not np.isnan(x).all() else math.nan for x in (a, b))
     else:
-        shares = [
-            np.bincount(x[~np.isnan(x)].astype(np.int64), minlength=len(values)) / len(x) for x in (a, b)
-        ]
+        shares = [_counts(x, len(values)) / len(x) for x in (a, b)]
         most = int(np.abs(shares[0] - shares[1]).argmax())
         value, before, after = values[most], float(shares[0][most]), float(shares[1][most])
     return FeatureChange(name, value, before, after, lacked, lacks, distance, chance)

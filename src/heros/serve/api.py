@@ -150,9 +150,8 @@ class Api:
         name = host.decode("latin-1").rpartition("@")[2].lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
         if name not in self._hosts and not _is_address(name):
-            raise Refusal(
-                f"The host {name[:100]!r} is not allowed; start the service with --allow-host.", 403
-            )
+            way = "start the service with --allow-host"
+            raise Refusal(f"The host {name[:100]!r} is not allowed; {way}.", 403)
         if len(self._known_hosts) < 100:
             self._known_hosts.add(host)
 
@@ -161,10 +160,8 @@ class Api:
 
         Raises an error if the content-type is not JSON or the body is too large.
         """
-        if headers.get(b"content-type") != JSON:
-            kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-            if kind != JSON:
-                raise Refusal("The content-type must be application/json.", 415)
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON:
+            raise Refusal("The content-type must be application/json.", 415)
         message = await receive()
         body: bytes = message.get("body", b"")
         while message.get("more_body", False) and len(body) <= self.limits.body:
@@ -232,9 +229,8 @@ class Api:
         return 202, counts | _with(taken.notices)
 
     def _instances(self, request: Any) -> list[Any]:
-        instances = (
-            request["instances"] if type(request) is dict and request.keys() == {"instances"} else None
-        )
+        right = type(request) is dict and request.keys() == {"instances"}
+        instances = request["instances"] if right else None
         if type(instances) is not list:
             raise Wrong('A batch must be an object with a list of "instances" and nothing else.')
         if not 0 < len(instances) <= self.limits.batch:
@@ -312,9 +308,8 @@ class Api:
 
 def _described(numeric: bool, secured: bool) -> dict[str, Any]:
     """Return the OpenAPI document for numeric or class labels, with or without a token."""
-    document: dict[str, Any] = orjson.loads(
-        resources.files("heros.serve").joinpath("openapi.json").read_bytes()
-    )
+    text = resources.files("heros.serve").joinpath("openapi.json").read_bytes()
+    document: dict[str, Any] = orjson.loads(text)
     document["info"]["version"] = metadata.version("heros-learn")
     schemas = document["components"]["schemas"]
     for name in [name for name in schemas if name.startswith("Number")]:

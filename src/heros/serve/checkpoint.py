@@ -114,9 +114,9 @@ class CheckpointDirectory:
         """Raise an error if the directory holds one model but `keyed` is True, or the other way round."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
-            raise HerosError(f"The directory {self.directory} must hold a model per key. Got one model.")
+            raise self._refused("must hold a model per key. Got one model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
-            raise HerosError(f"The directory {self.directory} must hold one model. Got a model per key.")
+            raise self._refused("must hold one model. Got a model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
         """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
@@ -218,9 +218,8 @@ def _held(arrays: Mapping[str, NDArray[Any]], passed: float) -> Held:
     held: Held = []
     sinces = (time.monotonic() - passed - arrays["age"]).tolist()
     counts, limits = arrays["known"].tolist(), arrays["limits"].tolist()
-    for name, row, output, since, known, limit in zip(
-        names, rows, predicted, sinces, counts, limits, strict=True
-    ):
+    entries = zip(names, rows, predicted, sinces, counts, limits, strict=True)
+    for name, row, output, since, known, limit in entries:
         id, key = orjson.loads(name.tobytes())
         named = type(id) in (str, int) and (key is None or type(key) in (str, int))
         if not named or type(known) is not int or not math.isfinite(since) or not np.isfinite(output).all():

@@ -63,6 +63,8 @@ class _Collector:
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
         waits, hour = state["learning_waits"], state["hour"] or {}
+        until = datetime.fromisoformat(waits["until"]).timestamp() if waits else 0
+        unsaved = state["checkpoint_error"] is not None
         counters = {
             "answered": ("Instances predicted.", pending["answered"]),
             "learnt": ("Training instances.", pending["learnt"]),
@@ -77,19 +79,13 @@ class _Collector:
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
-            "learning_waits_until": (
-                "Time until which learning waits, in seconds since 1970; 0 if it does not wait.",
-                datetime.fromisoformat(waits["until"]).timestamp() if waits else 0,
-            ),
+            "learning_waits_until": ("Time until which learning waits, in seconds since 1970, or 0.", until),
             "hour_joules": ("Energy of learning in the present hour.", hour.get("joules")),
             "hour_budget_joules": ("Budget for the energy of learning in an hour.", hour.get("budget")),
             "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
             "fault": ("1 if the service can no longer train.", state["fault"] is not None),
-            "checkpoint_failed": (
-                "1 if the last checkpoint could not be written.",
-                state["checkpoint_error"] is not None,
-            ),
+            "checkpoint_failed": ("1 if the last checkpoint could not be written.", unsaved),
             "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
             "status_failed": ("1 if these metrics are out of date.", state["status_error"] is not None),
             "waiting_bytes": ("Bytes of the instances that wait for labels.", pending["bytes"]),
@@ -112,10 +108,9 @@ class _Collector:
         for name, (text, value) in gauges.items():
             if value is not None:
                 yield GaugeMetricFamily(f"heros_{name}", text, value)
+        lately = "Measures over the last point of the curves."
         yield _measures("heros_measure", "Measures over all predictions with labels.", state["figures"])
-        yield _measures(
-            "heros_measure_lately", "Measures over the last point of the curves.", state["lately"]
-        )
+        yield _measures("heros_measure_lately", lately, state["lately"])
 
 
 def metrics(state: Mapping[str, Any], requests: Requests) -> bytes:

@@ -92,9 +92,8 @@ class Running:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        if self._stopped:
-            return
-        await self.server.run(self.started.set)
+        if not self._stopped:
+            await self.server.run(self.started.set)
 
     def _stop_by_signal(self) -> None:
         if self._stopped:
@@ -138,9 +137,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def _bound(host: str, port: int) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
         try:
             if sys.platform != "win32":

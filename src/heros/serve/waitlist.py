@@ -131,9 +131,9 @@ class Waitlist:
 
 def _read(payload: bytes) -> WaitingLabel:
     label = WaitingLabel(*orjson.loads(payload))
-    return (
-        label if label.predicted is None else label._replace(predicted=np.array(label.predicted, np.float64))
-    )
+    if label.predicted is None:
+        return label
+    return label._replace(predicted=np.array(label.predicted, np.float64))
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:

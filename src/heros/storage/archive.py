@@ -150,11 +150,8 @@ def subset(arrays: Arrays, group: str) -> dict[str, NDArray[Any]]:
     >>> subset({"pool/gamma": np.ones(1), "scores/x": np.ones(2)}, "pool")
     {'gamma': array([1.])}
     """
-    return {
-        name.removeprefix(f"{group}/"): array
-        for name, array in arrays.items()
-        if name.startswith(f"{group}/")
-    }
+    start = f"{group}/"
+    return {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
 
 
 @cache
@@ -200,11 +197,8 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
         who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
         who = ""
-    mine = _version()
-    return (
-        f"The file {os.fspath(path)} must have the format {FORMAT}, which heros-learn {mine} reads. "
-        f"Got {found}{who}."
-    )
+    rule = f"must have the format {FORMAT}, which heros-learn {_version()} reads"
+    return f"The file {os.fspath(path)} {rule}. Got {found}{who}."
 
 
 def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:

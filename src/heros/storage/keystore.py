@@ -167,9 +167,7 @@ class KeyStore:
         """Return a note of the last commit: the ``position`` of the source or the ``schema``."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            return None
-        note: Mapping[str, Any] | None = json.loads(row[0])
+        note: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
         return note
 
     def attached(self) -> bytes:
@@ -192,8 +190,7 @@ class KeyStore:
             for statement in ADOPT:
                 self._file.execute(statement)
             for name, value in notes.items():
-                kept = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
-                self._file.execute(kept, (name, json.dumps(value)))
+                self._file.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", (name, json.dumps(value)))
             if attached is not None:
                 self._file.execute("DELETE FROM attached")
                 pieces = (
@@ -223,18 +220,14 @@ class KeyStore:
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
         """Execute the block as one transaction; with "FULL", the commit waits until it is on disk."""
         with self._said():
-            self._expect_same_file()
+            if not is_in_place(self.path, self._opened):  # SQLite would still write to the old file
+                raise NotKept(f"The file {self.path} was removed or replaced while in use.")
             self._begin(synchronous)
             try:
                 yield
                 self._file.execute("COMMIT")
             finally:
                 self._begin()
-
-    def _expect_same_file(self) -> None:
-        """Raise `NotKept` if the file was removed or replaced: SQLite would still write to the old file."""
-        if not is_in_place(self.path, self._opened):
-            raise NotKept(f"The file {self.path} was removed or replaced while in use.")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
         """Roll back an open transaction and begin a new one, which locks the file for other writers."""

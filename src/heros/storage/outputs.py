@@ -26,7 +26,7 @@ def write_table(path: Path, table: pa.Table) -> None:
     18,"no"
     21,"yes"
     """
-    write_whole(path, [_writer(path)(table)])
+    write_whole(path, [WRITERS[path.suffix.lower()](table)])
 
 
 def expect_table_place(path: Path, parameter: str, owner: str) -> None:
@@ -72,10 +72,6 @@ WRITERS: dict[str, Callable[[pa.Table], bytes]] = {
     ".arrow": _as_arrow,
     ".feather": _as_arrow,
 }
-
-
-def _writer(path: Path) -> Callable[[pa.Table], bytes]:
-    return WRITERS[path.suffix.lower()]
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
