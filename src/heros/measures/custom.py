@@ -80,13 +80,9 @@ class Own(Measure):
         self.measure.update(y, output)
 
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
-        """Add a part of the stream and return the value over it.
-
-        An object without `merge` is updated twice: a copy for the part, and the object itself for the total.
-        """
         if hasattr(self.measure, "merge"):
             return super().add(y, output)
-        part = self.fresh()
+        part = self.fresh()  # updated twice: a copy for the part, and the object itself for the total
         part.update(y, output)
         self.update(y, output)
         return part.value

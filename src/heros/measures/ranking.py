@@ -137,9 +137,7 @@ class Histogram:
     """
 
     def __init__(self) -> None:
-        self.counts = np.zeros(
-            (0, 2, BINS), dtype=np.int64
-        )  # per class: counts of the rest, counts of the class
+        self.counts = np.zeros((0, 2, BINS), np.int64)  # per class: counts of the rest, counts of the class
 
     @property
     def value(self) -> float:
@@ -223,9 +221,7 @@ class RunningAuroc(Histogram):
         if pairs == 0:
             return math.nan, math.nan
         below, of_class = np.cumsum(negative) - negative, positive.astype(float)
-        tied = float(
-            (of_class * negative).sum()
-        )  # not a dot product, whose threads cost more than they save here
+        tied = float((of_class * negative).sum())  # a dot product uses threads, which cost more here
         return (float((of_class * below).sum()) + tied / 2) / pairs, tied / 2 / pairs
 
 
@@ -319,10 +315,8 @@ class Ranked(Measure):
         labels = expect_array(state, "labels", np.int64, (None,), owner)
         probabilities = expect_array(state, "probabilities", np.float64, (None, None), owner)
         if len(labels) != len(probabilities):
-            raise DataError(
-                f"The state of {owner} must have as many labels as probabilities. "
-                f"Got {len(labels)} and {len(probabilities)}."
-            )
+            rule = f"The state of {owner} must have as many labels as probabilities"
+            raise DataError(f"{rule}. Got {len(labels)} and {len(probabilities)}.")
         self.predictions = [expect_answers(labels, probabilities, owner)]
 
     def merge(self, other: Ranked) -> None:
@@ -334,9 +328,8 @@ class Ranked(Measure):
             for part in other.predictions or ():
                 self._running.update(*part)
         elif other.predictions is None:
-            raise ParameterError.of(
-                "other", f"{type(self).__name__}.merge", "an exact measure, like this one", other
-            )
+            owner = f"{type(self).__name__}.merge"
+            raise ParameterError.of("other", owner, "an exact measure, like this one", other)
         else:
             self.predictions += other.predictions
 

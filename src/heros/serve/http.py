@@ -54,7 +54,7 @@ class _Request:
         self._parts: list[bytes] = []
         self._waiting: asyncio.Future[None] | None = None
         self._read = False
-        self._head: Message | None = None
+        self.head: Message | None = None  # the status and headers of the reply
         self._body: list[bytes] = []
 
     def add(self, part: bytes) -> None:
@@ -84,17 +84,13 @@ class _Request:
     async def send(self, message: Message) -> None:
         """Store the status and headers, or a part of the body; the last part of the body sends the reply."""
         if message["type"] == "http.response.start":
-            self._head = message
+            self.head = message
             return
-        assert self._head is not None, "a reply must begin with http.response.start"
+        assert self.head is not None, "a reply must begin with http.response.start"
         self._body.append(message.get("body", b""))
         if not message.get("more_body", False):
             body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-            self._connection.reply(self, self._head["status"], self._head.get("headers", ()), body)
-
-    @property
-    def is_answered(self) -> bool:
-        return self._head is not None
+            self._connection.reply(self, self.head["status"], self.head.get("headers", ()), body)
 
 
 class _Connection(asyncio.Protocol):
@@ -307,7 +303,7 @@ class _Connection(asyncio.Protocol):
         """Send an error, unless the application has begun to reply, and close the connection."""
         if self.transport.is_closing():
             return
-        if self._working is None or not self._working.is_answered:
+        if self._working is None or self._working.head is None:
             body = json.dumps({"detail": why}).encode()
             lines = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
             self.write(STATUS[status] + lines % len(body) + body)
