@@ -75,10 +75,8 @@ def predict_command(
     columns = learnt.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
-        say(
-            f"heros: {file} has no column {', '.join(map(repr, absent))}; its values are all missing",
-            style="yellow",
-        )
+        names = ", ".join(map(repr, absent))
+        say(f"heros: {file} has no column {names}; its values are all missing", style="yellow")
     skipped = BadRows()
 
     def tables() -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -65,25 +66,16 @@ def run_command(
     """
     kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described.model()
-    if carbon is not None and (carbon_intensity is not None or country is not None):
-        rule = "left out, because --carbon has the intensity"
-        name = "country" if carbon_intensity is None else "carbon_intensity"
-        raise ParameterError.of(
-            name, "heros run", rule, country if carbon_intensity is None else carbon_intensity
-        )
+    for name, given in (("carbon_intensity", carbon_intensity), ("country", country)):
+        if carbon is not None and given is not None:
+            rule = "left out, because --carbon has the intensity"
+            raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
+    opened = partial(source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
     with told():
-        source = source_of(
-            stream,
-            target=files.target,
-            n=n,
-            on_bad_row=on_bad_row,
-            on_gap=on_gap,
-            directory=kept.get("checkpoint"),
-            how=files.how,
-        )
+        source = opened(on_gap=on_gap, directory=kept.get("checkpoint"))
     model.suit(source.schema)
     if window is None:  # a resumed run must use the same window, even if the stream is longer by then
         window = 1000 if kept else window_for(stream, source)
@@ -100,12 +92,11 @@ def run_command(
         force = True  # the run continues and replaces its partial record
     exact = predictions is not None or (stream != "-" and few_enough(source))
     if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
-        say(
-            f"heros: a budget of power is for streams that arrive over time. {stream} is read as fast as it "
-            "can be, which leaves hardly any time for an instance; --budget '20 us' or '0.4 mJ' is a budget "
-            "per instance",
-            style="yellow",
+        advice = (
+            f"a budget of power is for streams that arrive over time. {stream} is read as fast as it can be, "
+            "which leaves hardly any time for an instance; --budget '20 us' or '0.4 mJ' limits each instance"
         )
+        say(f"heros: {advice}", style="yellow")
     with told(), source:
         run = evaluate(
             model,

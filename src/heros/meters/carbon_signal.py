@@ -120,11 +120,9 @@ class CarbonSignal:
         if self.at(now) is not None:
             self._told = None
         elif self._told is None:
-            known = (
-                f"is known from {_text(self._times[0])} to {_text(self._end())}"
-                if self._times
-                else "is not known"
-            )
+            known = "is not known"
+            if self._times:
+                known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
             self._say(f"The carbon intensity of {self.name} {known}: learning goes on without it.")
 
     def _end(self) -> float:
@@ -148,9 +146,8 @@ class CarbonSignal:
             with Path(self.name).open("rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError as error:
-            raise ParameterError.of(
-                "carbon", "CarbonSignal", RULE, f"{self.name}: {error.strerror}"
-            ) from None
+            got = f"{self.name}: {error.strerror}"
+            raise ParameterError.of("carbon", "CarbonSignal", RULE, got) from None
         self._take(_rows(data, self.name))
         self._changed = changed
 
@@ -163,11 +160,9 @@ class CarbonSignal:
         """Run in a thread: read the URL; an error is reported, and the known values are kept."""
         from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
 
+        headers = {"user-agent": "heros", "accept": "application/json, text/csv"}
         try:
-            asked = Request(
-                self._source, headers={"user-agent": "heros", "accept": "application/json, text/csv"}
-            )
-            with urlopen(asked, timeout=TIMEOUT) as reply:
+            with urlopen(Request(self._source, headers=headers), timeout=TIMEOUT) as reply:
                 data = reply.read(MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:

@@ -52,18 +52,16 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, Counter(name, partial(_read, path), 1e-6, largest)))
     zones = dict(found.values())
     if not zones:
-        raise HerosError(
-            f"RAPL needs package counters in {root}, which has none (virtual machines lack them)."
-        )
+        why = "which has none (virtual machines lack them)"
+        raise HerosError(f"RAPL needs package counters in {root}, {why}.")
     return [zones[name] for name in sorted(zones)]
 
 
 def _read(zone: Path) -> int:
+    file = zone / "energy_uj"
     try:
-        return int((zone / "energy_uj").read_text())
+        return int(file.read_text())
     except PermissionError:
-        raise HerosError(
-            f"RAPL needs permission to read {zone / 'energy_uj'} (run as root, or chmod a+r)."
-        ) from None
+        raise HerosError(f"RAPL needs permission to read {file} (run as root, or chmod a+r).") from None
     except (OSError, ValueError) as error:
-        raise HerosError(f"RAPL needs a readable {zone / 'energy_uj'}. Got: {error}") from None
+        raise HerosError(f"RAPL needs a readable {file}. Got: {error}") from None
