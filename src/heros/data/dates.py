@@ -182,10 +182,13 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
     """Parse a text as a date, in the column's format or else in the first other format that matches."""
-    formats = DATES if reading is None else (reading,)
-    if reading is not None and reading != TIMES:  # a fixed order of day and month excludes the other
-        formats += CLEAR if reading.written else DATES
-    return next((moment for one in formats if (moment := one.moment(text)) is not None), None)
+    if reading is not None:
+        moment = reading.moment(text)
+        if moment is not None or reading == TIMES:
+            return moment
+    fixed = reading is not None and reading.written  # a fixed order of day and month excludes the other
+    others = CLEAR if fixed else DATES
+    return next((moment for one in others if (moment := one.moment(text)) is not None), None)
 
 
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
