@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date, datetime, time, timedelta
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +203,9 @@ class ExcelReader(TableReader):
             return None
         self._at = rows[-1][0] + 1
         width = len(self.names)
-        columns = zip(*((*cells[:width], *[None] * (width - len(cells))) for _, cells in rows), strict=True)
-        return Chunk(list(map(self._array, columns)), "row", [number for number, _ in rows])
+        full = ([*cells[:width], *repeat(None, width - len(cells))] for _, cells in rows)
+        columns = [self._array(column) for column in zip(*full, strict=True)]
+        return Chunk(columns, "row", [number for number, _ in rows])
 
     def _array(self, cells: Sequence[Any]) -> pa.Array:
         """Return the cells of a column as numbers, dates or booleans, or as text if they are mixed."""

@@ -181,7 +181,8 @@ class ArrayStream(Stream):
     def __init__(
         self, X: NDArray[np.generic], y: NDArray[Any], schema: Schema, tables: tuple[Any, ...], name: str
     ) -> None:
-        self.name, self._X, self._y, self._schema, self._n = name, X, y, schema, len(y)
+        self.name, self._schema = name, schema
+        self._X, self._y, self._n = X, y, len(y)
         self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
 
     def _draw(self, n: int) -> Block:
