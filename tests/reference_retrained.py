@@ -9,6 +9,8 @@ from collections import Counter
 
 import numpy as np
 
+from reference import Adwin
+
 WHOLE = 1 << 30
 SAMPLE, CROWDED = 1000, 3
 
@@ -90,6 +92,8 @@ class Retrained:
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
         self.y, self.w, self.waiting, self.model = [], [], None, None
         self.next, self.postponed = 50, 0  # when to train, and by how many instances that was put off
+        self.loss = Adwin(settings["drift"]) if settings.get("drift") else None
+        self.start, self.errors = 0, []  # the first instance since the last change; errors for a number
 
     # Predicting
 
@@ -130,6 +134,8 @@ class Retrained:
     # Learning
 
     def learn(self, x, target, weight=1.0, expected=False):
+        if self.loss is not None and self.model is not None:
+            self._look_for_drift(x, target)
         for feature, value in zip(self.features, x, strict=True):
             feature.add(value)
         self.y.append(target)
@@ -138,14 +144,29 @@ class Retrained:
         if expected and self.postponed < 3 * settings["every"]:
             self.next, self.postponed = self.next + 1, self.postponed + 1
         if self.waiting is None and n >= self.next:
-            gap = min(n, settings["every"])
+            gap = min(n - self.start, settings["every"])
             self.next, self.postponed = n + gap, 0
             steps = max(1, min(settings["spread"], gap // 2))
-            rows = range(n - min(n, settings["window"]), n)
+            rows = range(max(n - settings["window"], self.start), n)
             total = len(self.features) + self.rounds * self.outputs * settings["leaves"]
             self.waiting = {"rows": rows, "step": 0, "steps": steps, "total": total, "fitted": 0}
         if self.waiting is not None:
             self._advance(self.waiting)
+
+    def _look_for_drift(self, x, target):
+        said = self.predict(x)
+        if self.numeric:
+            error = abs(said[0] - target)
+            self.errors.append(error)
+            lost = error / (error + np.mean(self.errors)) if error > 0 else 0.0
+        else:
+            lost = 1 - said[int(target)]
+        before = self.loss.mean
+        after = self.loss.update(lost)
+        if self.loss.changed and after > before:
+            n = len(self.y)
+            self.start = max(self.start, n - self.loss.width)
+            self.next, self.postponed, self.waiting = max(n, self.start + 200), 0, None
 
     def _advance(self, job):
         """Features are fitted when it is their turn; the trees grow at the end, for nothing they need changes."""

@@ -10,19 +10,19 @@ const FamilyBinding binding("retrained", [](nb::module_& m) {
       .def("__init__",
            [](RetrainedSettings* self, std::int64_t window, std::int64_t every, std::int64_t spread, std::int32_t trees,
               std::int32_t leaves, double learning_rate, std::int32_t bins, std::int32_t min_leaf, double shrinkage,
-              std::int32_t most_trees, std::int64_t max_bytes) {
+              std::int32_t most_trees, double drift, std::int64_t max_bytes) {
              constexpr std::int64_t kMost = 1 << 30;
              expect(window >= 50 && window <= kMost && every >= 1 && every <= kMost && spread >= 0 && spread <= every &&
                         trees >= 1 && trees <= 1 << 16 && leaves >= 2 && leaves <= 1 << 16 && amount(learning_rate) && bins >= 2 &&
                         bins <= kMostBins && min_leaf >= 1 && min_leaf <= kMost && amount(shrinkage) && most_trees >= 0 &&
-                        max_bytes >= 1,
+                        drift >= 0 && drift <= 1 && max_bytes >= 1,
                     "settings of a retrained model");
              new (self) RetrainedSettings{window, every, spread, trees, leaves, learning_rate, bins, min_leaf, shrinkage,
-                                          most_trees, max_bytes};
+                                          most_trees, drift, max_bytes};
            },
            nb::arg("window"), nb::arg("every"), nb::arg("spread"), nb::arg("trees"), nb::arg("leaves"),
            nb::arg("learning_rate"), nb::arg("bins"), nb::arg("min_leaf"), nb::arg("shrinkage"), nb::arg("most_trees"),
-           nb::arg("max_bytes"));
+           nb::arg("drift"), nb::arg("max_bytes"));
 
   nb::class_<RetrainedPool, Pool> pool(m, "RetrainedPool");
   pool.def("__init__",

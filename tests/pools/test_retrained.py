@@ -101,6 +101,38 @@ def numbers(n, seed=3):
     return X, y
 
 
+@pytest.mark.parametrize("numeric", [False, True], ids=["classes", "numbers"])
+def test_restarts_at_a_change_as_the_slow_twin_does(numeric):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1800, 3))
+    y = np.where(np.arange(1800) < 900, X[:, 0], X[:, 1] - X[:, 0]) * 3
+    y = y + rng.normal(0, 0.3, len(y)) if numeric else (y > 0).astype(int)
+    configuration = PLAIN | {"window": 1500, "every": 300, "trees": 10, "drift": 0.01}
+    schema = Schema.of(["a", "b", "c"], classes=() if numeric else ["no", "yes"])
+    model = single(configuration, schema)
+    twin = Retrained([0, 0, 0], 1 if numeric else 2, numeric=numeric, **configuration)
+    found, starts = model.test_then_train(X, y).probabilities, set()
+    for t, (x, target) in enumerate(zip(X, y, strict=True)):
+        np.testing.assert_allclose(found[t], twin.predict(x), rtol=1e-7, atol=1e-6)
+        twin.learn(x, target)
+        starts.add(twin.start)
+    assert any(850 <= start <= 1000 for start in starts)
+    assert model.bound.stats()[0].instances == min(1500, 1800 - twin.start)
+
+
+def test_after_a_change_a_window_that_restarts_is_better():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6000, 4))
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0) ^ (np.arange(6000) >= 3000)).astype(int)
+    schema = Schema.of(["a", "b", "c", "d"], classes=["no", "yes"])
+    right = {}
+    for drift in (None, 0.001):
+        found = single({"window": 6000, "drift": drift}, schema).test_then_train(X, y)
+        right[drift] = (found.probabilities.argmax(1) == y)[4000:].mean()
+    assert right[0.001] > 0.95
+    assert right[0.001] > right[None] + 0.05
+
+
 NUMBERS = Schema.of(
     [Feature("a", missing=True), Feature("b", ("x", "y", "z"), missing=True), Feature("c", missing=True)]
 )
@@ -241,11 +273,13 @@ def test_more_trees_know_more():
     assert accuracy(30) > accuracy(1) + 0.02
 
 
+@pytest.mark.parametrize("drift", [None, 0.5])
 @pytest.mark.parametrize("cut", [55, 72, 103, 260, 420, 431])
-def test_a_state_comes_back_bit_for_bit(cut):
+def test_a_state_comes_back_bit_for_bit(cut, drift):
     """Also in the middle of a training, whose work is done over."""
     case = random_case(4, 800)
-    bound, again = (alone(PLAIN | {"spread": 40}, schema_of(case.values, case.classes)) for _ in range(2))
+    settings = PLAIN | {"spread": 40, "drift": drift}
+    bound, again = (alone(settings, schema_of(case.values, case.classes)) for _ in range(2))
     Steps(bound.native).run(case.X[:cut], case.y[:cut])
     again.restore(bound.state())
     rest = case.X[cut:], case.y[cut:]

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/adwin.hpp"
 #include "core/state.hpp"
 #include "pools/retrained/settings.hpp"
 #include "pools/retrained/training.hpp"
@@ -26,13 +27,15 @@ class Retrained {
   static constexpr bool kLooksFirst = false;
   static constexpr bool kAlwaysLearns = true;  // the window needs every instance
   static constexpr std::int64_t kFirst = 50;
+  static constexpr std::int64_t kFewest = 200;  // instances after a change before the next training
   static constexpr std::int64_t kLongest = 3;  // how long a training may be delayed, in multiples of `every`
   struct Summary {
     BoostedSlab::Summary trees;
     std::int64_t bytes = 0, instances = 0, window = 0, trainings = 0;
   };
 
-  Retrained(const RetrainedSettings& settings, bool numeric) : settings_(settings), numeric_(numeric), window_(settings) {}
+  Retrained(const RetrainedSettings& settings, bool numeric) : settings_(settings), numeric_(numeric), window_(settings),
+        loss_(1, settings.drift > 0 ? settings.drift : 1, false) {}
 
   // The lowest byte limit for a schema: room for kFirst instances to train on.
   std::int64_t least_bytes(const std::vector<std::int32_t>& values, int classes) const {
@@ -68,19 +71,18 @@ class Retrained {
   }
 
   // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. Both delay the
-  // next training, which would gain little. A steady loss does not, if the window has grown by half since the last
-  // training.
+  // next training, which would gain little, unless the window has grown by half since the last training.
   void set_expected(bool expected, bool steady) { expected_ = expected, steady_ = steady; }
 
   void train(const double* x, double target, double weight) {
+    if (settings_.drift > 0 && trees_.trained()) look_for_drift(x, target);
     window_.learn(x, target, weight);
-    if ((expected_ || (steady_ && !has_grown())) && postponed_ < kLongest * settings_.every) ++next_, ++postponed_;
+    if ((expected_ || steady_) && !has_grown() && postponed_ < kLongest * settings_.every) ++next_, ++postponed_;
     if (!trees_.trained()) learn_prior(target, weight);
     if (!training_.active()) {
       if (window_.learnt() < next_) return;
-      const std::int64_t gap = std::min(window_.learnt(), settings_.every);
+      const std::int64_t gap = std::min(window_.learnt() - start_, settings_.every), n = used();
       next_ = window_.learnt() + gap, postponed_ = 0;
-      const std::int64_t n = std::min(window_.kept(), width());
       const std::int64_t steps = settings_.spread_for(n, window_.features(), static_cast<int>(said_.size()));
       training_.start(window_, n, classes_, numeric_, std::clamp<std::int64_t>(gap / 2, 1, steps), settings_);
     }
@@ -91,7 +93,7 @@ class Retrained {
   }
 
   Summary summary() const {
-    return {trees_.summary(), window_.bytes() + training_.bytes() + trees_.bytes(), std::min(window_.kept(), width()),
+    return {trees_.summary(), window_.bytes() + training_.bytes() + trees_.bytes(), used(),
             width(), trainings_};
   }
   std::vector<double> gains() const {
@@ -101,6 +103,11 @@ class Retrained {
   template <class Archive>
   void fields(Archive& a) {
     a("next", next_), a("postponed", postponed_), a("trainings", trainings_), a("prior", prior_);
+    if (settings_.drift > 0) {
+      a("start", start_), a("errors", errors_), a("usual_error", usual_error_);
+      Prefixed<Archive> loss{a, "loss_"};
+      loss_.fields(loss);
+    }
     window_.fields(a);
     trees_.fields(a);
     Prefixed<Archive> own{a, "training_"};
@@ -109,6 +116,8 @@ class Retrained {
   void check(const std::vector<std::int32_t>& values, int classes) {
     require(countable(next_) && countable(trainings_) && postponed_ >= 0 && postponed_ <= kLongest * settings_.every,
             "trainings");
+    require(start_ >= 0 && start_ <= window_.learnt() && countable(errors_) && amount(usual_error_), "changes");
+    loss_.check();
     if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema");
     require(least_bytes(values, classes) <= settings_.max_bytes, "models within their limits");
     window_.check(values, classes, numeric_, capacity_for(values, classes));
@@ -126,10 +135,31 @@ class Retrained {
  private:
   std::int64_t width() const { return std::min(settings_.window, window_.capacity() - settings_.most_spread()); }
 
+  // The number of instances for a training: of the window, and since the last change.
+  std::int64_t used() const { return std::min({window_.kept(), width(), window_.learnt() - start_}); }
+
+  // If the loss of the trees has risen, the window restarts at the change. Losses are in [0, 1]: 1 minus the
+  // probability of the class, or for a number the error relative to the usual error.
+  void look_for_drift(const double* x, double target) {
+    asked_.resize(static_cast<std::size_t>(classes_));
+    look(x, asked_.data());
+    double lost = 1 - asked_[numeric_ ? 0 : static_cast<std::size_t>(target)];
+    if (numeric_) {
+      const double error = std::fabs(asked_[0] - target);
+      usual_error_ += (error - usual_error_) / static_cast<double>(++errors_);
+      lost = error > 0 ? error / (error + usual_error_) : 0;
+    }
+    const double before = loss_.mean(0), after = loss_.update(0, lost);
+    if (!loss_.changed(0) || after <= before) return;
+    start_ = std::max(start_, window_.learnt() - loss_.width(0));
+    next_ = std::max(window_.learnt(), start_ + kFewest), postponed_ = 0;
+    training_.stop();
+  }
+
   // Whether the window has grown by half since the start of the last training. A full window no longer grows.
   bool has_grown() const {
-    const std::int64_t before = next_ - postponed_ - settings_.every;
-    return window_.learnt() > before + before / 2 && before < width();
+    const std::int64_t before = next_ - postponed_ - settings_.every - start_;
+    return window_.learnt() - start_ > before + before / 2 && before < width();
   }
 
   // The window also needs room for instances that arrive during a training.
@@ -157,7 +187,7 @@ class Retrained {
   }
   // Trees may have been trained with fewer features and classes than now.
   void fit_trees() {
-    trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(std::min(window_.kept(), width())) + 1));
+    trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(used()) + 1));
   }
 
   void learn_prior(double target, double weight) {
@@ -189,10 +219,15 @@ class Retrained {
   Training training_;
   BoostedSlab trees_;  // of the last complete training
   std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
+  Adwin loss_;              // of the trees
+  std::int64_t start_ = 0;  // the first instance since the last change
+  std::int64_t errors_ = 0;
+  double usual_error_ = 0;  // the mean error, for a number
   bool expected_ = false, steady_ = false;  // of the next training instance
   std::vector<double> prior_;  // until then: the weight of each class, or the total weight and mean of the numbers
 
   std::vector<double> said_;
+  std::vector<double> asked_;
   std::vector<std::uint8_t> bytes_;  // of the evaluated instance
 };
 

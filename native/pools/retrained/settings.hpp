@@ -17,6 +17,7 @@ struct RetrainedSettings {
   std::int32_t min_leaf = 20;  // instances in a leaf, at least
   double shrinkage = 1;        // λ: added to a leaf's second derivatives
   std::int32_t most_trees = 0;  // at most, over all outputs; 0: no limit
+  double drift = 0;            // ADWIN's δ for restarting the window; 0: never
   std::int64_t max_bytes = 0;  // for instances, trees and the memory of a training
 
   // Trees per output. If `most_trees` allows fewer than `trees`, each tree takes a larger step.

@@ -34,9 +34,9 @@ def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
     They are five perceptrons (with different optimisers, rates and scales), three nearest-neighbour models, a
-    forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and boosted
-    trees retrained on a short and on a long window. docs/policies.md explains how and on which streams they
-    were chosen.
+    forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and two models
+    of boosted trees retrained on a window, one of which restarts its window after a change. docs/policies.md
+    explains how and on which streams they were chosen.
 
     Examples
     --------
@@ -51,8 +51,9 @@ def default() -> Join:
         {"window": 5000, "neighbours": 5},
         {"window": 5000, "neighbours": 20},
     ]
-    short = {"window": 2000, "every": 500, "most_trees": MOST_TREES}
-    long = {"window": 20000, "every": 2000, "leaves": 31, "most_trees": MOST_TREES}
+    window = {"window": 20000, "every": 2000, "leaves": 31, "most_trees": MOST_TREES}
+    restarting = {**window, "drift": 0.001}
+    steady = {**window, "trees": 60, "learning_rate": 0.1}
     return Join(
         MLP([*adam, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, sgd], scale=1.0),
@@ -61,7 +62,7 @@ def default() -> Join:
         Linear([{"optimizer": "sgd", "learning_rate": 0.05}]),
         NaiveBayes([{"fading": 0.999}]),
         LabelMemory([{"order": 2}]),
-        Retrained([short, long]),
+        Retrained([restarting, steady]),
         costs=COSTS,
         bounded=True,
     )
@@ -100,7 +101,7 @@ REGRESSION_COSTS = (18, 6, 9, 2, 4, 47, 1, 13)  # CPU time of each pool in %, wi
 
 
 def default_regression() -> Join:
-    """Return the default pool of `Heros(task="regression")`: sixteen models of seven kinds.
+    """Return the default pool of `Heros(task="regression")`: eighteen models of seven kinds.
 
     docs/regression.md has the measured effect of each model, by stream.
 
@@ -108,7 +109,7 @@ def default_regression() -> Join:
     --------
     >>> pool = default_regression()
     >>> pool.n_models, [type(part).__name__ for part in pool.pools]
-    (16, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted', 'LabelMemory', 'Retrained'])
+    (18, ['MLP', 'MLP', 'Neighbours', 'Linear', 'RegressionTrees', 'Boosted', 'LabelMemory', 'Retrained'])
     """
     adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
     sgd = {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 64}
@@ -117,12 +118,13 @@ def default_regression() -> Join:
         {"window": 5000, "neighbours": 5},
         {"window": 5000, "neighbours": 20},
     ]
+    plain = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.01, 0.1, 0.3)]
     quick = {"prediction": "mean", "grace_period": 50, "split_confidence": 0.01}
     return Join(
         MLP([*adam, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, {**sgd, "loss": "huber"}], scale=1.0),
         Neighbours(windows, max_bytes=STORE_BYTES),
-        Linear([{"learning_rate": 0.01}, {"optimizer": "sgd", "learning_rate": 0.01}, {"optimizer": "pa"}]),
+        Linear([{"learning_rate": 0.01}, *plain, {"optimizer": "pa"}]),
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
         LabelMemory([{}]),

@@ -124,6 +124,14 @@ class Retrained(Family):
             "the learning rate is higher in proportion, up to .5.",
             none=0,
         ),
+        Setting(
+            "drift",
+            None,
+            or_none(above_zero(1)),
+            "The δ of an ADWIN on the loss of the trees. If the loss has risen, the window restarts at the "
+            "change, and the next training starts at once. None turns this off.",
+            none=0.0,
+        ),
         replace(
             MAX_BYTES,
             default=64 << 20,
