@@ -161,7 +161,7 @@ class Retrained:
             lost = error / (error + np.mean(self.errors)) if error > 0 else 0.0
         else:
             lost = 1 - said[int(target)]
-        before = self.loss.mean
+        before = self.loss.mean if self.loss.buckets else 0.0
         after = self.loss.update(lost)
         if self.loss.changed and after > before:
             n = len(self.y)

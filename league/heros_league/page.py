@@ -192,7 +192,7 @@ def _former(streams: Editions, drawn: Sequence[str]) -> str:
     aurocs = (f"{fmean(cell.mean('auroc') for cell in cells):.4f}".lstrip("0") for cells in (then, now))
     return (
         "The picture shows an earlier default of `Heros()`: {} models, mean AUROC {}.\n"
-        "Today's default has {} models and a mean AUROC of {}; it was not timed on this machine."
+        "The default in the tables has {} models and a mean AUROC of {}; it was not timed on this machine."
     ).format(*(part for pair in zip((then[0].models, now[0].models), aurocs, strict=True) for part in pair))
 
 

@@ -157,7 +157,7 @@ def test_the_front_page_says_if_the_picture_is_of_an_earlier_default(written, pa
     readme = tmp_path / "README.md"
     readme.write_text("<!-- league --><!-- /league -->", encoding="utf-8")
     page.write_page(tmp_path / "new", pages[0], earlier=tmp_path / "old")
-    told = "an earlier default of `Heros()`: 2 models, mean AUROC .9500.\nToday's default has 3 models and a mean"
+    told = "an earlier default of `Heros()`: 2 models, mean AUROC .9500.\nThe default in the tables has 3 models and a mean"
     assert told in readme.read_text(encoding="utf-8")
 
 

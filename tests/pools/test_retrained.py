@@ -108,7 +108,8 @@ def test_restarts_at_a_change_as_the_slow_twin_does(numeric):
     y = np.where(np.arange(1800) < 900, X[:, 0], X[:, 1] - X[:, 0]) * 3
     y = y + rng.normal(0, 0.3, len(y)) if numeric else (y > 0).astype(int)
     configuration = PLAIN | {"window": 1500, "every": 300, "trees": 10, "drift": 0.01}
-    schema = Schema.of(["a", "b", "c"], classes=() if numeric else ["no", "yes"])
+    names = ["a", "b", "c"]
+    schema = Schema.of(names) if numeric else Schema.of(names, classes=["no", "yes"])
     model = single(configuration, schema)
     twin = Retrained([0, 0, 0], 1 if numeric else 2, numeric=numeric, **configuration)
     found, starts = model.test_then_train(X, y).probabilities, set()
