@@ -114,7 +114,8 @@ def test_restarts_at_a_change_as_the_slow_twin_does(numeric):
     twin = Retrained([0, 0, 0], 1 if numeric else 2, numeric=numeric, **configuration)
     found, starts = model.test_then_train(X, y).probabilities, set()
     for t, (x, target) in enumerate(zip(X, y, strict=True)):
-        np.testing.assert_allclose(found[t], twin.predict(x), rtol=1e-7, atol=1e-6)
+        said = twin.predict(x)
+        np.testing.assert_allclose(found[t, : len(said)], said, rtol=1e-7, atol=1e-6)
         twin.learn(x, target)
         starts.add(twin.start)
     assert any(850 <= start <= 1000 for start in starts)
