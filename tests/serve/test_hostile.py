@@ -155,6 +155,16 @@ def test_what_is_not_http(client, said):
     assert spoken(client, said)[:12] in (b"HTTP/1.1 400", b"")
 
 
+def test_a_malformed_body_of_the_last_request_is_answered_at_once(client):
+    head = (
+        b"POST /learn HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    )
+    start = time.monotonic()
+    heard = spoken(client, head + b"transfer-encoding: chunked\r\n\r\n2\r\n{}XX0\r\n\r\n")
+    assert heard.startswith(b"HTTP/1.1 400")
+    assert time.monotonic() - start < 5
+
+
 def test_a_large_body_is_refused_before_it_comes(client):
     before, start = memory(), time.monotonic()
     head = b"POST /learn HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100000000\r\n\r\n"

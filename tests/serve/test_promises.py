@@ -263,6 +263,30 @@ def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, monkeypatc
     assert f"The {option[2:].replace('-', '_')} must be the same as in the checkpoint in" in done.stderr
 
 
+def test_without_options_new_keys_begin_with_the_model_of_the_checkpoint(tmp_path, monkeypatch):
+    file, kept, found = tmp_path / "trained.heros", tmp_path / "kept", []
+    trained = Heros(pools.NaiveBayesGrid(), k=1, seed=1)
+    trained.learn([{"a": i, "colour": "red"} for i in range(9)], ["no", "yes", "no"] * 3).save(file)
+    store = CheckpointDirectory(kept)
+    store.begin_with(file)
+    with Service(ModelPerKey(Keyed(Heros.load(file), directory=kept / "keys")), store=store) as service:
+        service.learn({"key": "roof", "x": {"a": 1, "colour": "red"}, "y": "no"})
+
+    def serve(service, **_):
+        with service:
+            found.append((service.history.learnt, service.predict({"key": "new", "x": {"a": 4}})))
+
+    monkeypatch.setattr("heros.serve.server.serve", serve)
+    asked = ["serve", "--port", "0", "--keys", "--checkpoint", str(kept)]
+    done = CliRunner().invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    ((learnt, said),) = found
+    assert (learnt, said["probabilities"]) == (1, trained.predict_proba({"a": 4}))
+    done = CliRunner().invoke(app, [*asked, "--pool", "mlp"])
+    assert done.exit_code == 2, done.output
+    assert "The pool must be the same as in the checkpoint in" in done.stderr
+
+
 def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
     """Somebody who trains a model anew and starts the service again must not serve the old one unawares."""
     first, second, kept = tmp_path / "first.heros", tmp_path / "second.heros", tmp_path / "kept"

@@ -24,6 +24,7 @@ from heros.ensemble.late import LateLabels
 from heros.policies import Everything
 from heros.streams.live import END, IDLE, RowSource, connect
 from heros.streams.live.late import LateSource
+from heros.streams.live.messages import decoded
 
 
 class Topic(RowSource):
@@ -84,6 +85,25 @@ def test_it_learns_in_the_order_of_the_labels(task):
     assert (run.n_instances, source.waiting, source.counts.learnt) == (400, 0, 400)
     todo = MADE[task](400)
     assert learnt(model) == once([todo[i] for i in order], task)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("nested", ['{"a":%s}', "[%s]"])
+def test_a_message_that_is_nested_too_deep_costs_one_message(tmp_path, which, nested):
+    """Such an instance cannot be measured or stored: each restart would stop at it again."""
+    deep = "1"
+    for _ in range(600):
+        deep = nested % deep
+    portions = [[json.dumps(row).encode() for row in part] for part in halves(100)]
+    portions[which][40:40] = [b'{"order": "x", "y": %s}' % deep.encode()]
+    topics = [
+        Topic(name, [[decoded(json.loads, one) for one in part]])
+        for name, part in zip(("orders", "labels"), portions, strict=True)
+    ]
+    source = LateSource(*topics, id="order", target="y")
+    with pytest.warns(DataNotice, match="nested more than 100 levels deep"):
+        run = evaluate(fresh(), source, exact=False, checkpoint=tmp_path, every=10)
+    assert (run.n_instances, run.bad_rows.count) == (100, 1)
 
 
 def test_the_measures_of_numbers_use_the_answers_given_at_the_time():

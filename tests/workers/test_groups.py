@@ -325,6 +325,19 @@ def test_a_key_that_is_no_text_costs_a_row_at_most(tmp_path, key):
     assert kept(tmp_path / "store", server.topic, tmp_path)[1] == {"s": 10 if key else 9}
 
 
+def test_a_key_in_a_field_that_is_no_utf8_costs_its_row_only(tmp_path):
+    """JSON can name half of a surrogate pair: such a key cannot be stored, and once ended every worker."""
+    one = partition(0, tmp_path, skip=True)
+    for offset in range(10):
+        key = r"\ud800" if offset == 4 else "s"
+        one.take(None, json.loads(f'{{"sensor": "{key}", "a": {offset % 3}, "y": {offset % 2}}}'), offset)
+    with pytest.warns(DataNotice, match="text that can be encoded as UTF-8"):
+        one.learn()
+    one.save()
+    assert (one.learnt, one.next, one.bad_rows.count, list(one.keyed)) == (9, 10, 1, ["s"])
+    one.close()
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_keys_of_messages(tmp_path, task):
     server = Kafka(tmp_path)

@@ -165,6 +165,8 @@ def serve_command(
         if model is not None:
             store.begin_with(model)
         store.expect_same(heros, given)
+        if keys and model is None:
+            heros = store.initial(heros, given)
     learner: ServedLearner = OneModel(heros, explainable=described.explainable)
     if keys:
         place, room = None if checkpoint is None else checkpoint / "keys", (memory or MEMORY) * 1_000_000

@@ -23,6 +23,10 @@ LARGEST_TARGET = 1e100
 NO_TARGET = "have a value: it is the target"
 """The rule of a row without a target, which is skipped but does not count as a bad row."""
 
+DEEPEST = 100
+"""The most levels of nested lists and objects in a row; deeper rows could not be stored."""
+NESTED = frozenset({dict, list})
+
 BLANKS = " \t"
 """Characters that are trimmed from both ends of a value."""
 
@@ -200,6 +204,24 @@ OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] 
     "number": (float, repr, float),
 }
 """Kinds of values that JSON lacks: their types, and conversions to text and back."""
+
+
+def is_deep(value: Any) -> bool:
+    """Return whether lists and objects are nested more than `DEEPEST` levels deep.
+
+    Examples
+    --------
+    >>> import json
+    >>> is_deep(json.loads("[" * 100 + "]" * 100)), is_deep(json.loads("[" * 101 + "]" * 101))
+    (False, True)
+    """
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [one for one in level if type(one) in NESTED]
+        if not level:
+            return False
+        level = [inner for one in level for inner in (one.values() if type(one) is dict else one)]
+    return True
 
 
 def plain_value(value: Any) -> Any:

@@ -154,7 +154,7 @@ class Keyed:
         if not model.pool.plain:
             rule = "a Heros without Python models in its pool, since models are stored in files"
             raise ParameterError.of("model", "Keyed", rule, model)
-        self._start = copy.deepcopy(model)
+        self.start = copy.deepcopy(model)  # the initial model, as it was given
         self.template = copy.deepcopy(model)  # the initial model, extended to the current schema
         self._copies: Copies | None = None  # copies of the current template
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
@@ -216,7 +216,7 @@ class Keyed:
 
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
         if self.template.schema is None and self.template.task_asked is None:
-            for model in (self._start, self.template):
+            for model in (self.start, self.template):
                 model.suit_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
         self._reader = None  # after an error, the encoder may be ahead of the models
@@ -239,7 +239,7 @@ class Keyed:
     @property
     def seen(self) -> int:
         """The total number of training instances, of the initial model and of all per-key models."""
-        return self.overall().instances + (0 if self._start.schema is None else self._start.instances)
+        return self.overall().instances + (0 if self.start.schema is None else self.start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:
         """Return the class probabilities from the model of a key; a new key uses the initial model."""
@@ -289,7 +289,7 @@ class Keyed:
             if known is not None and (schema == known or not schema.extends(known)):
                 self.template.bind(schema)  # raises an error if the schema does not fit
             else:
-                self.template = copy.deepcopy(self._start).bind(schema)
+                self.template = copy.deepcopy(self.start).bind(schema)
                 self._copies = None
             return self
 

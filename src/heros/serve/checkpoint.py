@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from heros.serve.waitlist import expect_options
 from heros.storage import archive
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE as KEYS
+from heros.storage.keystore import KeyStore
 
 KIND = "service"
 NAME = "service.heros"
@@ -124,6 +125,23 @@ class CheckpointDirectory:
             kept = archive.read(self.path, KIND)[0].get("model")
             _expect_same(self.directory, kept, serialization.description(model), names)
 
+    def initial(self, model: Heros, names: list[str]) -> Heros:
+        """Return the initial model of each key in the checkpoint, or `model` if there is no checkpoint.
+
+        Raises an error if both differ in one of the parts and settings in `names`.
+        """
+        if not (self.directory / "keys" / KEYS).exists():
+            return model
+        with closing(KeyStore(self.directory / "keys")) as file:
+            attached = file.attached()
+        if not attached:
+            return model
+        document, arrays = archive.decoded(attached, KIND, self.directory)
+        _expect_same(self.directory, document.get("template"), serialization.description(model), names)
+        if not isinstance(document.get("start"), dict):
+            raise DataError(f"The checkpoint in {self.directory} is incomplete: it has no initial model.")
+        return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
+
     def begin_with(self, file: Path) -> None:
         """Expect a checkpoint, if there is one, of a service that began with this model file."""
         try:
@@ -149,6 +167,7 @@ class CheckpointDirectory:
         content = document | {"history": list(history), "written": time.time(), "origin": self.origin}
         if isinstance(learner, ModelPerKey):
             content["template"] = serialization.description(learner.model)
+            content["start"], groups["start"] = serialization.pack(learner.models.start)
             parts = archive.encoded(KIND, content, archive.grouped(groups), str(self.directory))
             learner.models.commit(attached=parts)
         else:

@@ -145,8 +145,8 @@ class _Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade:  # no other protocol is supported
             pass
         except httptools.HttpParserError:
-            last = self._working if self._incoming is None else self._incoming
-            if last is None or last.keep_alive:  # otherwise, these are extra bytes after the last request
+            last, body = self._working, self._incoming is not None
+            if body or last is None or last.keep_alive:  # else these are extra bytes after the last request
                 self.refuse(400, "The request must be HTTP/1.1.")
             return
         self._loose = 0 if self._progress else self._loose + len(data)

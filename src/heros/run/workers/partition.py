@@ -154,6 +154,8 @@ class Partition:
             key = row.get(self._key)
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise Refused(self._key, shown(key), "be a key: a string or a whole number")
+        if isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key):
+            raise Refused(self._key, shown(key), "be a key: text that can be encoded as UTF-8")
         besides = (self._key, self._target)
         features = {name: value for name, value in row.items() if name not in besides}
         if not features:

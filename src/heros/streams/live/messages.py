@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from heros._base.errors import DataError, DataNotice, HerosError, ParameterError
 from heros._base.notices import notice
 from heros._base.parameters import one_of
+from heros.data.values import DEEPEST, is_deep
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
@@ -55,9 +56,10 @@ def decoded(decode: Decode, message: bytes) -> Any:
     ({'age': 31}, "b'{broken' (JSONDecodeError: Exp")
     """
     try:
-        return decode(message)
+        row = decode(message)
     except Exception as error:
         return f"{message[:80]!r} ({type(error).__name__}: {error})"
+    return f"{message[:80]!r} (nested more than {DEEPEST} levels deep)" if is_deep(row) else row
 
 
 def without_password(url: str) -> str:
