@@ -313,6 +313,25 @@ class Fading:
         return self.sum / self.weight
 
 
+class RecentLoss:
+    """The loss over about 100 and about 1,000 instances: steady while they differ by two standard deviations at most."""
+
+    def __init__(self):
+        self.losses, self.short, self.long, self.square = 0, 0.0, 0.0, 0.0
+
+    def note(self, lost):
+        self.losses += 1
+        few, many = max(1 / 100, 1 / self.losses), max(1 / 1000, 1 / self.losses)
+        self.short += few * (lost - self.short)
+        self.long += many * (lost - self.long)
+        self.square += many * (lost**2 - self.square)
+
+    @property
+    def steady(self):
+        deviation = math.sqrt(max(self.square - self.long**2, 0) / 200)
+        return self.losses > 1000 and abs(self.short - self.long) <= 2 * deviation
+
+
 def step_loop(
     members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None,
     update=None, burst=0, surprise=None, rng=None,
@@ -322,11 +341,12 @@ def step_loop(
     `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
     number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
     all look at `burst` instances once the model with the highest L gets worse; with `surprise` nothing is trained,
-    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so; members with an
-    `expect` are told. Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
+    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so; on the others
+    members that are `slow` rest while the loss is steady, unless a draw says so; members with an `expect` are told. Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
     everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
+    slow, recent = np.array([getattr(member, "slow", False) for member in members]), RecentLoss()
     for t, (x, label) in enumerate(zip(X, y, strict=True)):
         looked = everyone
         if watch != "all":
@@ -340,6 +360,11 @@ def step_loop(
         given, who = _answer(L, p, answer)
         expected = surprise is not None and t >= warmup and given[label] > surprise.sure
         expected = expected and rng.random() >= surprise.share
+        rests = (
+            surprise is not None and not expected and recent.steady and surprise.steady < 1 and t >= warmup
+        )
+        rests = rests and rng.random() >= surprise.steady
+        recent.note(1 - given[label])
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
         scored = (
@@ -356,6 +381,7 @@ def step_loop(
             chosen = everyone if t < warmup else choose(L.copy(), costs)
         if expected:
             chosen = np.array([getattr(member, "always_learns", False) for member in members]) & chosen
+        chosen = chosen & ~(slow & rests)
         if update is not None:
             update([outcomes.get(i, math.nan) for i in range(len(members))], chosen)
         for i in np.flatnonzero(chosen):

@@ -48,7 +48,7 @@ class Simulated(Clock):
 
     def parts(self, step):
         each = np.array([step.looked * self.prices, step.trained * self.prices])
-        return np.stack([each[:, self.part == p].sum(axis=1) for p in range(3)], axis=1)
+        return np.stack([each[:, self.part == p].sum(axis=1) for p in range(4)], axis=1)  # the last: no rest
 
     def now(self):
         return self.time
@@ -125,15 +125,14 @@ class Faster(Simulated):
 def test_a_sleeping_model_is_tried_when_the_awake_ones_get_worse():
     one = Dial(SpendingLimit.of("10 us"), [1, 1, 1], ["a", "b", "c"])
     everyone = np.ones(3, dtype=bool)
-    one.prices.note(everyone, np.array([1e-5, 1e-5]), np.ones((2, 3)), np.ones(3))
+    one.prices.note(everyone, np.array([1.2e-5, 1.2e-5]), np.ones((2, 4)) * [1, 1, 1, 0], np.ones(3))
     one.trust[:] = 1e6
-    one._choose(np.array([0.9, 0.9, 0.5]), 1e-5)  # room for one
-    assert one.awake.tolist() == [True, False, False]
-    one._choose(np.array([0.9, 0.6, 0.5]), 1e-5)
-    assert one.awake.tolist() == [True, False, False]
-    one._choose(np.array([0.55, 0.6, 0.6]), 1e-5)  # the awake model has become worse: another one is tried
-    assert one.awake.sum() == 1
-    assert not one.awake[0]
+    one._choose(np.array([0.9, 0.9, 0.5]), 1.2e-5)  # room for two
+    assert one.awake.tolist() == [True, True, False]
+    one._choose(np.array([0.9, 0.6, 0.5]), 1.2e-5)
+    assert one.awake.tolist() == [True, True, False]
+    one._choose(np.array([0.55, 0.6, 0.5]), 1.2e-5)  # the best model has become worse: another one is tried
+    assert one.awake.tolist() == [False, True, True]
 
 
 def test_the_floor_is_named_with_its_figure():
@@ -319,8 +318,8 @@ def test_a_broken_state_is_refused():
     good = model.dial.state()
     for broken in (
         {}, good | {"awake": np.zeros(4)}, good | {"awake": np.full(4, 0.5)}, good | {"trust": np.zeros(3)},
-        good | {"numbers": np.full_like(good["numbers"], np.nan)}, good | {"look": np.full(4, -1.0)},
-        good | {"base": np.full(3, np.inf)},
+        good | {"numbers": np.full_like(good["numbers"], np.nan)}, good | {"look": np.full(3, -1.0)},
+        good | {"shared": np.full(3, np.inf)},
     ):  # fmt: skip
         with pytest.raises(DataError, match="The state of a budget must"):
             budgeted("9 us").dial.restore(broken)

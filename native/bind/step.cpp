@@ -278,11 +278,12 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Surprise>(m, "Surprise")
       .def("__init__",
-           [](Surprise* self, double sure, double share, double inside) {
-             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside), "what is expected");
-             new (self) Surprise{sure, share, inside};
+           [](Surprise* self, double sure, double share, double inside, double steady) {
+             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside) && steady >= 0 && steady <= 1,
+                    "what is expected");
+             new (self) Surprise{sure, share, inside, steady};
            },
-           nb::arg("sure"), nb::arg("share"), nb::arg("inside"));
+           nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("steady") = 1.0);
 
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.readable()->ledger().*member); };

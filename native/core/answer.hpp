@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -189,9 +190,11 @@ struct Answer {
     for (int i = 0; i < static_cast<int>(scores.size()); ++i) add(i, by_score ? scores[i] : 1.0);
   }
   template <class Add>
-  void add_top(const std::vector<double>& scores, Add add) const {
-    int best = -1;
-    for (int i = next(scores, -1), left = n; i >= 0 && left > 0; i = next(scores, i)) {
+  void add_top(const std::vector<double>& scores, Add add) {
+    rank(scores);
+    int best = -1, left = n;
+    for (std::size_t at = 0; at < order_.size() && left > 0; ++at) {
+      const int i = order_[at];
       const double weight = best < 0 ? 1.0 : std::exp(-sharpness * (scores[best] - scores[i]));
       if (!add(i, weight)) continue;
       if (best < 0) best = i;
@@ -199,6 +202,22 @@ struct Answer {
     }
   }
 
+  // Sorts the models by falling score, ties by rising index. The last order is nearly right, so few models move.
+  void rank(const std::vector<double>& scores) {
+    if (order_.size() != scores.size()) {
+      order_.resize(scores.size());
+      std::iota(order_.begin(), order_.end(), 0);
+    }
+    const auto ahead = [&](int i, int j) { return scores[i] > scores[j] || (scores[i] == scores[j] && i < j); };
+    for (std::size_t from = 1; from < order_.size(); ++from) {
+      const int i = order_[from];
+      std::size_t to = from;
+      for (; to > 0 && ahead(i, order_[to - 1]); --to) order_[to] = order_[to - 1];
+      order_[to] = i;
+    }
+  }
+
+  std::vector<int> order_;            // the models by score
   std::vector<double> said_, words_, told_;  // predictions of one model, of all models, and of the fast models combined
   std::vector<std::uint8_t> heard_;   // whether a model has a prediction
   std::vector<std::uint8_t> slow_;    // mask of the slow models; empty if all models are evaluated together

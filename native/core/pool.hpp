@@ -70,7 +70,8 @@ class Pool {
   // Which models are awake, a byte per model: the others are neither evaluated nor trained until they are woken, so nothing
   // need be prepared for them.
   virtual void set_awake(const std::uint8_t* /*awake*/) {}
-  // The time of each part of a joined pool since the last `set_awake`: of everything but training, then of training.
+  // The time of each part of a joined pool, and of the rest of a step, since the first `set_awake`: of everything but
+  // training, then of training.
   virtual std::vector<std::int64_t> ticks() const { return {}; }
 
   // Tells whether the ensemble expected the target of the next training instance (`Surprise`), and whether its loss is

@@ -28,6 +28,7 @@ namespace heros {
 // each set of weights.
 struct StackedOdds {
   std::vector<double> odds, answers;
+  std::vector<std::uint8_t> known;  // rows with a prediction; the others are 0 and are skipped
   double unit = 0;  // for a number: the standard deviation that scales the differences
 };
 
@@ -64,11 +65,13 @@ class Stack {
 
   static void clear(StackedOdds& said, int models, int outputs) {
     said.odds.assign(std::size_t(models + 1) * outputs, 0.0);
+    said.known.assign(std::size_t(models) + 1, 0);
   }
   // Row 0 is the mixture, row i + 1 is model i.
   static void set(StackedOdds& said, int row, const double* probabilities, int outputs) {
     double* odds = said.odds.data() + std::size_t(row) * outputs;
     double mean = 0;
+    said.known[row] = 1;
     for (int c = 0; c < outputs; ++c) mean += odds[c] = std::log(std::max(probabilities[c], kLeast));
     for (int c = 0; c < outputs; ++c) odds[c] -= mean / outputs;
   }
@@ -79,8 +82,10 @@ class Stack {
     for (std::size_t r = 0; r < rates_.size(); ++r) {
       double* answer = said.answers.data() + r * outputs;
       const double* weights = weights_.data() + r * rows_;
-      for (std::size_t j = 0; j < rows_; ++j)
+      for (std::size_t j = 0; j < rows_; ++j) {
+        if (!said.known[j]) continue;
         for (int c = 0; c < outputs; ++c) answer[c] += weights[j] * said.odds[j * outputs + c];
+      }
       const double top = *std::max_element(answer, answer + outputs);
       double total = 0;
       for (int c = 0; c < outputs; ++c) total += answer[c] = std::exp(answer[c] - top);
@@ -97,6 +102,7 @@ class Stack {
       double* weights = weights_.data() + r * rows_;
       const double step = rates_[r] / static_cast<double>(rows_) * counted;
       for (std::size_t j = 0; j < rows_; ++j) {
+        if (!said.known[j]) continue;
         const double* odds = said.odds.data() + j * outputs;
         double gradient = -odds[target];
         for (int c = 0; c < outputs; ++c) gradient += answer[c] * odds[c];

@@ -139,11 +139,13 @@ class Step {
         out.answered[t] = answer(x, said, clock);
         if (weights != nullptr) pool_->weigh(weights[t]);
         expected_ = expected(said, targets[t]);
-        if (surprise_) pool_->set_expected(expected_, recent_loss_.steady());
+        const bool steady = surprise_ && recent_loss_.steady();
+        if (surprise_) pool_->set_expected(expected_, steady);
         score(said, targets[t], weights == nullptr ? Weight{} : weights[t]);
         clock.lap(Phase::evaluate);
         if (watch_.all()) or_train_nothing(x, targets[t], chosen, clock, [&] { choose(chosen); });
         if (expected_) spare_expected(chosen);
+        else if (steady && rests()) spare_slow(chosen);
         spare(chosen, weights != nullptr && weights[t].value == 0);
         or_train_nothing(x, targets[t], chosen, clock, [&] { chooser_->learn(outcomes_.data(), chosen); });
         ledger_.note_training(chosen, scored(), scores_->values().data(), out.spent[t], out.reward[t]);
@@ -275,6 +277,15 @@ class Step {
   void spare_expected(std::uint8_t* chosen) const {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;
+  }
+
+  // Whether slow models are not trained on this instance, which was not expected, although the loss is steady.
+  bool rests() {
+    return surprise_->steady < 1 && ledger_.instances >= warmup_ && random_.uniform() >= surprise_->steady;
+  }
+  void spare_slow(std::uint8_t* chosen) const {
+    for (int i = 0; i < models(); ++i)
+      if (pool_->asked_last(i) && !pool_->always_learns(i)) chosen[i] = 0;
   }
 
   // Removes models that cannot be trained; all models, if the instance has weight 0.

@@ -1,4 +1,5 @@
-// `Surprise`: the models are trained on only a share of the expected instances.
+// `Surprise`: the models are trained on only a share of the expected instances. While the loss is steady, slow models
+// are trained on only a share of the other instances.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@ struct Surprise {
   double sure;    // a class with a higher predicted probability was expected
   double share;   // the share of expected instances that are trained on
   double inside;  // numbers: an error below this share of the interval's half width was expected
+  double steady;  // the share of the other instances that slow models are trained on while the loss is steady
 };
 
 // The ensemble's recent loss, in [0, 1]: its fading means over about kShort and kLong instances. The loss is steady

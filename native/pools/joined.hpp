@@ -39,7 +39,7 @@ class JoinedPool final : public Pool {
   // A part without awake models is not called.
   void set_awake(const std::uint8_t* awake) override {
     asleep_.assign(parts_.size(), 0);
-    ticks_.resize(2 * parts_.size());
+    ticks_.resize(2 * (parts_.size() + 1));
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const std::uint8_t* own = awake + first_[p];
       asleep_[p] = std::none_of(own, own + parts_[p]->models(), [](std::uint8_t flag) { return flag != 0; });
@@ -115,6 +115,7 @@ class JoinedPool final : public Pool {
   void each(const PhaseClock& clock, Work work, bool all_of_them = true) {
     std::exception_ptr thrown;
     std::int64_t all = ticks_.empty() ? 0 : clock.total(), training = clock.ticks(Phase::train);
+    if (!ticks_.empty()) ticks_[parts_.size()] += all < seen_ ? all : all - seen_;  // a new block has a new clock
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       if (!asleep_.empty() && asleep_[p]) continue;
       try {
@@ -126,9 +127,10 @@ class JoinedPool final : public Pool {
       if (ticks_.empty()) continue;
       const std::int64_t all_now = clock.total(), training_now = clock.ticks(Phase::train);
       ticks_[p] += all_now - all - (training_now - training);
-      ticks_[parts_.size() + p] += training_now - training;
+      ticks_[parts_.size() + 1 + p] += training_now - training;
       all = all_now, training = training_now;
     }
+    seen_ = all;
     if (thrown != nullptr) std::rethrow_exception(thrown);
   }
 
@@ -136,7 +138,8 @@ class JoinedPool final : public Pool {
   std::vector<int> first_;     // the first model of each part
   std::vector<Place> place_;  // part and index of each model
   std::vector<std::uint8_t> asleep_;  // parts without awake models; empty before `set_awake`
-  std::vector<std::int64_t> ticks_;   // time since then: without training per part, then training per part
+  std::vector<std::int64_t> ticks_;   // time since then, per part and of the rest of a step: first without training
+  std::int64_t seen_ = 0;             // the clock's total at the end of the last call
 };
 
 }  // namespace heros

@@ -38,7 +38,71 @@ inline Four less_product(Four c, Four a, Four b) { return c - a * b; }
 inline Four lower(Four a, Four b) { return a < b ? a : b; }
 #endif
 
+// The same with AVX2, twice as fast. All but `rough` give the same results bit for bit.
+#if defined(__x86_64__)
+namespace avx2 {
+
+typedef float Eight __attribute__((vector_size(32)));
+typedef std::uint8_t WideBytes __attribute__((vector_size(32)));
+inline constexpr int kEights = kRows / 8;
+#define HEROS_AVX2 __attribute__((target("avx2"))) inline
+
+inline const Eight* eights(const float* p) { return reinterpret_cast<const Eight*>(p); }
+inline Eight* eights(float* p) { return reinterpret_cast<Eight*>(p); }
+
+HEROS_AVX2 float lowest(const float* values) {
+  Eight low = *eights(values);
+  for (int v = 1; v < kEights; ++v) low = low < eights(values)[v] ? low : eights(values)[v];
+  float least = low[0];
+  for (int lane = 1; lane < 8; ++lane) least = std::min(least, low[lane]);
+  return least;
+}
+HEROS_AVX2 void add_mismatches(const std::uint8_t* columns, const std::uint8_t* codes, int n, float* counts) {
+  WideBytes same[2] = {};
+  for (int j = 0; j < n; ++j) {
+    const WideBytes* column = reinterpret_cast<const WideBytes*>(columns + j * kRows);
+    const WideBytes code = WideBytes{} + codes[j];
+    for (int v = 0; v < 2; ++v) same[v] -= reinterpret_cast<WideBytes>(column[v] == code);  // true is −1
+  }
+  const auto* each = reinterpret_cast<const std::uint8_t*>(same);
+  for (int r = 0; r < kRows; ++r) counts[r] += static_cast<float>(n - each[r]);
+}
+HEROS_AVX2 void add_squares(const float* columns, const float* numbers, int n, float* out) {
+  Eight sum[kEights] = {};
+  for (int j = 0; j < n; ++j) {
+    const Eight* column = eights(columns + j * kRows);
+    const Eight x = Eight{} + numbers[j];
+    for (int v = 0; v < kEights; ++v) sum[v] += (column[v] - x) * (column[v] - x);
+  }
+  for (int v = 0; v < kEights; ++v) eights(out)[v] += sum[v];
+}
+HEROS_AVX2 void rough(const float* columns, const float* numbers, int n, const float* half_norms,
+                      const float* mismatches, float* out) {
+  Eight sum[kEights];
+  for (int v = 0; v < kEights; ++v) sum[v] = eights(half_norms)[v] + 0.5F * eights(mismatches)[v];
+  for (int j = 0; j < n; ++j) {
+    const Eight* column = eights(columns + j * kRows);
+    const Eight x = Eight{} + numbers[j];
+    for (int v = 0; v < kEights; ++v) sum[v] -= column[v] * x;
+  }
+  for (int v = 0; v < kEights; ++v) eights(out)[v] = sum[v];
+}
+#undef HEROS_AVX2
+
+inline const bool available = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0;
+}();
+
+}  // namespace avx2
+#define HEROS_OR_AVX2(call) \
+  if (avx2::available) return avx2::call
+#else
+#define HEROS_OR_AVX2(call)
+#endif
+
 inline float lowest(const float* values) {
+  HEROS_OR_AVX2(lowest(values));
   Four low = *fours(values);
   for (int v = 1; v < kFours; ++v) low = lower(low, fours(values)[v]);
   return std::min(std::min(low[0], low[1]), std::min(low[2], low[3]));
@@ -50,6 +114,12 @@ inline void add_mismatches(const std::uint8_t* columns, const std::uint8_t* code
   constexpr int kMost = 255;  // the largest count of a byte
   for (; n > 0; columns += kMost * kRows, codes += kMost, n -= kMost) {
     const int some = std::min(n, kMost);
+#if defined(__x86_64__)
+    if (avx2::available) {
+      avx2::add_mismatches(columns, codes, some, counts);
+      continue;
+    }
+#endif
     Bytes same[kBytes] = {};  // counts equal codes: one instruction less
     for (int j = 0; j < some; ++j) {
       const Bytes* column = reinterpret_cast<const Bytes*>(columns + j * kRows);
@@ -70,6 +140,7 @@ inline void add_mismatches(const float* columns, const float* codes, int n, floa
 
 // Adds the squared distances over n numbers to `out` (kRows).
 inline void add_squares(const float* columns, const float* numbers, int n, float* out) {
+  HEROS_OR_AVX2(add_squares(columns, numbers, n, out));
   for (int first = 0; first < kFours; first += kTogether) {
     Four sum[kTogether] = {};
     for (int j = 0; j < n; ++j) {
@@ -95,6 +166,7 @@ inline float square_of(const float* columns, const float* numbers, int n, int ro
 // needs a third of the arithmetic of exact distances, and is enough for most blocks.
 inline void rough(const float* columns, const float* numbers, int n, const float* half_norms, const float* mismatches,
                   float* out) {
+  HEROS_OR_AVX2(rough(columns, numbers, n, half_norms, mismatches, out));
   for (int first = 0; first < kFours; first += kTogether) {
     Four sum[kTogether];
     for (int v = 0; v < kTogether; ++v)
@@ -116,6 +188,8 @@ inline float rough_slack(int n, int codes) {
   const float largest = 1.5F * static_cast<float>(n) * kFarthest * kFarthest + 0.5F * static_cast<float>(codes);
   return 2 * (static_cast<float>(n) + 2) * kRounding * largest;
 }
+
+#undef HEROS_OR_AVX2
 
 }  // namespace neighbours
 }  // namespace heros

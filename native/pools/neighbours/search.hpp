@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -98,8 +99,16 @@ class NeighbourSearch {
     const int from = static_cast<int>(slot - first), end = from - rows;
     const float* lanes = exact_ ? squares_ : rough_;
     const float bound = exact_ ? bound_ : rough_bound_;
-    int found[kRows], n = 0;  // branch-free: near rows are unpredictable
-    for (int r = from; r > end; --r) found[n] = r, n += lanes[r] < bound;
+    // Branch-free, as near rows are unpredictable: a byte per row, then only the eights of rows with a near one.
+    alignas(64) std::uint8_t is_near[kRows];
+    for (int r = 0; r < kRows; ++r) is_near[r] = lanes[r] < bound;
+    int found[kRows], n = 0;
+    for (int eight = from / 8; eight >= (end + 1) / 8; --eight) {
+      std::uint64_t any;
+      std::memcpy(&any, is_near + 8 * eight, 8);
+      if (any == 0) continue;
+      for (int r = std::min(8 * eight + 7, from); r >= std::max(8 * eight, end + 1); --r) found[n] = r, n += is_near[r];
+    }
     if (!exact_ && n > kFewRows) measure_exactly(row);
     for (int j = 0; j < n; ++j) {
       const int r = found[j];

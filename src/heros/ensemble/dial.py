@@ -16,20 +16,21 @@ from heros._base.notices import notice
 from heros._base.phases import PHASES
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.prices import Prices
-from heros.policies import Surprise
+from heros.policies import Everything, Surprise
 
 __all__ = ["Clock", "Dial", "Effort"]
 
 STRETCH = 200  # number of instances between two measurements, independent of the block size
-FIRST = (10, 30)  # positions of the first measurements; the first one does not count, as caches are cold
+FIRST = (8, 24)  # positions of the first measurements; the first one does not count, as caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
-PAY_BACK = 1000  # number of instances over which overspending is paid back, and savings are spent
-LEAST = 0.6  # the awake models must fit into the budget with this share of their training
+PAY_BACK = 2000  # number of instances over which overspending is paid back
+SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
+LEAST = 0.35  # the awake models must fit into the budget with this share of their training
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
 TRUST = 200  # number of evaluated instances at which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
 WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are not trusted
-TRIAL = 10  # every n-th choice begins with a model whose score is not trusted
+TRIAL = 10  # every n-th choice adds a model whose score is not trusted
 STAY = 0.5  # factor on the price of models that are already awake
 LEAST_SHARE = 0.1  # share of expected instances on which models are trained
 TRAIN = PHASES.index("train")
@@ -44,9 +45,10 @@ class Clock:
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the time so far of evaluation (row 0) and training (row 1) in each part of a joined pool.
+        """Return the time so far of evaluation (row 0) and training (row 1).
 
-        The unit is arbitrary. For other pools the rows are empty.
+        There is a column for each part of a joined pool, and one for the rest of a step. The unit is
+        arbitrary. For other pools the rows are empty.
         """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
@@ -76,10 +78,10 @@ class Dial:
     Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With less
     effort, more instances count as expected, and the models are not trained on most expected instances
     (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first, as
-    long as they fit into the budget with .6 of their training. A model whose score L is below the best score
-    counts as more expensive. The other models sleep: they are neither evaluated nor trained. Every tenth
-    choice begins with a model that has slept for long. So does the choice after a fall of the best score, and
-    the scores of sleeping models are then no longer trusted.
+    long as they fit into the budget with .35 of their training. A model whose score L is below the best score
+    counts as more expensive, and so does a model of a kind that is already awake. The other models sleep:
+    they are neither evaluated nor trained. Every tenth choice adds a model that has slept for long. So does
+    the choice after a fall of the best score, and the scores of sleeping models are then no longer trusted.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ class Dial:
         self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
         self._trained = np.zeros(self.models)
         self._ticks = np.zeros((2, 0))
-        self._best = 0.0  # highest score of an awake model
+        self.peaks = np.zeros(self.models)  # highest score of each model since it woke
         self._choices = 0
 
     @property
@@ -177,7 +179,8 @@ class Dial:
 
     def _target(self, allowance: float) -> float:
         """Return the allowance plus a part of the savings, or minus a part of the overspending."""
-        return min(max(allowance + self.balance / PAY_BACK, 0.1 * allowance), 2 * allowance)
+        change = self.balance / (PAY_BACK if self.balance < 0 else SAVED)
+        return min(max(allowance + change, 0.1 * allowance), 2 * allowance)
 
     def _note(
         self,
@@ -192,14 +195,14 @@ class Dial:
         self.instances, self.seconds = self.instances + n, self.seconds + n * spent
         self.asked_seconds += n * allowance
         self.evaluated += n * int(self.awake.sum())
-        self.balance = min(self.balance + n * (allowance - spent), PAY_BACK * allowance)
+        self.balance = min(self.balance + n * (allowance - spent), SAVED * allowance)
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
         full = cost * [
             1,
             min(1 / max(self.effort, LEAST), 1 / share),
         ]  # the cost of training at full effort is estimated
         ticks = self.clock.parts(step)
-        passed = ticks - self._ticks if ticks.shape == self._ticks.shape else ticks
+        passed = np.maximum(ticks - self._ticks, 0) if ticks.shape == self._ticks.shape else ticks
         rate = 1.0 if self.instances < PERIOD else 0.3
         if self.instances > FIRST[0]:
             self.prices.note(self.awake, full, passed, costs, rate)
@@ -212,21 +215,23 @@ class Dial:
 
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
         """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
-        best = float(scores[self.awake].max())
-        fell = best < self._best - WORSE
+        self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
+        fell = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
         if fell:  # the awake models have become worse: others may be better now
             self.trust[~self.awake] = 0
-        self._best = best if fell else max(best, self._best)
+            self.peaks = np.where(self.awake, scores, 0.0)
         sure = self.trust / (self.trust + TRUST)
+        best = float(scores[self.awake].max())
         factors = np.where(self.awake, STAY, 1.0) * np.exp(GAP * sure * (best - scores))
-        self.caution = min(max(self.caution * (0.9 if self.effort < 0.4 else 1.05), 0.3), 1.0)
-        limit = self.caution * min(max(self._target(allowance), 0.5 * allowance), 1.25 * allowance)
+        if self.instances >= PERIOD:
+            self.caution = min(max(self.caution * (0.9 if self.effort < 0.4 else 1.1), 0.3), 1.0)
+        limit = self.caution * min(max(self._target(allowance), 0.75 * allowance), 1.25 * allowance)
+        before, self.awake = self.awake, self.prices.fitting(factors, limit, LEAST)
         self._choices += 1
         if fell or self._choices % TRIAL == 0:
-            unknown = ~self.awake & (sure < 0.5) & (self.prices.alone(LEAST) <= limit)
+            unknown = ~self.awake & ~before & (sure < 0.5) & (self.prices.needs(LEAST) <= 0.5 * limit)
             if unknown.any():
-                factors[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = 0
-        self.awake = self.prices.fitting(factors, limit, LEAST)
+                self.awake[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = True
 
     def _note_floor(self, cost: float, allowance: float) -> None:
         """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
@@ -253,9 +258,9 @@ class Dial:
         own = self.surprise
         if self.effort == 1:
             return None if own is None else own.native()
-        sure, share, inside = (1.0, LEAST_SHARE, 0.0) if own is None else (own.sure, own.share, own.inside)
+        own = Surprise(Everything(), 1.0, LEAST_SHARE, 0.0) if own is None else own
         wider = 0.25 * (1 - self.effort) / max(self.effort, 1e-3)
-        return _core.Surprise(sure * self.effort**0.25, share, inside + wider)
+        return _core.Surprise(own.sure * self.effort**0.25, own.share, own.inside + wider, own.steady)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays for `restore`."""
@@ -281,15 +286,14 @@ class Dial:
         self._start = None if first < 0 else (first, *rest[:3])
         for name, value in zip(NUMBERS, rest[3:], strict=True):
             setattr(self, name, type(getattr(self, name))(value))
-        self.trust, self._trained = arrays["trust"], arrays["_trained"]
+        self.trust, self.peaks, self._trained = arrays["trust"], arrays["peaks"], arrays["_trained"]
         self.awake, self._ticks = awake.astype(bool), np.zeros((2, 0))
 
 
 NUMBERS = (
-    "effort", "instances", "evaluated", "seconds", "asked_seconds", "floor", "caution", "balance", "_best",
-    "_choices",
+    "effort", "instances", "evaluated", "seconds", "asked_seconds", "floor", "caution", "balance", "_choices",
 )  # fmt: skip
-ARRAYS = ("awake", "trust", "_trained")  # one number per model
+ARRAYS = ("awake", "trust", "peaks", "_trained")  # one number per model
 
 
 def _array(state: Mapping[str, NDArray[Any]], name: str, length: int) -> NDArray[np.float64]:

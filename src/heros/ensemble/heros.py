@@ -989,10 +989,10 @@ class Heros:
             return
         learnt = other._arrays_of(its)
         with self._alone:
+            self._dial = copy.deepcopy(other._dial)
+            mine.resume(self._dial)  # the state depends on whether the step has a rule for expected instances
             mine.take(learnt)
             mine.last = its.last
-            self._dial = copy.deepcopy(other._dial)
-            mine.resume(self._dial)
 
     @property
     def _is_all_compiled(self) -> bool:
@@ -1019,10 +1019,10 @@ class Heros:
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
+        learner.resume(self._dial)  # the state depends on whether the step has a rule for expected instances
         learner.step.restore(learnt["ensemble"])
         if learner.importance is not None:
             learner.importance.restore(learnt.get("importance", {}), schema)
-        learner.resume(self._dial)
         return learner
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,17 +11,22 @@ from heros._base.errors import DataError
 
 __all__ = ["Prices"]
 
-BASE = 0.3  # initially assumed share of a part's cost that does not depend on the number of its models
+BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
-FADE = 0.997  # factor on the price of a sleeping model per measurement, as its price may have fallen
+DRIFT = (
+    0.1  # how fast the prices of a sleeping part approach those that its cost suggests, relative to `rate`
+)
+SAME = 2.0  # each awake model of a part makes its next one count as this many times as expensive
 
 
 class Prices:
-    """The estimated prices of evaluating and training each model, and of the shared work of each part.
+    """The estimated prices of evaluating and training each model, and of the rest of a step.
 
-    Only the time of each part of the pool is measured, not the time of each model. If the time differs from
-    the sum of the prices of the awake models, the difference is divided among these models in proportion to
-    the squares of their prices. A model that has slept for long gets a larger share.
+    Only the time of each part of the pool is measured, not the time of each model. A part has three prices:
+    work that its models share, and evaluation and training of all its models. Each model has a share of the
+    latter two in proportion to its cost. If the measured time of a part differs from its prices, they are
+    corrected in proportion to their squares. The prices of a part that sleeps slowly approach its cost times
+    the price per cost of the awake parts.
 
     Parameters
     ----------
@@ -33,18 +37,20 @@ class Prices:
     --------
     >>> prices = Prices([2, 1])
     >>> everyone, costs = np.ones(3, dtype=bool), np.array([0.4, 0.2, 0.4])
-    >>> prices.note(everyone, np.array([6.0, 3.0]), np.array([[4, 2], [2, 1]]), costs)
+    >>> prices.note(everyone, np.array([6.0, 3.0]), np.array([[4, 2, 0], [2, 1, 0]]), costs)
     >>> prices.alone().round(2).tolist()  # evaluation and training, and the share of the part
-    [4.18, 2.66, 3.29]
+    [3.93, 2.16, 3.29]
     >>> prices.fitting(np.ones(3), limit=6).tolist()
-    [True, True, False]
+    [False, True, True]
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
-        self.look, self.train = (np.full(len(self.part), math.nan) for _ in range(2))
-        self.slept = np.zeros(len(self.part))  # measurements since a model was awake
-        self.base = np.zeros(len(sizes))  # work that the models of a part share, e.g. to encode an instance
+        self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
+        self.rest = np.zeros(1)  # what a step takes besides its models
+        self._share = (
+            1 / np.asarray(sizes)[self.part]
+        )  # of each model in the evaluation and training of its part
 
     def note(
         self,
@@ -54,70 +60,88 @@ class Prices:
         costs: NDArray[np.float64],
         rate: float = 1.0,
     ) -> None:
-        """Correct the prices of the awake models with a new measurement.
+        """Correct the prices of the awake parts with a new measurement.
 
         `seconds` holds the evaluation time and the training time per instance; `ticks` holds the same two
-        times for each part, in any unit. If `ticks` does not have a column for each part, the time is divided
-        among the parts in proportion to the costs of their awake models. At the first measurement of a part,
-        its time is divided among its models in the same way.
+        times for each part and for the rest of a step, in any unit. If `ticks` does not have these columns,
+        the time is divided in proportion to the known prices, or to the costs of the awake models.
         """
-        if ticks.shape[1] != len(self.base):
-            ticks = np.tile(np.bincount(self.part, costs * awake, len(self.base)), (2, 1))
-        if np.isnan(self.look[awake]).any():  # a measurement of few instances is combined with `costs`
-            ticks = np.sqrt(ticks * np.bincount(self.part, costs * awake, len(self.base)))
+        costs = np.maximum(costs, 1e-9)
+        self._share = costs / self._sums(costs)[self.part]
+        load = self._sums(self._share * awake)
+        on = load > 0
+        new = on & np.isnan(self.look)
+        expected = np.array([self.shared + self.look * load, self.train * load])
+        if ticks.shape[1] != len(load) + 1 or not ticks.any():
+            known = np.where(on, expected, 0)
+            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else known
+            ticks = np.append(ticks, np.zeros((2, 1)), axis=1)
+        elif new.any():  # a measurement of few instances is combined with `costs`
+            ticks = np.append(np.sqrt(ticks[:, :-1] * self._sums(costs * awake)), np.zeros((2, 1)), axis=1)
         else:
-            ticks = self._bounded(awake, ticks)
+            ticks = self._bounded(on, expected, ticks)
         by_part = seconds[:, None] * ticks / np.maximum(ticks.sum(axis=1, keepdims=True), 1e-300)
-        for part, (looking, training) in enumerate(by_part.T):
-            mine = awake & (self.part == part)
-            if not mine.any() or looking <= 0:
+        self.rest += (1.0 if new.any() else rate) * (by_part[0, -1] - self.rest)
+        for part in np.flatnonzero(on):
+            looking, training = by_part[:, part]
+            if new[part]:
+                whole = looking / (BASE + (1 - BASE) * load[part])
+                self.shared[part], self.look[part] = BASE * whole, (1 - BASE) * whole
+                self.train[part] = training / load[part]
                 continue
-            if np.isnan(self.look[mine]).any():
-                gamma = np.maximum(costs[mine], 1e-9) / np.maximum(costs[mine], 1e-9).sum()
-                self.base[part] = BASE * looking
-                self.look[mine], self.train[mine] = (1 - BASE) * looking * gamma, training * gamma
-                continue
-            doubt = 1 + self.slept[mine]
-            speed = rate if doubt.max() == 1 else 1.0
-            both = np.append(self.look[mine], self.base[part])
-            both = _corrected(both, looking, speed, np.append(doubt, 1))
-            self.look[mine], self.base[part] = both[:-1], both[-1]
-            self.train[mine] = _corrected(self.train[mine], training, speed, doubt)
-        self.look[~awake] *= FADE
-        self.train[~awake] *= FADE
-        self.slept = np.where(awake, 0.0, self.slept + 1)
+            each = np.array([self.shared[part], self.look[part] * load[part]])
+            self.shared[part], all_of_it = _corrected(each, looking, rate)
+            self.look[part] = all_of_it / load[part]
+            self.train[part] = _corrected(self.train[part : part + 1], training / load[part], rate)[0]
+        whole = self._sums(costs)
+        looking = (self.shared + self.look * load)[on].sum() / (whole * (BASE + (1 - BASE) * load))[on].sum()
+        training = (self.train * load)[on].sum() / (whole * load)[on].sum()
+        per_cost = (BASE * looking, (1 - BASE) * looking, training)
+        for prices, each in zip((self.shared, self.look, self.train), per_cost, strict=True):
+            prices[~on] += rate * DRIFT * (whole * each - prices)[~on]
 
-    def _bounded(self, awake: NDArray[np.bool_], ticks: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of the values of the models of each part."""
+        return np.bincount(self.part, values, len(self.look))
+
+    def _bounded(
+        self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Return the ticks with outliers clipped: clocks also run while another process uses the CPU."""
-        doubt = np.ones(len(self.base))
-        np.maximum.at(doubt, self.part[awake], 1 + self.slept[awake])
-        bounded = []
-        for row, prices, base in zip(ticks, (self.look, self.train), (self.base, 0 * self.base), strict=True):
-            known = np.bincount(self.part[awake], prices[awake], len(self.base))
-            expected = np.where(row > 0, known + base, 0.0)
-            scale = row.sum() / max(expected.sum(), 1e-300)
-            bounded.append(np.clip(row, expected * scale / MOST, expected * scale * MOST * doubt))
-        return np.array(bounded)
+        bounded = ticks.copy()
+        for row, prices in zip(bounded, np.where(on, expected, 0), strict=True):
+            scale = row[:-1].sum() / max(prices.sum(), 1e-300)
+            row[:-1] = np.clip(row[:-1], prices * scale / MOST, prices * scale * MOST)
+        return bounded
+
+    def needs(self, trained: float = 1.0) -> NDArray[np.float64]:
+        """Return the price of each model with this share of its training, without what its part shares."""
+        needs: NDArray[np.float64] = self._share * (self.look + trained * self.train)[self.part]
+        return needs
 
     def alone(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of each model if it alone were awake, with this share of its training."""
-        return self.look + trained * self.train + self.base[self.part]
+        """Return the price of a step if one model alone were awake, with this share of its training."""
+        return self.needs(trained) + self.shared[self.part] + self.rest
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
 
-        If no model fits, the mask has the cheapest model. `trained` is the share of training that must fit.
+        Each model of a part doubles the factors of the part's other models, as models of one kind make
+        similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of training
+        that must fit.
         """
-        chosen, opened = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.base), dtype=bool)
+        chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
+        limit -= float(self.rest[0])
         while True:
-            shared = np.where(opened, 0.0, self.base)[self.part]
-            needs = self.look + trained * self.train + shared
+            shared = np.where(number > 0, 0.0, self.shared)[self.part]
+            needs = self.needs(trained) + shared
             fits = ~chosen & (needs <= limit)
             if not fits.any():
                 break
-            rank = np.where(fits, (self.look + self.train + shared) * factors, math.inf)
-            best = int(rank.argmin())
-            chosen[best] = opened[self.part[best]] = True
+            rank = (self.needs() + shared) * factors * SAME ** number[self.part]
+            best = int(np.where(fits, rank, np.inf).argmin())
+            chosen[best] = True
+            number[self.part[best]] += 1
             limit -= needs[best]
         if not chosen.any():
             chosen[int(np.nanargmin(self.alone()))] = True
@@ -126,7 +150,7 @@ class Prices:
     @property
     def sizes(self) -> dict[str, int]:
         """The lengths of the arrays of `state`."""
-        return {name: len(getattr(self, name)) for name in ("look", "train", "slept", "base")}
+        return {name: len(getattr(self, name)) for name in ("shared", "look", "train", "rest")}
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return the prices as arrays for `restore`."""
@@ -140,12 +164,10 @@ class Prices:
             setattr(self, name, state[name].copy())
 
 
-def _corrected(
-    known: NDArray[np.float64], seconds: float, rate: float, doubt: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _corrected(known: NDArray[np.float64], seconds: float, rate: float) -> NDArray[np.float64]:
     """Return the prices, corrected by a measurement of their sum."""
     known = np.maximum(known, 1e-12)
-    weights = (known * doubt) ** 2
+    weights = known**2
     step = rate * (seconds - known.sum()) / weights.sum()
     corrected: NDArray[np.float64] = np.maximum(known + step * weights, known / 3)
     return corrected

@@ -36,6 +36,10 @@ class Surprise(Around):
         The probability of training on an expected instance, in [0, 1].
     inside
         Regression: the share of the interval's half width below which an error counts as expected.
+    steady
+        The probability of training slow models (forests) on an unexpected instance while the loss is steady,
+        in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over about
+        1,000 by no more than chance.
 
     Examples
     --------
@@ -55,13 +59,15 @@ class Surprise(Around):
     sure: float = 0.95
     share: float = 0.1
     inside: float = 0.25
+    steady: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number(self.sure, "sure", "Surprise", 0, 1)
         number(self.share, "share", "Surprise", 0, 1)
         number(self.inside, "inside", "Surprise", 0)
+        number(self.steady, "steady", "Surprise", 0, 1)
 
     def native(self) -> _core.Surprise:
         """Return the settings as an object of the core."""
-        return _core.Surprise(self.sure, self.share, self.inside)
+        return _core.Surprise(self.sure, self.share, self.inside, self.steady)

@@ -29,6 +29,8 @@ FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (6, 3, 14, 33, 1, 1, 1, 41)  # CPU time of each pool in %, with ten numeric features and five classes
 MOST_TREES = 60  # maximum number of retrained trees over all classes
 
+SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # boosted trees at a low price
+
 
 def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
@@ -69,26 +71,28 @@ def default() -> Join:
 
 
 def nested(pool: Join) -> Join:
-    """Return the pool with each forest divided into three, with 1/6, 1/3 and 1/2 of its trees and memory.
+    """Return the pool with models that cost less: `Heros(budget=...)` uses it, so that a part can be awake.
 
-    `Heros(budget=...)` uses this pool, so that a part of a forest can be awake.
+    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The retrained trees get
+    a model that is retrained seldom.
 
     Examples
     --------
     >>> pool = nested(default())
     >>> pool.n_models, [one["trees"] for one in pool.configurations if one["family"] == "Forest"]
-    (16, [5, 10, 15])
+    (17, [5, 10, 15])
     """
-    shares = (1 / 6, 1 / 3, 1 / 2)
-    parts: list[Pool] = [
-        Forest(
-            [_share(dict(one), share) for one in part.configurations for share in shares], costs=part.costs
-        )
-        if isinstance(part, Forest)
-        else part
-        for part in pool.pools
-    ]
-    return Join(*parts, costs=pool.costs, bounded=pool.bounded)
+    return Join(*(_nested(part) for part in pool.pools), costs=pool.costs, bounded=pool.bounded)
+
+
+def _nested(part: Pool) -> Pool:
+    if isinstance(part, Forest):
+        shares = (1 / 6, 1 / 3, 1 / 2)
+        forests = [_share(dict(one), share) for one in part.configurations for share in shares]
+        return Forest(forests, costs=part.costs)
+    if isinstance(part, Retrained):
+        return Retrained([SELDOM, *part.configurations], costs=part.costs)
+    return part
 
 
 def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
