@@ -21,7 +21,7 @@ from heros.policies import Everything, Surprise
 __all__ = ["Clock", "Dial", "Effort"]
 
 STRETCH = 200  # number of instances between two measurements, independent of the block size
-FIRST = (8, 24)  # positions of the first measurements; the first one does not count, as caches are cold
+FIRST = (6, 16)  # positions of the first measurements; the first one does not count, as caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 2000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and for which they are kept

@@ -93,12 +93,10 @@ class Prices:
             self.shared[part], all_of_it = _corrected(each, looking, rate)
             self.look[part] = all_of_it / load[part]
             self.train[part] = _corrected(self.train[part : part + 1], training / load[part], rate)[0]
-        whole = self._sums(costs)
-        looking = (self.shared + self.look * load)[on].sum() / (whole * (BASE + (1 - BASE) * load))[on].sum()
-        training = (self.train * load)[on].sum() / (whole * load)[on].sum()
-        per_cost = (BASE * looking, (1 - BASE) * looking, training)
-        for prices, each in zip((self.shared, self.look, self.train), per_cost, strict=True):
-            prices[~on] += rate * DRIFT * (whole * each - prices)[~on]
+        whole, total = self._sums(costs), self.shared + self.look + self.train
+        per_cost = (self.shared + (self.look + self.train) * load)[on].sum() / (whole * load)[on].sum()
+        for prices in (self.shared, self.look, self.train):
+            prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
