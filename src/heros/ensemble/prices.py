@@ -100,7 +100,7 @@ class Prices:
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
-        return np.bincount(self.part, values, len(self.look))
+        return np.bincount(self.part, values, len(self.look)).astype(np.float64)
 
     def _bounded(
         self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
@@ -119,7 +119,8 @@ class Prices:
 
     def alone(self, trained: float = 1.0) -> NDArray[np.float64]:
         """Return the price of a step if one model alone were awake, with this share of its training."""
-        return self.needs(trained) + self.shared[self.part] + self.rest
+        alone: NDArray[np.float64] = self.needs(trained) + self.shared[self.part] + self.rest
+        return alone
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
