@@ -85,9 +85,11 @@ class Prices:
         for part in np.flatnonzero(on):
             looking, training = by_part[:, part]
             if new[part]:
-                whole = looking / (BASE + (1 - BASE) * load[part])
+                whole = max(looking, 1e-12) / (BASE + (1 - BASE) * load[part])
                 self.shared[part], self.look[part] = BASE * whole, (1 - BASE) * whole
                 self.train[part] = training / load[part]
+                continue
+            if looking <= 0:
                 continue
             each = np.array([self.shared[part], self.look[part] * load[part]])
             self.shared[part], all_of_it = _corrected(each, looking, rate)
