@@ -441,9 +441,9 @@ def test_bad_data_is_named_and_changes_nothing(X, y, message):
 
 
 def test_a_heros_without_a_schema_says_so():
-    with pytest.raises(HerosError, match=r"has no schema yet: call bind.*learn from dictionaries"):
+    with pytest.raises(HerosError, match=r"has not learnt yet: call learn.*dictionaries"):
         Heros(SMALL).predict_proba([1.0])
-    with pytest.raises(HerosError, match="has no schema yet"):
+    with pytest.raises(HerosError, match="has not learnt yet"):
         _ = Heros(SMALL).scores
 
 

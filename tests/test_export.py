@@ -217,7 +217,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     rule = r"is a perceptron, linear model, naive Bayes, trees or neighbours \(member="
     with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
-    with pytest.raises(HerosError, match="has no schema yet"):
+    with pytest.raises(HerosError, match="has not learnt yet"):
         export.to_onnx(Heros(POOL), path)
     diverged = Heros(pools.MLP([{"optimizer": "sgd", "learning_rate": 1e30}]), seed=1, schema=schema()).learn(
         X, y

@@ -144,7 +144,7 @@ def test_there_is_nothing_to_explain_before_the_first_instance_or_after_a_failur
         model.learn(*stream.draw(1))
     with pytest.raises(HerosError, match=r"trained since it was loaded, or the policy raised an error\.$"):
         model.explain_choice()
-    with pytest.raises(HerosError, match="This Heros has no schema yet"):
+    with pytest.raises(HerosError, match="This Heros has not learnt yet"):
         Heros(POOL).leaderboard()
 
 

@@ -418,7 +418,7 @@ def test_looks_are_counted_where_all_look():
     X, y = data(50)
     model = Heros(SMALL, k=3, seed=1, schema=drifting(1).schema).learn(X, y)
     assert model.looked.tolist() == [50] * SMALL.n_models
-    with pytest.raises(HerosError, match="has no schema yet"):
+    with pytest.raises(HerosError, match="has not learnt yet"):
         _ = Heros(SMALL).looked
 
 

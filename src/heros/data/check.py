@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
 from heros._base.errors import DataError
+from heros.data.number_format import format_of
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, checked_task, listed
 
@@ -181,6 +183,9 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
     """Return whether the target is numeric: by `task` if given, else by its values."""
     if checked_task(task, owner) is not None:
         return task == "regression"
+    if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):
+        what = f"The target {name!r} of {owner} has many different numbers written as text, such as {text!r}:"
+        raise DataError(f"{what} convert it to numbers, or set task='classification' if they are classes.")
     if classes or values.dtype.kind not in "iuf":
         return False
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
@@ -191,3 +196,13 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
         which = "task='regression' if they are quantities, task='classification' if they are classes."
         raise DataError(f"{what} {which}")
     return False
+
+
+def _number_as_text(values: NDArray[np.generic]) -> str:
+    """Return one of the texts if they are more than `MANY` numbers in a format; otherwise an empty string."""
+    texts: Counter[str] = Counter()
+    for value in values.tolist():
+        if not isinstance(value, str):
+            return ""
+        texts[value.strip()] += 1
+    return next(iter(texts)) if len(texts) > MANY and format_of(texts)[1] == len(values) else ""

@@ -647,8 +647,9 @@ class Heros:
 
     def suit_labels(self, labels: list[Any]) -> None:
         """Choose the task from the first labels, if neither task nor schema is known."""
-        numbers = all(isinstance(label, float | int | np.number) for label in labels)
-        if numbers and is_numeric(np.asarray(labels), None, False, "learn", "y"):
+        kinds = (float | int | np.number, str)
+        alike = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
+        if alike and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._settle(Regression())
             self._reader = None
 
@@ -701,8 +702,8 @@ class Heros:
         """Return the checked instances, and whether `x` is a single instance."""
         if self._learner is None:
             raise HerosError(
-                "This Heros has no schema yet: call bind(schema), pass schema=, or learn from dictionaries "
-                "or a data frame, which name their features."
+                "This Heros has not learnt yet: call learn(X, y) first, with dictionaries or a data frame, "
+                "which name their features; for arrays, call bind(schema) or pass schema= before."
             )
         self._finish_growing()
         try:
@@ -887,7 +888,7 @@ class Heros:
     @property
     def _at_work(self) -> Learner:
         if self._learner is None:
-            raise HerosError("This Heros has no schema yet: call bind(schema) or pass schema=.")
+            raise HerosError("This Heros has not learnt yet: call learn first, or bind(schema).")
         return self._learner
 
     # -- the whole state ------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import textwrap
 import warnings
 from collections import Counter
@@ -217,18 +216,18 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             listed = ",".join(map(repr, words))
             yield f"{said} times (missing=[{listed}] if that means missing)"
     else:
-        values, faults = column.convert(layout.first.columns[index])
+        faults = column.convert(layout.first.columns[index])[1]
         if faults:
             words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"
         if isinstance(column, NumberColumn):
-            if padded := next((text for text in counts if re.fullmatch(r"0\d+", text)), ""):  # a postcode
+            if padded := layout.padded(index):
                 yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
                 yield "seconds since 1970 (dates=)?"
-            elif rows > EXAMPLES and (np.diff(values) == 1).all():
+            elif layout.is_counter(index):
                 yield "increases by one in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"
