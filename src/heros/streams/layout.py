@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-import numpy as np
-
 from heros._base.errors import ParameterError
 from heros._base.lazy import pa
 from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text, reading_of
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import FEWEST, date_column, infer, infer_array, no_feature, number_column
+from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
 from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, number_in
 from heros.data.values import NUMBER, label_of
 from heros.streams.options import Options
@@ -237,21 +235,11 @@ class Layout:
                 yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
             elif options.most_values is not None and (doubt := self.suspicion(index)):
                 yield f"The column {column.name!r} is read as names: {doubt}."
-            if self.is_counter(index):
-                yield f"The column {column.name!r} increases by one in every row: ignore= leaves it out."
-            elif padded := self.padded(index):
+            if padded := self.padded(index):
                 lost = f"loses leading zeros, such as those of {padded!r}"
                 yield f"The column {column.name!r} {lost} ({nominal} reads it as names)."
             if isinstance(column, NameColumn) and not column.closed and (how := similar(self.counts(index))):
                 yield f"The column {column.name!r} has {how}: each is a value ({nominal} hides this notice)."
-
-    def is_counter(self, index: int) -> bool:
-        """Return whether a column of whole numbers increases by one in every row, as a row number does."""
-        column, array = self.features[index], self.first.columns[index]
-        if not isinstance(column, NumberColumn) or len(array) < FEWEST or array.null_count:
-            return False
-        values, faults = column.convert(array)
-        return not faults and bool((np.diff(values) == 1).all())
 
     def padded(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""

@@ -216,7 +216,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             listed = ",".join(map(repr, words))
             yield f"{said} times (missing=[{listed}] if that means missing)"
     else:
-        faults = column.convert(layout.first.columns[index])[1]
+        values, faults = column.convert(layout.first.columns[index])
         if faults:
             words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
@@ -227,7 +227,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
                 yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
                 yield "seconds since 1970 (dates=)?"
-            elif layout.is_counter(index):
+            elif rows > EXAMPLES and (np.diff(values) == 1).all():
                 yield "increases by one in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"
