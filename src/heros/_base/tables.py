@@ -41,14 +41,15 @@ def short(configuration: Mapping[str, Any]) -> str:
 
 
 def settings_text(configuration: Mapping[str, Any]) -> str:
-    """Return the settings of a model in words.
+    """Return the settings of a model in words, without those that are None.
 
     Examples
     --------
     >>> settings_text({"family": "MLP", "optimizer": "sgd", "learning_rate": 0.05, "hidden": 8})
     'perceptron, SGD, learning rate 0.05, 8 units'
     """
-    return ", ".join(_in_words(name, as_text(value)) for name, value in configuration.items())
+    known = ((name, value) for name, value in configuration.items() if value is not None)
+    return ", ".join(_in_words(name, as_text(value)) for name, value in known)
 
 
 def _in_words(name: str, value: str) -> str:
