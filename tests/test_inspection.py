@@ -201,7 +201,7 @@ def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
     legend = {
         "Neighbours: window, neighbours",
         "MLP: optimizer, learning rate, hidden, scale",
-        "Retrained: window",
+        "Retrained: trees",
     }
     assert set(lines[15:]) == legend
     assert {row.setting for row in model.pool_summary()} == {

@@ -95,7 +95,7 @@ def test_the_rows_of_a_map_differ_in_their_names():
     """Also where the names are cut: settings that are not needed to distinguish the models are left out."""
     labels = labels_of(pools.default().configurations)
     assert len(set(labels)) == len(labels) == 14
-    assert {"retrained boosted trees, window 2000", "retrained boosted trees, window 20000"} < set(labels)
+    assert {"retrained boosted trees, trees 30", "retrained boosted trees, trees 60"} < set(labels)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def widest_command(as_json: options.AsJson = False) -> None:
 
 def test_a_command_is_a_file_and_a_line(house):
     house.add("cli/widest.py", WIDEST)
-    house.insert("cli/__init__.py", ")", "    widest,")
+    house.insert("cli/__init__.py", "from heros.cli.app import app", "from heros.cli import widest")
     assert house.touched == {"cli/widest.py", "cli/__init__.py"}
 
     assert house.heros("widest").split() == ["stream", "features", "─" * 16, "led_a", "24"]

@@ -68,7 +68,10 @@ def test_a_measure_is_a_file_and_its_export(house, tmp_path):
     house.add("measures/brier.py", BRIER)
     house.insert("measures/__init__.py", "from heros.measures.classification import (",
                  "from heros.measures.brier import Brier")  # fmt: skip
-    house.insert("measures/__init__.py", '    "Confusion",', '    "Brier",')
+    first = (
+        '    "F1", "MAE", "MAPE", "R2", "RMSE", "Accuracy", "Auroc", "BalancedAccuracy", "CalibrationError",'
+    )
+    house.insert("measures/__init__.py", first, '    "Brier",')
     assert house.touched == {"measures/brier.py", "measures/__init__.py"}
 
     assert house.python("-c", USED, str(tmp_path)) == "as it should be\n"

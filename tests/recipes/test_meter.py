@@ -30,7 +30,8 @@ def test_a_meter_is_a_file_and_its_export(house, tmp_path):
     house.add("meters/abacus.py", ABACUS)
     house.insert("meters/__init__.py", "from heros.meters.base import Meter",
                  "from heros.meters.abacus import Abacus")  # fmt: skip
-    house.insert("meters/__init__.py", '    "Carbon",', '    "Abacus",')
+    first = '    "Carbon", "CarbonSignal", "CodeCarbon", "Cpu", "Energy", "Meter", "Perf", "Rapl", "Reading",'
+    house.insert("meters/__init__.py", first, '    "Abacus",')
     assert house.touched == {"meters/abacus.py", "meters/__init__.py"}
 
     document = json.loads(house.heros("run", "agr_a", "--n", "500", "--meter", "abacus", "--json"))

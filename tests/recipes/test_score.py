@@ -67,7 +67,8 @@ def test_a_score_of_the_library_is_a_file_and_its_export(house, tmp_path):
         "from heros.scores.means import Adwin, Cumulative, Fading, Window",
         "from heros.scores.streak import Streak",
     )
-    house.insert("scores/__init__.py", '    "Window",', '    "Streak",')
+    first = '    "Adwin", "Cumulative", "Fading", "Score", "Window",'
+    house.insert("scores/__init__.py", first, '    "Streak",')
     assert house.touched == {"scores/streak.py", "scores/__init__.py"}
 
     program = """

@@ -7,4 +7,6 @@ instances on which the model was evaluated: all instances if the parameter `watc
 from heros.scores.base import Score
 from heros.scores.means import Adwin, Cumulative, Fading, Window
 
-__all__ = ["Adwin", "Cumulative", "Fading", "Score", "Window"]
+__all__ = [
+    "Adwin", "Cumulative", "Fading", "Score", "Window",
+]  # fmt: skip
