@@ -205,6 +205,6 @@ def test_models_of_several_kinds_are_told_apart_in_eighty_columns():
     }
     assert set(lines[15:]) == legend
     assert {row.setting for row in model.pool_summary()} == {
-        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours", "every"),
-        *("fading", "max_bytes", "leaves"),
+        *("family", "optimizer", "learning_rate", "hidden", "scale", "window", "neighbours", "trees"),
+        *("fading", "max_bytes", "drift"),
     }

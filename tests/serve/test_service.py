@@ -635,7 +635,7 @@ def test_models_are_called_by_what_tells_them_apart():
     board = leaderboard(Heros(seed=1, schema=Agrawal(function=2).schema))
     names = {one["name"] for one in board}
     assert {"forest", "linear model", "naive Bayes"} <= names
-    assert "retrained boosted trees, trees 60, learning rate 0.1" in names
+    assert "retrained boosted trees, trees 60, rate 0.1" in names
     assert len(names) == len(board)
 
 
