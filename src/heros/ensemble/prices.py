@@ -13,9 +13,7 @@ __all__ = ["Prices"]
 
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
-DRIFT = (
-    0.1  # how fast the prices of a sleeping part approach those that its cost suggests, relative to `rate`
-)
+DRIFT = 0.1  # how fast the prices of a sleeping part approach those its cost suggests, relative to `rate`
 SAME = 2.0  # each awake model of a part makes its next one count as this many times as expensive
 
 
