@@ -294,3 +294,9 @@ def test_a_bad_row_in_a_list_or_frame_leaves_the_model_unchanged(form):
     assert (model.instances, model.schema) == (60, before)
     model.learn(more[:-1], ["no"] * 60)
     assert model.instances == 120
+
+
+def test_numbers_written_as_text_are_no_classes():
+    rows = [{"a": float(i % 7)} for i in range(150)]
+    with pytest.raises(DataError, match=r"many different numbers written as text, such as '0,05'"):
+        Heros(seed=1).learn(rows, [f"{i},05" for i in range(150)])
