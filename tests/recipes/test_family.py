@@ -131,8 +131,9 @@ class BoundShares(BoundNative, of=Shares):
 def built(root):
     """The compiled core with the new family: its file compiled and linked with the objects of the last build."""
     core = Path(_core.__file__)
+    # Not the build with sanitizers, which Python itself would have to be started for.
     builds = [
-        path.parent for path in REPOSITORY.glob("build/*/build.ninja") if (path.parent / core.name).exists()
+        path.parent for path in REPOSITORY.glob("build/cp*/build.ninja") if (path.parent / core.name).exists()
     ]
     if not builds:
         pytest.skip("the core was not built in this checkout")
