@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import DataNotice, streams
+from heros import DataNotice, Heros, streams
 from heros.cli import app
 
 runner = CliRunner()
@@ -55,6 +55,35 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     assert wrong.exit_code == 2
     assert wrong.stderr.startswith("heros: --ignore must be a list of columns among")
     assert wrong.stderr.endswith("Did you mean 'Order Id'?\n")
+
+
+def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missing(place):
+    """The counter of `DataFrame.to_csv` has no name, and the country code of Namibia is NA."""
+    rows = [(i, 2 * i, "NA" if i % 3 else "DE", i % 7, "ny"[i % 2]) for i in range(200)]
+    lines = ["number,,country,size,late", *(",".join(map(str, row)) for row in rows)]
+    (place / "rows.csv").write_text("\n".join(lines) + "\n")
+    arguments = ["run", str(place / "rows.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
+    told = runner.invoke(app, arguments)
+    assert told.exit_code == 0, told.output
+    for option in ("--ignore number", "--ignore '\"\"'"):
+        assert f"seems to number the rows ({option} leaves it out)" in told.stderr
+    assert 'has words that are read as missing: "NA" in 133 rows (--columns with' in told.stderr
+    (place / "columns.json").write_text('{"country": ["NA", "DE"], "number": "ignore"}')
+    said = [*arguments, "--ignore", '""', "--columns", str(place / "columns.json")]
+    told = runner.invoke(app, [*said, "--save", str(place / "kept.heros")])
+    assert (told.exit_code, told.stderr) == (0, "")
+    features = {one.name: one.values for one in Heros.load(place / "kept.heros").schema.features}
+    assert features == {"country": ("NA", "DE"), "size": None}
+
+
+def test_only_the_first_notices_about_a_file_are_printed(place):
+    names = ",".join(f"c{i}" for i in range(8))
+    rows = "".join(",".join(f"k{i}-{j}" for j in range(8)) + f",{i % 5},{i % 2}\n" for i in range(100))
+    (place / "many.csv").write_text(f"{names},size,late\n{rows}")
+    arguments = ["run", str(place / "many.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
+    told = runner.invoke(app, arguments).stderr
+    assert told.count("is left out") == 5
+    assert told.endswith("heros: and 3 more notices: heros look shows how each column is read\n")
 
 
 def test_standard_input_may_be_json_lines(place):

@@ -597,6 +597,21 @@ def unlabelled_rows(kind, tmp_path, **how):
     return streams.from_iter([({"a": row["a"]}, row["y"]) for row in rows], name="pairs", **how)
 
 
+@pytest.mark.filterwarnings("default::heros.DataNotice")
+def test_bad_rows_are_counted_by_column_and_by_the_value_of_most_of_them(tmp_path):
+    lines = [
+        f"{'far' if i % 50 == 0 else i % 7},{f'soon {i}' if i % 100 == 1 else i % 5}" for i in range(600)
+    ]
+    rows = "".join(f"{line},{i % 2}\n" for i, line in enumerate(lines)) + "1,2,3,4\n"
+    (tmp_path / "rows.csv").write_text(f"size,age,late\n{rows}")
+    stream = streams.read(tmp_path / "rows.csv", target="late")
+    run = evaluate(small(), stream)
+    assert run.bad_rows.count == 12 + 6 + 1
+    told = "  in all: 12 in the column 'size' (12 of them 'far'), 6 in the column 'age', 1 in whole rows"
+    assert run.bad_rows.text().splitlines()[-1] == told
+    assert records.read(records.save(run, tmp_path)).bad_rows == run.bad_rows
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "frame", "pairs"])
 @pytest.mark.filterwarnings("default::heros.DataNotice")
 def test_many_rows_without_a_target_do_not_end_a_run(tmp_path, kind):

@@ -332,7 +332,7 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
         ("city", "names", 2, 0.25),
         ("churn", "target", 2, 0),
     ]
-    assert found.columns[0].note == "increases by one in every row: an identifier?"
+    assert found.columns[0].note == "a different whole number in every row: an identifier?"
     assert found.columns[3].examples[0] == "1.200,50 €"
     assert found.classes == {"no": 3, "yes": 1}
     assert max(len(line) for line in str(found).splitlines()[1:]) <= 80
@@ -347,7 +347,10 @@ def test_a_look_names_the_words_that_are_read_as_missing(tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     for path in (written(tmp_path, text), tmp_path / "rows.jsonl"):
         country, amount, note, _ = streams.look(path, target="late").columns
-        assert country.note.startswith('missing: "NA" 8, "" 4 (to keep such a word as a name, write another')
+        assert country.note.startswith(
+            'missing: "NA" 8, "" 4 (columns= with the list of all its values keeps'
+        )
+        assert country.words == {"NA": 8, "": 4}
         assert amount.note == 'missing: "n/a" 4'
         assert "missing" not in note.note
 

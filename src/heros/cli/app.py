@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
+import shlex
+from ast import literal_eval
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -67,6 +69,8 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     "The 'zeta' parameter of Zeta must be in [0, 1] (or be named in --nominal)."
     >>> in_options("The 'stream' parameter of heros must be a file.", known)
     'STREAM must be a file.'
+    >>> print(in_options("the word in missing=['5 Mai','?','a, b']", {"missing": "--missing"}))
+    the word in --missing '5 Mai,?,"a, b"'
     """
 
     def option(name: str) -> str:
@@ -78,11 +82,24 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 
     def advice(found: re.Match[str]) -> str:
         name = option(found["name"])
-        value = re.sub(r"True|[\[\]'\"]", "", found["value"] or "")
+        value = _as_argument(found["value"] or "")
         return f"{name} {value}".strip() if name.startswith("-") else found[0]
 
     text = re.sub(rf"The '(?P<name>[\w-]+)' parameter of (?:{OWNERS})(?![\w-])", parameter, text)
     return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\]|True)?(?![\w=])", advice, text)
+
+
+def _as_argument(value: str) -> str:
+    """Return a value written in Python, a text or a list of texts, as an argument for a shell."""
+    try:
+        given = literal_eval(value or "True")
+    except (SyntaxError, ValueError):  # shortened
+        return shlex.quote(re.sub(r"[\[\]'\"]", "", value))
+    if given is True:
+        return ""
+    names = [given] if isinstance(given, str) else given
+    cells = (f'"{name}"' if "," in name or not name else name for name in map(str, names))
+    return shlex.quote(",".join(cells))
 
 
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)

@@ -20,7 +20,7 @@ from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
 
-SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights")
+SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights", "columns")
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
 """The command-line option of each parameter that a notice about columns may name."""
 
@@ -76,8 +76,11 @@ def checkpointing(
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Print each checkpoint warning, wait and column notice as one line, as soon as it occurs."""
+def told(most: int | None = None) -> Iterator[None]:
+    """Print each checkpoint warning, wait and column notice as one line, as soon as it occurs.
+
+    If there are more than `most` column notices, the others are only counted.
+    """
     with warnings.catch_warnings():
         for kind in (CheckpointWarning, DataNotice, WaitNotice):
             warnings.simplefilter("always", kind)
@@ -86,7 +89,7 @@ def told() -> Iterator[None]:
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
             if issubclass(category, DataNotice):
                 text = in_options(str(message), FILE_OPTIONS)
-                if text not in said:
+                if text not in said and (most is None or len(said) < most):
                     say(f"heros: {text}")
                 said.add(text)
             elif issubclass(category, CheckpointWarning | WaitNotice):
@@ -96,6 +99,8 @@ def told() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
+        if most is not None and len(said) > most:
+            say(f"heros: and {len(said) - most} more notices: heros look shows how each column is read")
 
 
 def recorded_before(

@@ -18,7 +18,6 @@ from heros.data.weights import ClassWeight, checked_class_weight
 from heros.ensemble.watch import Watch, checked_watch
 from heros.meters import Carbon, Cpu, Meter
 from heros.streams import Stream
-from heros.streams.files import opened
 from heros.streams.live import Source, connect, is_address
 from heros.streams.pipe import read_pipe
 
@@ -115,10 +114,12 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
+        found = streams.look(text, target=target, **how)
         if target is None:
-            reader, options = opened(text, **how)
-            name = options.target_among(reader.names)
-            notice(f"The target is the column {name!r} (target= names another column).", DataNotice)
+            notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
+        for column in found.columns:
+            if column.doubt:
+                notice(column.doubt, DataNotice)
     else:
         rule = f"a file, - or one of {', '.join(known)}"
         raise ParameterError.of("stream", "heros", rule, text, known)

@@ -23,6 +23,7 @@ from heros.run.summary import bill
 from heros.streams.live.late import LateSource
 
 BLOCK = 1000
+MOST_NOTICES = 5  # of a file or another source
 
 
 @app.command("run")
@@ -74,7 +75,7 @@ def run_command(
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
     results.expect_places(model)
     opened = partial(source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
-    with told():
+    with told(MOST_NOTICES):
         source = opened(on_gap=on_gap, directory=kept.get("checkpoint"))
     model.suit(source.schema)
     if window is None:  # a resumed run must use the same window, even if the stream is longer by then

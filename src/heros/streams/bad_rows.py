@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from heros._base.errors import DataError, DataNotice
 from heros._base.notices import notice
@@ -13,6 +14,9 @@ __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_
 
 KEPT = 10
 """The number of skipped rows that are stored; the rest are only counted."""
+
+MOST = 100
+"""The number of columns, and of values of a column, whose bad rows are counted separately."""
 
 FEWEST, ONE_IN = 20, 20
 """A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN` with a target, are bad."""
@@ -80,15 +84,19 @@ class BadRows:
         The first ten bad rows, and the first row without a target.
     unlabelled
         The number of skipped rows that only lack a target. A stream with many of them does not end early.
+    columns
+        For each column, how often each value made a row bad; "" for a whole row and for further values.
     """
 
     count: int = 0
     first: tuple[BadRow, ...] = ()
     unlabelled: int = 0
+    columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
 
     def plus(self, row: BadRow) -> BadRows:
         """Return the skipped rows with one more row."""
-        return self + BadRows(1, (row,), int(row.unlabelled))
+        columns = {} if row.unlabelled else {row.column or "": {row.value: 1}}
+        return self + BadRows(1, (row,), int(row.unlabelled), columns)
 
     def __add__(self, other: BadRows) -> BadRows:
         most = {True: 1, False: KEPT}
@@ -96,7 +104,14 @@ class BadRows:
         for row in other.first:
             if sum(row.unlabelled == one.unlabelled for one in first) < most[row.unlabelled]:
                 first = (*first, row)
-        return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled)
+        columns = {**self.columns}
+        for name, values in other.columns.items():
+            known = name if name in columns or len(columns) < MOST else ""
+            counts = columns[known] = {**columns.get(known, {})}
+            for value, n in values.items():
+                place = value if value in counts or len(counts) < MOST else ""
+                counts[place] = counts.get(place, 0) + n
+        return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled, columns)
 
     def are_too_many(self, rows: int) -> bool:
         """Return whether there are too many bad rows among `rows` rows, without rows that lack a target.
@@ -141,7 +156,20 @@ class BadRows:
             shown = [row for row in self.first if not row.unlabelled][:most]
             which = "" if bad == len(shown) else ", the first" if most == 1 else f", the first {len(shown)}"
             lines += [f"{_counted(bad, 'bad row{s}')} skipped{which}:", *(f"  {row}" for row in shown)]
+            if bad > len(shown) and self.columns:
+                lines.append(f"  in all: {self._by_column()}")
         return "\n".join(lines)
+
+    def _by_column(self) -> str:
+        """Return the number of bad rows of each column, and the value of most of them."""
+        parts = []
+        by_count = sorted(self.columns.items(), key=lambda pair: -sum(pair[1].values()))
+        for name, values in by_count[:KEPT]:
+            n, most = sum(values.values()), max(values, key=lambda value: values[value])
+            which = f" ({values[most]:,} of them {most})" if 1 < values[most] > n / 2 and most else ""
+            parts.append(f"{n:,} in {f'the column {name!r}' if name else 'whole rows'}{which}")
+        more = [f"{len(by_count) - KEPT:,} more columns"] if len(by_count) > KEPT else []
+        return ", ".join(parts + more)
 
 
 def _counted(n: int, what: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from io import StringIO
 from typing import Any
 
@@ -18,7 +19,7 @@ from heros._base.lazy import pa
 from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
-from heros.data.infer import no_feature
+from heros.data.infer import FEWEST, no_feature
 from heros.streams.files import opened
 from heros.streams.layout import Layout, similar
 from heros.streams.readers import Chunk
@@ -30,6 +31,9 @@ NAMES = 10  # a column with at most this many names shows all of them
 WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """With more columns than this, only a summary and this many unusual columns are shown."""
+
+NUMBERED = re.compile(r"|unnamed.*|(.*[\W_])?(id|idx|index|row|nr|no|number)", re.IGNORECASE)
+"""Names of columns that may number the rows."""
 
 WORDS_FOR_NOTHING = "blank empty missing n.a. na nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
 """Names, in lower case, that may stand for a missing value."""
@@ -45,6 +49,24 @@ class ColumnLook:
     missing: float
     examples: tuple[str, ...]
     note: str = ""
+    words: Mapping[str, int] = field(default_factory=dict)  # usual words read as missing, with counts
+    numbers_rows: bool = False  # whether the column seems to number the rows
+
+    @property
+    def doubt(self) -> str:
+        """What the user should know before the column is used; an empty string if nothing."""
+        if self.numbers_rows:
+            way = f"(ignore=[{self.name!r}] leaves it out)"
+            return f"The column {self.name!r} is used as a feature, but seems to number the rows {way}."
+        words = {word: n for word, n in self.words.items() if word.isalpha()}  # "NA" may be a name
+        if self.kind != "names" or not words:
+            return ""
+        shown = ", ".join(f'"{word}" in {n:,} rows' for word, n in words.items())
+        every = ", ".join(f'"{name}"' for name in [*words, *self.examples][:3])
+        way = (
+            f'(columns= with the list of all its values, "{self.name}": [{every}, ...], keeps them as names)'
+        )
+        return f"The column {self.name!r} has words that are read as missing: {shown} {way}."
 
 
 @dataclass(frozen=True)
@@ -130,12 +152,14 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         warnings.simplefilter("ignore", DataNotice)  # the result contains the notices
         reader, options = opened(path, **how)
         options.check(reader.names)
+        reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
         raw_reader, _ = opened(path, **how)
         raw_reader.words = ()  # words for missing values stay texts
         raw = raw_reader.read()
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
+    first = reader.without_kept(first)
     layout = Layout(reader, options, first)
     wrong = layout.no_classes()
     doubts = (
@@ -172,23 +196,41 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
         kind, note = "left out", layout.ignored.get(index, "as requested")
     else:
         kind = "weights" if name == layout.options.weights else _kind(column)
-        words = _missing_words(array, raw.columns[index], kind)
-        note = "; ".join(filter(None, (*_notes(layout, index, counts), words)))
+        words = _missing_words(array, raw.columns[index])
+        note = "; ".join(filter(None, (*_notes(layout, index, counts), _words_note(words, kind))))
+        usual = {word: n for word, n in words.most_common() if word not in layout.reader.said_words}
+        numbers = (
+            isinstance(column, NumberColumn) and kind != "weights" and _numbers_rows(layout, column, index)
+        )
+        return ColumnLook(name, kind, len(counts), missing, examples, note, usual, numbers)
     return ColumnLook(name, kind, len(counts), missing, examples, note)
 
 
-def _missing_words(array: pa.Array, raw: pa.Array, kind: str) -> str:
-    """Return the words that are read as missing values, with counts; "" if all of them are empty texts."""
+def _missing_words(array: pa.Array, raw: pa.Array) -> Counter[str]:
+    """Return the words that are read as missing values, with counts."""
     if not is_text(array.type) or not is_text(raw.type) or len(array) != len(raw):
-        return ""
-    words = Counter(word for word in raw.filter(array.is_null()).to_pylist() if word is not None)
+        return Counter()
+    return Counter(word for word in raw.filter(array.is_null()).to_pylist() if word is not None)
+
+
+def _words_note(words: Counter[str], kind: str) -> str:
+    """Return a note on the words that are read as missing; "" if all of them are empty texts."""
     if not any(words):
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
     may_be_name = kind == "names" and any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
-    hint = " (to keep such a word as a name, write another word in the file)" if may_be_name else ""
+    hint = " (columns= with the list of all its values keeps such a word as a name)" if may_be_name else ""
     return f"missing: {shown}{more}{hint}"
+
+
+def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
+    """Return whether a column seems to number the rows: by its values alone, or by its values and name."""
+    values, faults = column.convert(layout.first.columns[index])
+    if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
+        return False
+    by_name = len(values) >= FEWEST and NUMBERED.fullmatch(layout.reader.names[index])
+    return bool((np.diff(values) == 1).all() or (by_name and len(np.unique(values)) == len(values)))
 
 
 def _kind(column: Column) -> str:
@@ -216,7 +258,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             listed = ",".join(map(repr, words))
             yield f"{said} times (missing=[{listed}] if that means missing)"
     else:
-        values, faults = column.convert(layout.first.columns[index])
+        _, faults = column.convert(layout.first.columns[index])
         if faults:
             words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
@@ -227,8 +269,8 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
                 yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
                 yield "seconds since 1970 (dates=)?"
-            elif rows > EXAMPLES and (np.diff(values) == 1).all():
-                yield "increases by one in every row: an identifier?"
+            elif _numbers_rows(layout, column, index):
+                yield "a different whole number in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"
 

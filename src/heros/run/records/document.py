@@ -136,12 +136,13 @@ _SQUARE = Kind(
     lambda counts: Confusion(np.array(counts, np.int64)),
 )
 _CARBON = _made(Carbon, grams_per_kwh=AMOUNT)
+_BAD_ROWS = _made(BadRows, first=_each(_made(BadRow)), columns=_by_name(_by_name(WHOLE)))
 _COSTS = dict.fromkeys(("kwh", "cpu_seconds", "wall_seconds"), AMOUNT)
 
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
     "stream/drifts": ("drifts", _each(_made(DriftPoint, width=POSITIVE))),
-    "stream/bad_rows": ("bad_rows", _made(BadRows, first=_each(_made(BadRow)))),
+    "stream/bad_rows": ("bad_rows", _BAD_ROWS),
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),

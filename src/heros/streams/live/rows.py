@@ -272,8 +272,9 @@ class RowSource(Source):
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
             schema, bad = schema_of(where["schema"]), where["bad_rows"]
             count, unlabelled = (whole(bad[name], name, "seek", 0) for name in ("count", "unlabelled"))
-            skipped = BadRows(count, tuple(BadRow(**row) for row in bad["first"]), unlabelled)
-        except (KeyError, TypeError, ValueError) as error:
+            columns = {name: dict(values) for name, values in bad["columns"].items()}
+            skipped = BadRows(count, tuple(BadRow(**row) for row in bad["first"]), unlabelled, columns)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             rule = f"The position of {type(self).__name__} must be a result of its 'where'."
             raise DataError(f"{rule} Got: {error}") from None
         self.go_to(position)
