@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import threading
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
 
+import heros
 import reference
 from heros import (
     DataError,
@@ -24,6 +27,7 @@ from heros import (
     streams,
 )
 from heros._base.registry import parts
+from heros.ensemble.heros import ELSEWHERE
 
 SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
 K = 5
@@ -383,6 +387,8 @@ def test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept(result, 
         (lambda: Heros(SMALL, warmup=-1), "The 'warmup' parameter of Heros must be a whole number >= 0. Got -1 instead."),
         (lambda: Heros(SMALL, answer="vote"), "The 'answer' parameter of Heros must be 'best', 'average', 'weighted', 'stack', 'top:5', a heros.Top or a heros.Stack. Got 'vote' instead."),
         (lambda: Heros([1, 2]), "The 'pool' parameter of Heros must be a pool, e.g. heros.pools.MLPGrid(). Got [1, 2] instead."),
+        (lambda: Heros("forest"), "The 'pool' parameter of Heros must be a pool, e.g. heros.pools.ForestGrid(). Got 'forest' instead."),
+        (lambda: Heros("Linear"), "The 'pool' parameter of Heros must be a pool, e.g. heros.pools.LinearGrid(). Got 'Linear' instead."),
         (lambda: Heros(SMALL, "zeto"), "The 'policy' parameter of Heros must be one of budget, cand, cand-as-published, cheapest, everything, expensive, mlcb, perform-best, perform-worst, random, reward, zeta. Got 'zeto' instead. Did you mean 'zeta'?"),
         (lambda: Heros(SMALL, "zeta:x"), "The 'policy' parameter of Heros must be a name with numbers, e.g. zeta:0.05@0.2. Got 'zeta:x' instead."),
         (lambda: Heros(SMALL, 0.5), "The 'policy' parameter of Heros must be a policy (an object with a 'choose' method). Got 0.5 instead."),
@@ -394,6 +400,20 @@ def test_parameter_errors(make, message):
     with pytest.raises(ParameterError) as error:
         make()
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name", [*ELSEWHERE, "aswell"])
+def test_an_attribute_of_another_library_is_an_error_that_names_ours(name):
+    model = Heros(SMALL, schema=SCHEMA)
+    with pytest.raises(AttributeError) as error:
+        getattr(model, name)
+    assert str(error.value).startswith(f"Heros has no attribute {name!r}")
+    named = re.findall(r"(?:call|read) ([\w.]*\w)", str(error.value))
+    assert len(named) == (name != "aswell")
+    for ours in named:
+        attrgetter(ours.removeprefix("heros."))(heros if ours.startswith("heros.") else model)
+    with pytest.raises(HerosError, match=r"not a method. heros.evaluate\(model, stream\) measures a model"):
+        model.score([[1.0]], [0])
 
 
 def test_a_policy_may_be_written_as_on_the_command_line():

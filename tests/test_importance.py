@@ -8,6 +8,8 @@ import pickle
 from itertools import permutations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from heros import DataError, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
@@ -80,6 +82,8 @@ def test_a_date_is_one_column():
     assert model.importance().ranked() == ["placed", "size"]
     explained = model.explain(rows[-1])
     assert {one.name: one.value for one in explained.columns} == rows[-1]
+    for one_row in (rows[-1:], pd.DataFrame(rows[-1:]), pl.DataFrame(rows[-1:])):
+        assert model.explain(one_row).columns == explained.columns
 
 
 def test_learning_and_predictions_are_the_same_without_it():

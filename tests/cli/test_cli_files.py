@@ -76,6 +76,17 @@ def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missin
     assert features == {"country": ("NA", "DE"), "size": None}
 
 
+def test_a_class_that_is_a_word_for_a_missing_value_is_told(place):
+    rows = "".join(f"{i % 7},{('None', 'part', 'full')[i % 3]}\n" for i in range(300))
+    (place / "classes.csv").write_text(f"size,damage\n{rows}")
+    arguments = ["run", str(place / "classes.csv"), "--pool", str(place / "pool.toml"), "--json"]
+    told = runner.invoke(app, [*arguments, "--target", "damage"])
+    words = "The column 'damage' has words that are read as missing: \"None\" in 100 rows (--classes with all"
+    assert words in told.stderr
+    kept = runner.invoke(app, [*arguments, "--target", "damage", "--classes", "None,part,full"])
+    assert (kept.stderr, json.loads(kept.stdout)["n_instances"]) == ("", 300)
+
+
 def test_only_the_first_notices_about_a_file_are_printed(place):
     names = ",".join(f"c{i}" for i in range(8))
     rows = "".join(",".join(f"k{i}-{j}" for j in range(8)) + f",{i % 5},{i % 2}\n" for i in range(100))

@@ -114,7 +114,7 @@ def test_missing_numbers():
 
 def test_sparse_data_are_refused():
     for X in (sparse.csr_array(np.eye(4)), sparse.coo_matrix(np.eye(4))):
-        with pytest.raises(TypeError, match=r"Sparse data was passed for X, but dense data is required\."):
+        with pytest.raises(TypeError, match=r"dense data is required\. Use sparse_output=False"):
             HerosClassifier(SMALL).fit(X, [0, 1, 0, 1])
 
 
@@ -354,6 +354,23 @@ def test_a_model_from_a_file_is_of_its_kind(tmp_path):
     assert model.predict([[3.0]]).tolist() == model.predict(pd.DataFrame({"a": [3], "b": ["?"]})).tolist()
     with pytest.raises(DataError, match=r"X must have 1 features\. Got 2 instead\."):
         model.predict([[3.0, 4.0]])
+
+
+@pytest.mark.parametrize("kind", [HerosClassifier, HerosRegressor])
+def test_a_saved_estimator_predicts_the_same_and_goes_on(kind, tmp_path):
+    table, _ = frame()
+    y = np.arange(len(table)) % 2
+    model = kind(SMALL, random_state=1).fit(table[:200], y[:200])
+    model.save(tmp_path / "model.heros")
+    again = kind.load(tmp_path / "model.heros")
+    for one in (again, Heros.load(tmp_path / "model.heros")):
+        assert np.array_equal(one.predict(table).astype(float), model.predict(table))
+    later = [y[200:], y[200:].astype(str)] if kind is HerosClassifier else [y[200:], y[200:]]
+    model.partial_fit(table[200:], later[0])
+    again.partial_fit(table[200:], later[1])
+    assert np.array_equal(again.heros_.answers(table), model.heros_.answers(table))
+    with pytest.raises(NotFittedError):
+        kind().save(tmp_path / "none.heros")
 
 
 def test_an_unreadable_value_leaves_a_model_that_goes_on():

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from heros import pools
+from heros import DataError, pools
 from heros.integrations.sklearn import HerosClassifier, HerosRegressor
 
 POOL = pools.MLPGrid(hidden=[16], learning_rates=[0.05, 0.005])
@@ -51,6 +51,15 @@ def test_a_pipeline_with_columns_is_the_model_on_what_they_give():
     assert np.array_equal(pipeline.predict_proba(X), alone.predict_proba(given))
     assert pipeline.score(X, y) > 0.85
     assert pipeline.classes_.tolist() == ["no", "yes"]
+
+
+def test_texts_in_an_array_need_set_output():
+    X, y = orders()
+    scaled = ColumnTransformer([("numbers", StandardScaler(), ["km"])], remainder="passthrough")
+    with pytest.raises(
+        DataError, match=r"set_output\(transform='pandas'\) keeps texts.*could not convert string"
+    ):
+        make_pipeline(scaled, classifier()).fit(X, y)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

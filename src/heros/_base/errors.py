@@ -51,8 +51,10 @@ class ParameterError(HerosError, ValueError):
         return cls(text + did_you_mean(value, known))
 
 
-def did_you_mean(value: object, known: Iterable[str]) -> str:
+def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) -> str:
     """Return a suggestion of the closest known name for the end of a message; empty if no name is close.
+
+    `likeness` is the least similarity of a suggestion, as in `difflib.get_close_matches`.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def did_you_mean(value: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  needed only for errors
 
     plain = {name.strip().lower(): name for name in reversed(list(known))}
-    close = get_close_matches(value.strip().lower(), plain, 1, 0.65)
+    close = get_close_matches(value.strip().lower(), plain, 1, likeness)
     return f" Did you mean {plain[close[0]]!r}?" if close else ""
 
 

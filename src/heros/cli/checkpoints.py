@@ -20,7 +20,18 @@ from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
 
-SAID = ("nominal", "numeric", "ignore", "dates", "most_values", "task", "target", "weights", "columns")
+SAID = (
+    "nominal",
+    "numeric",
+    "ignore",
+    "dates",
+    "most_values",
+    "task",
+    "target",
+    "weights",
+    "columns",
+    "classes",
+)
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
 """The command-line option of each parameter that a notice about columns may name."""
 

@@ -283,8 +283,10 @@ class RowEncoder:
             raise Refused("label", shown(y), "be text, a number, true or false")
         name = y if type(y) is str else label_of(y)
         if name is not None and isinstance(y, str) and name not in self.classes:
-            name = name.strip(BLANKS)
-            name = None if name in self.words else name
+            name = name.strip(BLANKS) or None
+            if name in self.words:
+                why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"
+                raise Refused("label", f"{name!r}, {why}", NO_TARGET)
         if name is None:
             raise Refused("label", "a missing value", NO_TARGET)
         return name

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from heros._base.errors import ParameterError
 from heros._base.parameters import whole
+from heros._base.registry import written_parts
 from heros.ensemble.task import Task
 from heros.ensemble.watch import Answer, Stack, Top, Watch, checked_answer
 from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
@@ -73,7 +74,10 @@ def checked_k(k: object, pool: Pool) -> int:
 def _usual_for_pool(pool: object) -> Parts:
     """Return the paper's defaults for a given pool."""
     if not isinstance(pool, Pool):
-        raise ParameterError.of("pool", "Heros", "a pool, e.g. heros.pools.MLPGrid()", pool)
+        known = written_parts("pool")
+        named = known.get(pool.lower()) if isinstance(pool, str) else pool if isinstance(pool, type) else None
+        example = "MLPGrid" if named is None or named not in known.values() else named.__name__
+        raise ParameterError.of("pool", "Heros", f"a pool, e.g. heros.pools.{example}()", pool)
     return Parts(pool, Explore(Zeta(0.05), 0.2), max(1, round(DEFAULT_SHARE * pool.n_models)), "best")
 
 

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from heros._base.phases import PHASES
 from heros._base.tables import settings_text, told_apart
 from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
-from heros.data.frames import form_of, labels_of, row_of
+from heros.data.frames import few_rows, form_of, labels_of, row_of
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.drift.changes import Change, changes_of
@@ -814,7 +814,7 @@ class Heros:
         Parameters
         ----------
         x
-            One instance, as for `predict_proba`.
+            One instance, as for `predict_proba`, or a frame or list with one instance.
         of
             The class whose probability is explained; by default the most probable class.
         background
@@ -834,13 +834,18 @@ class Heros:
         >>> abs(total - explained.prediction) < 1e-6
         True
         """
-        X, single = self._rows(x)
-        if not single:
-            raise DataError("x must be one instance: an array (n_features,) or a dictionary. Got more.")
+        X, _ = self._rows(x)
+        if len(X) != 1:
+            what = "one instance: an array (n_features,), a dictionary or a frame with one row"
+            raise DataError(f"x must be {what}. Got {len(X)} instances instead.")
         rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
             raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
-        given = row_of(x) if form_of(x) == "row" else None
+        form, given = form_of(x), None
+        if form == "row":
+            given = row_of(x)
+        elif form != "array" and (rows_given := x if form == "rows" else few_rows(x)):
+            given = rows_given[0]
         return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, given)
 
     def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -856,8 +861,9 @@ class Heros:
         kept = self._at_work.importance
         if kept is None:
             raise HerosError(
-                "This Heros keeps no sample of instances: create Heros(explainable=True), or for "
-                "explain pass background=."
+                "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
+                "heros run), or set explainable to True and learn more. explain also takes background=, a "
+                "frame or a list of instances with which x is compared, e.g. 100 earlier rows."
             )
         return kept
 
@@ -1041,10 +1047,36 @@ class Heros:
             self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last
 
+    if not TYPE_CHECKING:  # a type checker reports unknown attributes
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise an AttributeError that names the method of Heros, if another library calls it so."""
+            way = ELSEWHERE.get(name)
+            text = f"Heros has no attribute {name!r}"
+            raise AttributeError(f"{text}: {way}." if way else text, name=name, obj=self)
+
     def __repr__(self) -> str:
         state = "not bound" if self.schema is None else f"{self.instances} instances"
         return f"<Heros {self.pool!r}, {self.policy}, k={self.k}, {state}>"
 
+
+_ESTIMATOR = "or use heros.integrations.sklearn.HerosClassifier"
+ELSEWHERE = {
+    "fit": f"call learn(X, y), {_ESTIMATOR}",
+    "partial_fit": f"call learn(X, y), {_ESTIMATOR}",
+    "learn_one": "call learn(x, y)",
+    "learn_many": "call learn(X, y)",
+    "train": "call learn(x, y)",
+    "predict_one": "call predict(x)",
+    "predict_many": "call predict(X)",
+    "predict_proba_one": "call predict_proba(x)",
+    "predict_proba_many": "call predict_proba(X)",
+    "evaluate": "call heros.evaluate(model, stream)",
+    "classes_": "read schema.classes",
+    "feature_importances_": "call importance(), after Heros(explainable=True)",
+    "dump": "call save(path)",
+}
+"""What to use instead of methods and attributes of other libraries."""
 
 NOT_KEPT = ("_learner", "_alone", "_reader")
 """The attributes that are not pickled; the state of the compiled core is pickled as arrays."""

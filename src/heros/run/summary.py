@@ -90,7 +90,10 @@ def budget_row(run: Run) -> dict[str, str]:
         return {}
     models, awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        awake = f"{dial['awake']:.1f} of {models} models awake on average"
+        awake = (
+            f"on average {dial['awake']:.1f} of {models} models awake (the others are neither evaluated nor "
+        )
+        awake += "trained, to keep the budget)"
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"

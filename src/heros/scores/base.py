@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,13 @@ class BuiltInScore(Part):
     @abstractmethod
     def bind(self, models: int) -> BoundScore:
         """Return initial scores for this number of models."""
+
+    def __call__(self, *given: object, **named: object) -> NoReturn:
+        """Raise an error for ``model.score(X, y)``, which other libraries have."""
+        raise HerosError(
+            "The 'score' of Heros is the running score of its models, not a method. heros.evaluate(model, "
+            "stream) measures a model; heros.integrations.sklearn.HerosClassifier has score(X, y)."
+        )
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
         """Raise an error if a state is too small for this number of models, before allocating memory."""

@@ -163,7 +163,8 @@ def reader_of(
         there = list[str]()
         with suppress(OSError):
             there += [one.name for one in file.parent.iterdir() if one.is_file()]
-        raise DataError(f"The file {file} must exist. Got {what} instead.{did_you_mean(file.name, there)}")
+        close = did_you_mean(file.name, there, 0.8)  # names with the same ending are always alike
+        raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
     kind = _format(file, format)
     head = b""
     if kind in TEXTS:  # a file that cannot be read is reported by its reader

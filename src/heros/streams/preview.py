@@ -59,14 +59,14 @@ class ColumnLook:
             way = f"(ignore=[{self.name!r}] leaves it out)"
             return f"The column {self.name!r} is used as a feature, but seems to number the rows {way}."
         words = {word: n for word, n in self.words.items() if word.isalpha()}  # "NA" may be a name
-        if self.kind != "names" or not words:
+        if self.kind not in ("names", "target") or not words:
             return ""
         shown = ", ".join(f'"{word}" in {n:,} rows' for word, n in words.items())
         every = ", ".join(f'"{name}"' for name in [*words, *self.examples][:3])
-        way = (
-            f'(columns= with the list of all its values, "{self.name}": [{every}, ...], keeps them as names)'
-        )
-        return f"The column {self.name!r} has words that are read as missing: {shown} {way}."
+        way = f'columns= with the list of all its values, "{self.name}": [{every}, ...], keeps them as names'
+        if self.kind == "target":
+            way = "classes= with all classes keeps them as classes"
+        return f"The column {self.name!r} has words that are read as missing: {shown} ({way})."
 
 
 @dataclass(frozen=True)
@@ -188,17 +188,18 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     column = layout.features.get(index)
     few = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
     examples = tuple(_cut(value) for value in list(counts)[:few])
+    words = _missing_words(array, raw.columns[index])
+    usual = {word: n for word, n in words.most_common() if word not in layout.reader.said_words}
     if index == layout.target:
-        kind, note = "target", ""
-    elif index in layout.empty:
+        note = _words_note(words, "target")
+        return ColumnLook(name, "target", len(counts), missing, examples, note, usual)
+    if index in layout.empty:
         kind, note = "empty", "its kind depends on its first value"
     elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as requested")
     else:
         kind = "weights" if name == layout.options.weights else _kind(column)
-        words = _missing_words(array, raw.columns[index])
         note = "; ".join(filter(None, (*_notes(layout, index, counts), _words_note(words, kind))))
-        usual = {word: n for word, n in words.most_common() if word not in layout.reader.said_words}
         numbers = (
             isinstance(column, NumberColumn) and kind != "weights" and _numbers_rows(layout, column, index)
         )
@@ -219,9 +220,12 @@ def _words_note(words: Counter[str], kind: str) -> str:
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
-    may_be_name = kind == "names" and any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
-    hint = " (columns= with the list of all its values keeps such a word as a name)" if may_be_name else ""
-    return f"missing: {shown}{more}{hint}"
+    may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
+    hint = {
+        "names": " (columns= with the list of all its values keeps such a word as a name)",
+        "target": " (classes= with all classes keeps such a word as a class)",
+    }.get(kind, "")
+    return f"missing: {shown}{more}{hint if may_be_name else ''}"
 
 
 def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
