@@ -47,6 +47,27 @@ def test_predict_names_the_class(learnt):
     assert learnt.predict(pd.DataFrame(ROWS)).tolist() == LABELS
 
 
+@pytest.mark.parametrize("form", [lambda x: x[0], list, pd.DataFrame, pl.DataFrame, pa.Table.from_pylist])
+def test_a_misspelt_column_is_told_once_when_predicting(learnt, form):
+    asked = copy.deepcopy(learnt)
+    message = r"The column 'coluor' is not known, and has no effect on predictions\. Did you mean 'colour'\?"
+    with pytest.warns(DataNotice, match=message):
+        asked.predict_proba(form([{"age": 18, "coluor": "red"}]))
+    asked.predict_proba(form([{"age": 18, "coluor": "red"}]))
+    asked.predict_proba(
+        form([{"age": 18, "colour": "red", "colours": "red", "customer": 7}])
+    )  # nothing is missing here
+
+
+def test_a_stream_with_new_columns_says_nothing(learnt):
+    growing = copy.deepcopy(learnt)
+    for i in range(50):
+        row = {"age": i, "colour": "red"} | {f"colour{j}": i for j in range(i // 10)}
+        growing.predict_proba(row)
+        growing.learn(row, "yes")
+    assert growing.schema.n_features == 6
+
+
 def test_labels_by_name_teach_what_indices_teach():
     one, two, three, four = (model() for _ in range(4))
     one.learn(X, [0, 1, 0])

@@ -65,3 +65,10 @@ def await_picture(client, instances):
     while client.get("/state").json()["instances"] < instances:
         assert time.monotonic() < deadline, "no picture of what was learnt"
         time.sleep(0.1)
+
+
+def soon(is_so, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return is_so()

@@ -34,7 +34,7 @@ from heros.serve.limits import Limits, NotNow, Wrong
 from heros.serve.service import Service
 from heros.serve.status import memory
 from heros.storage import archive
-from serve.serving import many, model, one, rows, served
+from serve.serving import many, model, one, rows, served, soon
 from serve.test_wire import command
 
 DOCS = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -43,13 +43,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "serve.md"
 def teach(service, n, start=0, **more):
     for x, y in rows(n, start):
         service.learn({"x": x, "y": y, **more})
-
-
-def soon(is_so, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return is_so()
 
 
 NAMED = re.compile(r"`(tests/\w+/\w+\.py)::(\w+)`")

@@ -23,7 +23,7 @@ from heros.serve.limits import Limits, NotNow, Unknown, Wrong
 from heros.serve.service import Service
 from heros.serve.status import leaderboard
 from heros.streams import Agrawal
-from serve.serving import many, model, one, rows
+from serve.serving import many, model, one, rows, served, soon
 
 
 def taught(n):
@@ -215,7 +215,7 @@ def test_a_feature_keeps_its_kind():
         with pytest.raises(Wrong, match="'size' must be a number"):
             service.predict({"x": {"size": "large"}})
         only_known = service.predict({"x": {"size": 1}})
-        assert service.predict({"x": {"size": 1, "new": 1}}) == only_known
+        assert service.predict({"x": {"size": 1, "new": 1}}) == {**only_known, "ignored": ["new"]}
 
 
 DEEP = json.loads("[" * 900 + "]" * 900)
@@ -319,7 +319,8 @@ def test_keys_read_rows_as_models_alone_do(tmp_path):
                 service.predict({"x": x, "key": "roof"})
                 for x in ({"new": 1, "kind": None}, {"kind": None}, {})
             ]
-            assert unknown[0] == unknown[1] == unknown[2]
+            assert unknown[0] == {**unknown[1], "ignored": ["new"]}
+            assert unknown[1] == unknown[2]
             with pytest.raises(Wrong, match="'share' must be a number"):
                 service.predict({"x": {"share": "many"}, "key": "roof"})
             found = service.learner.models["roof"]
@@ -422,6 +423,26 @@ def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
         for x in ({"size": 1, "hue": 1}, {"colour": "mauve"}, {"size": None}, {}):
             told = service.predict({"x": x, **more})["probabilities"]
             assert told == pytest.approx(alone.predict_proba(x))
+
+
+def test_a_misspelt_feature_is_named_in_the_reply_and_counted():
+    with served(one()) as client:
+        assert client.post("/predict", json={"x": {"colur": "red"}}).json().keys() == {
+            "prediction",
+            "probabilities",
+        }
+        batch = [
+            {"x": {**x, "note": None, "tags": ["a"], "place": {"town": "Ulm"}}, "y": y} for x, y in rows(20)
+        ]
+        client.post("/learn/batch?wait=true", json={"instances": batch})
+        right = {"size": 1.0, "colour": "red", "note": None, "tags": [], "place": {"town": "Bonn"}}
+        wrong = {"size": 1.0, "colur": "red", "place": {"twon": "Ulm"}}
+        assert "ignored" not in client.post("/predict", json={"x": right}).json()
+        assert client.post("/predict", json={"x": wrong}).json()["ignored"] == ["colur", "place.twon"]
+        said = client.post("/predict/batch", json={"instances": [{"x": wrong}, {"x": right}]}).json()
+        assert ["ignored" in one for one in said["predictions"]] == [True, False]
+        assert client.get("/health").json()["ignored"] == 2
+        assert soon(lambda: "heros_ignored_total 2.0" in client.get("/metrics").text)
 
 
 def test_of_a_batch_those_that_are_wrong_are_left_out():

@@ -135,11 +135,17 @@ class Encoder(RowEncoder):
         """Return one row, several rows or a frame as an array (n, n_features), for prediction."""
         form = form_of(x)
         if form == "row":
-            return np.array([self.asked(row_of(x))], dtype=np.float64)
+            row = row_of(x)
+            X = np.array([self.asked(row)], dtype=np.float64)
+            self.tell_misspelt(row)
+            return X
         rows: Sequence[Mapping[Any, Any]] | None = few_rows(x) if form == "frame" else x
         if rows is None:
             return self._read_table(table_of(x, "X"))
-        return np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
+        X = np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
+        for row in rows:
+            self.tell_misspelt(row)
+        return X
 
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
         """Yield the rows and labels in batches; the schema does not change within a batch.
@@ -236,8 +242,10 @@ class Encoder(RowEncoder):
     def _read_table(self, table: pa.Table) -> NDArray[np.float64]:
         """Return the rows of a table, for prediction."""
         _expect_columns(table)
-        if not any(map(self.knows, table.column_names)):
-            self.asked(dict.fromkeys(table.column_names, 0))  # raises a DataError
+        names = dict.fromkeys(table.column_names, 0)
+        if not any(map(self.knows, names)):
+            self.asked(names)  # raises a DataError
+        self.tell_misspelt(names)
         parts, done = [np.empty((0, self.width))], 0
         for batch in table.to_batches(max_chunksize=ROWS):
             X, _, faults = self.converted(table.column_names, batch.columns, batch.num_rows)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.errors import DataNotice
+from heros._base.errors import DataNotice, did_you_mean
 from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
@@ -53,6 +53,9 @@ __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
 """Only in this many first instances may a column gain times of day, or change from names to numbers."""
+
+MOST_COMPARED, ALIKE = 1000, 0.75
+"""The number of unknown names that are compared with the features, and their least similarity."""
 
 MOST_NUMBERS = 4
 """A column is numeric if it has at least this many numbers per other value, otherwise nominal."""
@@ -94,6 +97,7 @@ class RowEncoder:
         self.seen = seen
         self.revision = 0  # number of changes in how a column is read
         self.unknown = Counter[str]()  # number of unknown names in the tables converted so far, per column
+        self._doubted = set[str]()  # names of rows to predict that have been compared with the features
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
@@ -170,6 +174,21 @@ class RowEncoder:
     def knows(self, name: Hashable) -> bool:
         """Return whether this column, or a nested field below it, is a feature."""
         return str(name) in self.known or any(known.startswith(f"{name}.") for known in self.known)
+
+    def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
+        """Return the names in a row that have a value but neither are a feature nor are left out.
+
+        Examples
+        --------
+        >>> encoder = RowEncoder(Schema.of(["size", "price"]), ignore=["order"])
+        >>> encoder.without_feature({"size": 3, "prize": 7, "order": "A-1", "note": None})
+        ['prize']
+        """
+        known = self.known
+        if x.keys() <= known.keys() or not self.width:
+            return []
+        new = (name for name, value in flat(x) if name not in known and not self._is_missing(value))
+        return [name for name in map(str, new) if name not in self.ignored and not self.knows(name)]
 
     # -- one row ------------------------------------------------------------------------------------------
 
@@ -505,6 +524,18 @@ class RowEncoder:
     def tell(self, text: str) -> None:
         """Warn the user how a column is read."""
         notice(text, DataNotice)
+
+    def tell_misspelt(self, x: Mapping[Any, Any]) -> None:
+        """Tell the user of a name in a row to predict that resembles a feature which the row lacks."""
+        if not (new := [name for name in self.without_feature(x) if name not in self._doubted]):
+            return
+        given = {name for name, _ in flat(x)}
+        absent = [name for name in self.columns if name not in given]
+        for name in new[:MOST_COMPARED]:
+            if hint := did_you_mean(name, absent, ALIKE):
+                self.tell(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
+        if len(self._doubted) < MOST_COMPARED:
+            self._doubted.update(new)
 
     def tell_reading(self, column: Column, text: bool) -> None:
         """Tell the user how a text column is read, if this may surprise them."""

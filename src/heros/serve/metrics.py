@@ -71,6 +71,7 @@ class _Collector:
             "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
             "failed": ("Instances on which a model raised an error.", state["failed"]),
+            "ignored": ("Predicted instances with a name that is not a feature.", state["ignored"]),
             "joules": (f"Energy ({bill['source']}).", bill["joules"]),
             "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),
             "published": ("Updates of the model that predicts.", state["published"]),

@@ -45,6 +45,7 @@ RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
+MOST_NAMES = 20  # in the reply to a prediction request, of features that are not known
 PREDICT = frozenset({"x", "id", "key", "abstain"})
 EXPLAIN = frozenset({"x", "of", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
@@ -165,7 +166,8 @@ class Service:
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
-        self.failed = 0  # instances on which a model raised an error
+        # instances on which a model raised an error; predicted instances with a name that is not a feature
+        self.failed = self.ignored = 0
         self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
@@ -241,9 +243,13 @@ class Service:
                     predictions.append(self._says(output))
                 else:
                     predictions.append({"id": id, **self._says(self._hold(id, key, row, output))})
-        for request, prediction in zip(requests, predictions, strict=True):
+            ignored = [self._encoder.without_feature(x) for (_, _, x), _ in outputs]
+            self.ignored += sum(map(bool, ignored))
+        for request, names, prediction in zip(requests, ignored, predictions, strict=True):
             if request.get("abstain") and len(prediction["set"]) != 1:
                 prediction["prediction"] = None
+            if names:
+                prediction["ignored"] = names[:MOST_NAMES]
         return predictions
 
     def explain(self, request: Any) -> dict[str, Any]:

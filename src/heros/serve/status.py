@@ -125,6 +125,7 @@ class StatusSnapshot:
             "hour": _hour(service),
             "notices": service.notices[-NOTICES_SHOWN:],
             "failed": service.failed,
+            "ignored": service.ignored,
             **service.errors,
             "published": service.published,
             "checkpoints": service.checkpoints,
