@@ -327,6 +327,29 @@ def test_a_model_of_the_file_stays_what_it_was_made_of(tmp_path):
         assert (keyed["a"].k, keyed["b"].k) == (1, 2)
 
 
+def test_the_store_of_another_pool_or_schema_is_refused(tmp_path):
+    X, y = STREAM.take(20).draw(20)
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.learn("a", X, y)
+    other = Heros(pools.MLP([{"hidden": 77}]), k=1, seed=1, schema=STREAM.schema)
+    with pytest.raises(HerosError, match=r"The pool must be the same as in .*keys\.sqlite.*\. Got .*77"):
+        Keyed(other, directory=tmp_path)
+    other = Heros(POOL, k=1, seed=1, schema=Schema.of(["another"], classes=["no", "yes"]))
+    with pytest.raises(
+        HerosError, match=r"The schema of Keyed must extend the schema in .*keys\.sqlite.*\. Got .*another"
+    ):
+        Keyed(other, directory=tmp_path)
+    with Keyed(template(), directory=tmp_path) as keyed:  # closed by the errors, and unchanged
+        assert keyed.figures("a").instances == 20
+
+
+def test_a_store_that_began_without_a_task_is_opened_again(tmp_path):
+    for n in (1, 2):  # the default model is one for classes until the first labels, which are numbers
+        with Keyed(Heros(k=1, seed=1), directory=tmp_path) as keyed:
+            keyed.learn("a", [{"size": 1.0}, {"size": 2.0}], [1.5, 2.5])
+            assert keyed.figures("a").instances == 2 * n
+
+
 # -- rows and frames -----------------------------------------------------------------------------------------
 
 

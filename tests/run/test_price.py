@@ -1,12 +1,13 @@
 """The bill of looking and training, on one scale: in runs, records, reports, tables and on the command line."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, ParameterError, Top, evaluate, policies, pools, records, streams
+from heros import Heros, ParameterError, Schema, Top, evaluate, policies, pools, records, streams
 from heros.cli import app
 from heros.pools.timing import PriceList, price_list
 from heros.report import write_report
@@ -35,6 +36,18 @@ def test_looking_less_is_seen_in_the_price():
     assert (trained.looked >= trained.trained).all()
     assert trained.price.looking < everyone.price.looking / 1.5
     assert trained.price.total < everyone.price.total
+
+
+def test_the_price_list_of_a_short_run_is_not_timed_on_full_windows():
+    """The bill of 30 rows of 5,000 columns took longer than the run."""
+    schema = Schema.of([f"c{i}" for i in range(400)], classes=["no", "yes"])
+    pool, seconds = pools.Neighbours([{"window": 5000}]), []
+    for learnt in (30, None):
+        bound = pool.bind(schema, np.random.default_rng(0))
+        start = time.process_time()
+        assert price_list(bound, learnt) is not None
+        seconds.append(time.process_time() - start)
+    assert seconds[0] < seconds[1] / 5, seconds
 
 
 def test_the_price_is_counted_by_the_price_list():

@@ -230,6 +230,24 @@ def test_many_requests_at_once_on_a_connection_are_all_answered(client):
     assert heard.count(b"HTTP/1.1 200 OK") == n + 1
 
 
+def test_two_host_headers_are_refused(client):
+    for hosts in (b"host: evil.example\r\nHOST: localhost\r\n", b"host: localhost\r\nhost: localhost\r\n"):
+        heard = spoken(client, b"GET /model HTTP/1.1\r\n" + hosts + b"connection: close\r\n\r\n")
+        assert heard.startswith(b"HTTP/1.1 400"), heard
+        assert b"one Host header" in heard
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 150_000 + "z", "\u00a0" * 50_000 + "z", "12:30" + " " * 150_000 + "z"]
+)
+def test_a_long_text_costs_what_it_is(client, text):
+    """Some texts took minutes to be compared with the formats of numbers and dates."""
+    for path in ("/predict", "/learn"):
+        start = time.process_time()
+        client.post(path, json={"x": {"size": text}, "y": 1})
+        assert time.process_time() - start < 3
+
+
 def chunked(host, trailer):
     head = (
         f"POST /predict HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\nconnection: close\r\n"

@@ -409,6 +409,35 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
     )
 
 
+def test_a_long_cell_costs_no_more_than_its_row(tmp_path):
+    """Among the first rows, from which the columns are inferred, and among later ones."""
+    path = tmp_path / "s.csv"
+    for rows in (10, 300_000):
+        path.write_text("a,b,label\n" + "1,u,x\n2,v,y\n" * rows + f"{'1' * 200_000}z,u,x\n" + "1,v,y\n" * 9)
+        with pytest.warns(DataNotice) as told:
+            assert sum(len(y) for _, y in streams.read(path).blocks()) == 2 * rows + 9
+        assert all(len(str(one.message)) < 1000 for one in told)
+
+
+def test_a_carriage_return_costs_no_more_than_its_row(tmp_path):
+    path = tmp_path / "s.csv"
+    for rows in (10, 300_000):
+        path.write_bytes(b"a,b,label\n" + b"1,u,x\n2,v,y\n" * rows + b"1,u\rz,x\n" + b"1,v,y\n" * 9)
+        line = f"line {2 * rows + 2}: the row must have no carriage return outside quotes"
+        with pytest.warns(DataNotice, match=line):
+            assert sum(len(y) for _, y in streams.read(path).blocks()) == 2 * rows + 9
+
+
+def test_a_file_of_utf_16_without_a_mark_is_refused(tmp_path):
+    path = tmp_path / "s.csv"
+    text = "a,label\n" + "1,x\n2,y\n" * 50
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path.write_bytes(text.encode(encoding))
+        with pytest.raises(DataError, match=r"must be text \(or set encoding=, such as utf-16-le\)"):
+            streams.read(path)
+        assert streams.read(path, encoding=encoding).take(100).schema.classes == ("x", "y")
+
+
 def test_a_damaged_compressed_file_is_named(tmp_path):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(("a,label\n" + "1,x\n" * 1000).encode())[:-20])

@@ -14,8 +14,8 @@ from heros._base.lazy import pa, pc
 from heros.data.values import NUMBER
 
 CLOCK = (
-    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?"
-    r"\s*(?P<half>[AaPp][Mm])?\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d++))?)?"
+    r"\s*+(?P<half>[AaPp][Mm])?\s*+(?P<zone>Z|UTC|GMT|[+-]\d{2}:?\d{2})?"
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)

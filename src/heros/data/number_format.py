@@ -35,9 +35,9 @@ class NumberFormat:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         point, group = re.escape(self.decimal), f"[{re.escape(self.groups)}]"
-        decimals = rf"(?:{point}\d*)?"
-        body = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{3}})+{decimals}|\d+{decimals}|{point}\d+)(?:[eE][+-]?\d+)?"
-        unit, blanks = rf"(?:{CURRENCY})", f"[{BLANK}]*"
+        decimals, exponent = rf"(?:{point}\d*+)?", r"(?:[eE][+-]?\d++)?"  # possessive, as in NUMBER
+        body = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{3}})+{decimals}|\d++{decimals}|{point}\d++){exponent}"
+        unit, blanks = rf"(?:{CURRENCY})", f"[{BLANK}]*+"
         return re.compile(
             rf"(?P<open>\()?{blanks}(?P<minus>[-+−])?{blanks}{unit}?{blanks}(?P<sign>[-+−])?"
             rf"(?P<body>{body}){blanks}(?:%|{unit})?{blanks}(?P<close>\))?"

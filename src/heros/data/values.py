@@ -16,7 +16,9 @@ import numpy as np
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
+"""Numbers in the default format. The quantifiers are possessive, so a long text takes linear time."""
+
 LARGEST = sys.float_info.max
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""

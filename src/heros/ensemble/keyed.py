@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
-from heros._base.errors import DataError, ParameterError
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import identifier, whole
 from heros.data.encoder import Encoder
@@ -127,7 +127,8 @@ class Keyed:
         memory.
     directory
         The directory of the stored models. A `Keyed` that opens it later finds the state of the last
-        `commit`, also after a crash. By default it is a temporary directory, deleted at the end.
+        `commit`, also after a crash; its `model` must have the same pool and task. By default it is a
+        temporary directory, deleted at the end.
 
     Examples
     --------
@@ -167,16 +168,32 @@ class Keyed:
         self._moved = 0  # bytes of models loaded or spilled since free memory was last returned
         self._lock = threading.RLock()
         self._kept: Schema | None = None  # the schema in the file
-        self._know_kept()
+        try:
+            self._know_kept()
+        except BaseException:
+            self.close()
+            raise
 
     def _know_kept(self) -> None:
-        """Read the schema that is stored with the models in the file."""
+        """Read the stored schema; raise an error if the stored models have another pool or task."""
         plain, known = self._store.note("schema"), self.template.schema
-        if plain is not None:
-            schema = schema_of(plain)
-            if known is None or schema.extends(known):
-                self.bind(schema)
-                self._kept = schema
+        if plain is None:
+            return
+        schema = schema_of(plain)
+        if known is None or schema.extends(known):
+            self.bind(schema)
+            self._kept = schema
+        elif not known.extends(schema):
+            rule = f"must extend the schema in {self._store.path}: {schema}"
+            raise HerosError(f"The schema of Keyed {rule}. Got {known} instead.")
+        kept, own = self._store.note("template") or {}, self._described()
+        serialization.expect_same(kept, own, list(kept), f"{self._store.path}", "use another directory")
+
+    def _described(self) -> dict[str, Any]:
+        """Return the pool and the task of the models as they are stored."""
+        described = serialization.description(self.template)
+        parts: dict[str, Any] = json.loads(json.dumps({part: described[part] for part in ("task", "pool")}))
+        return parts
 
     # -- learning and predicting --------------------------------------------------------------------------
 
@@ -381,7 +398,9 @@ class Keyed:
         """
         with self._lock:
             schema = self.template.schema
-            new = None if schema is None or schema is self._kept else schema_plain(schema)
+            new = dict[str, Any]()
+            if schema is not None and schema is not self._kept:
+                new = {"schema": schema_plain(schema), "template": self._described()}
             changed = {name: one for name, one in self._residents.items() if one.dirty}
             models = ((name, self._packed(one), one.tally) for name, one in changed.items())
             self._store.commit(position, new, models, attached)

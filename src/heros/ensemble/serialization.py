@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from heros.storage.generators import generator, generator_state
 if TYPE_CHECKING:
     from heros.ensemble.heros import Heros
 
-__all__ = ["PARTS", "description", "expect_plain", "fill", "pack", "unpack"]
+__all__ = ["PARTS", "description", "expect_plain", "expect_same", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "budget", "explainable", "seed")
@@ -50,6 +51,27 @@ def description(model: Heros) -> dict[str, Any]:
     if isinstance(settings["answer"], AnswerPart):
         settings["answer"] = described(settings["answer"])
     return parts | settings
+
+
+def expect_same(
+    kept: Mapping[str, Any], given: Mapping[str, Any], names: Iterable[str], place: str, way: str
+) -> None:
+    """Raise an error if two descriptions differ in one of these parts or settings; show where they differ."""
+    for name in names:
+        was, now = (_text(one.get(name)) for one in (kept, given))
+        if was != now:
+            same = next((i for i, pair in enumerate(zip(was, now, strict=False)) if len(set(pair)) > 1), 0)
+            start = max(0, same - 80)
+            was, now = (_excerpt(text, start) for text in (was, now))
+            raise HerosError(f"The {name} must be the same as in {place}: {was}. Got {now}: {way}.")
+
+
+def _text(part: Any) -> str:
+    return json.dumps(part, separators=(",", ":"), sort_keys=True, default=lambda value: value.tolist())
+
+
+def _excerpt(text: str, start: int, most: int = 200) -> str:
+    return f"{'…' if start else ''}{text[start : start + most]}{'…' if len(text) > start + most else ''}"
 
 
 def pack(model: Heros, *, allow_code: bool = False) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

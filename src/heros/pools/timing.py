@@ -30,9 +30,11 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
 
 
 def prices(
-    pool: Pool, schema: Schema, instances: int = 500
+    pool: Pool, schema: Schema, instances: int = 500, settled: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
+
+    The models learn from `settled` instances first; by default from as many as fill their windows.
 
     Examples
     --------
@@ -43,7 +45,7 @@ def prices(
     (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
-    _step(bound).run(*_made_up(schema, pool.settles_after))
+    _step(bound).run(*_made_up(schema, pool.settles_after if settled is None else settled))
     return _core.measured_prices(bound.native, *_made_up(schema, instances))
 
 
@@ -62,10 +64,11 @@ class PriceList:
         return float(self.look @ looked), float(self.train @ trained)
 
 
-def price_list(bound: BoundPool) -> PriceList | None:
+def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     """Return the prices of a pool's models: measured while they ran, else on random instances.
 
-    Timing on random instances is done once per kind of pool and shape of instance. None if timing fails.
+    Timing on random instances is done once per kind of pool and shape of instance. `learnt` is the number of
+    instances that the models have learnt: windows with fewer instances cost less. None if timing fails.
 
     Examples
     --------
@@ -77,7 +80,7 @@ def price_list(bound: BoundPool) -> PriceList | None:
     (1.0, True)
     """
     try:
-        look, train = _seconds(bound)
+        look, train = _seconds(bound, learnt)
     except (HerosError, MemoryError):
         return None
     total = float(look.sum() + train.sum())
@@ -88,26 +91,30 @@ MOST_KNOWN = 64
 _known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
 
 
-def _seconds(bound: BoundPool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each model's CPU seconds per evaluation and per training step."""
     if bound.parts:
-        parts = [_seconds(part) for part in bound.parts]
+        parts = [_seconds(part, learnt) for part in bound.parts]
         return np.concatenate([look for look, _ in parts]), np.concatenate([train for _, train in parts])
     own = bound.seconds()
     if own is not None:
         return own
     pool, schema = bound.pool, bound.schema
+    settled = pool.settles_after
+    if learnt is not None:
+        settled = min(settled, 1 << learnt.bit_length())  # rounded up, so that few lengths are timed
     key = (
         type(pool),
         repr(pool.configurations),
         feature_values(schema).tobytes(),
         schema.numeric,
         schema.n_classes,
+        settled,
     )
     if key not in _known:
         if len(_known) >= MOST_KNOWN:
             _known.pop(next(iter(_known)))
-        _known[key] = prices(pool, schema, TIMED)
+        _known[key] = prices(pool, schema, TIMED, settled)
     return _known[key]
 
 

@@ -155,7 +155,7 @@ class Evaluation:
         parts = self.predictions
         whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
         predictions = Predictions(*joined(parts), classes) if whole else None
-        listed = price_list(model.bound)  # measured after the meter has stopped
+        listed = price_list(model.bound, model.instances)  # measured after the meter has stopped
         shares = [] if listed is None else [part / self.n for part in listed.bill(looked, trained)]
         return Run(
             stream=self.stream.name,

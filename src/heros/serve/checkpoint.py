@@ -31,7 +31,6 @@ KIND = "service"
 NAME = "service.heros"
 LOCK = "service.lock"
 OVERHEAD = 600  # bytes of a waiting instance, besides its row and prediction
-LOOSE = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -199,17 +198,8 @@ class CheckpointDirectory:
 def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
     if not isinstance(kept, dict):
         raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
-    for name in names:
-        if orjson.dumps(kept.get(name), option=LOOSE) != orjson.dumps(given.get(name), option=LOOSE):
-            raise HerosError(
-                f"The {name} must be the same as in the checkpoint in {place}: {_short(kept.get(name))}. "
-                f"Got {_short(given.get(name))}: continue without this option, or use another directory."
-            )
-
-
-def _short(part: Any) -> str:
-    text = orjson.dumps(part, option=LOOSE).decode()
-    return text if len(text) <= 200 else f"{text[:200]}…"
+    way = "continue without this option, or use another directory"
+    serialization.expect_same(kept, given, names, f"the checkpoint in {place}", way)
 
 
 def _plain(held: Held) -> dict[str, NDArray[Any]]:

@@ -222,6 +222,8 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
+        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use the other one
+            self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
 

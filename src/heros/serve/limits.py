@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heros.data import encoder
-
-DEEPEST = 100  # levels of nested lists and objects; JSON is written with at most 254
-NESTED = frozenset({dict, list})
+from heros.data.values import DEEPEST, NESTED, is_deep
 
 
 class Refusal(Exception):
@@ -100,8 +98,9 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # the common case
     for name, value in x.items():
-        if type(value) in NESTED:
-            _expect_shallow(name, value)
+        if is_deep(value):
+            rule = f"must be nested at most {DEEPEST} levels deep"
+            raise Wrong(f"The field {name[:99]!r} {rule}. Got more instead.")
     fields, inner = len(x), [x]
     while inner:
         one = inner.pop()
@@ -112,17 +111,3 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")
-
-
-def _expect_shallow(name: str, value: Any) -> None:
-    level, depth = [value], 1
-    while level := [
-        inner
-        for one in level
-        for inner in (one.values() if type(one) is dict else one)
-        if type(inner) in NESTED
-    ]:
-        depth += 1
-        if depth > DEEPEST:
-            rule = f"must be nested at most {DEEPEST} levels deep"
-            raise Wrong(f"The field {name[:99]!r} {rule}. Got more instead.")

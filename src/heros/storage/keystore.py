@@ -164,7 +164,7 @@ class KeyStore:
             self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """Return a note of the last commit: the ``position`` of the source or the ``schema``."""
+        """Return a note of the last commit: ``position`` of the source, ``schema`` or ``template``."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         note: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
@@ -178,12 +178,12 @@ class KeyStore:
     def commit(
         self,
         note: Mapping[str, Any] | None,
-        schema: Mapping[str, Any] | None = None,
+        notes: Mapping[str, Any] | None = None,
         models: Iterable[tuple[str, bytes, Tally]] = (),
         attached: Iterable[bytes] | None = None,
     ) -> None:
-        """Commit all drafts, `models`, `note` and, if given, `schema` and `attached` in one transaction."""
-        notes = {"position": note} | ({} if schema is None else {"schema": schema})
+        """Commit all drafts, `models`, `note`, other `notes` and, if given, `attached` in one transaction."""
+        notes = {"position": note, **(notes or {})}
         with self._transaction("FULL"):
             for model in models:
                 self._draft(*model)

@@ -16,7 +16,7 @@ from heros.streams.text import BOM, RawRecords, Record, TextReader
 __all__ = ["ArffReader"]
 
 QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-CELL = re.compile(rf"""\s*({QUOTED}|[^,'"]*)\s*(,|$)""")
+CELL = re.compile(rf"""\s*+({QUOTED}|[^,'"]*+)\s*(,|$)""")
 SPARSE = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,'"\s]+)\s*(,|$)""")
 DATA = re.compile(rb"^\s*@data.*\n", re.IGNORECASE | re.MULTILINE)
 ATTRIBUTE = re.compile(

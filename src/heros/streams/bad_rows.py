@@ -12,6 +12,9 @@ from heros.data.values import NO_TARGET
 
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
 
+SHOWN = 200
+"""The longest value in a message, in characters."""
+
 KEPT = 10
 """The number of skipped rows that are stored; the rest are only counted."""
 
@@ -69,7 +72,8 @@ class BadRow:
 
     def __str__(self) -> str:
         what = "the row" if self.column is None else f"the {self.column!r} column"
-        return f"{self.source}, {self.place}: {what} must {self.rule}. Got {self.value} instead."
+        value = self.value if len(self.value) <= SHOWN else f"{self.value[:SHOWN]}…"
+        return f"{self.source}, {self.place}: {what} must {self.rule}. Got {value} instead."
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import number_in
 from heros.data.values import BLANKS
-from heros.streams.text import BOM, RawRecords, Record, TextReader
+from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
     import _csv
 
 __all__ = ["DelimitedReader"]
+
+# A limit of the whole process, by default 128 kB. `LONGEST` limits the length of a row.
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
@@ -132,15 +135,18 @@ class DelimitedReader(TextReader):
 
     def _records(self, records: RawRecords) -> Iterator[Record]:
         reader = self._reader(records.text)
-        before = 0
-        try:
-            for cells in reader:
-                line = records.line + before
-                before = reader.line_num
+        at, rule = records.line, "have no carriage return outside quotes"
+        while True:
+            try:
+                cells = next(reader, None)
+            except csv.Error:  # the reader continues at the next line
+                yield self._wrong(at, "one", rule)
+            else:
+                if cells is None:
+                    return
                 if len(cells) > 1 or (cells and cells[0].strip()):
-                    yield self._checked(line, cells)
-        except csv.Error as error:
-            raise DataError(f"{self.label}, line {records.line + before}: {error}.") from None
+                    yield self._checked(at, cells)
+            at = records.line + reader.line_num
 
     def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         if not self._quote:

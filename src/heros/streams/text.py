@@ -72,6 +72,9 @@ class TextReader(TableReader):
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
         self._close()
+        if b"\0" in head.partition(b"\n")[0]:
+            rule = "be text (or set encoding=, such as utf-16-le)"
+            raise DataError(f"{self.label} must {rule}. Got NUL bytes in its first line.")
         self._look_at(head)
         return head
 
