@@ -31,6 +31,7 @@ from heros.ensemble.heros import ELSEWHERE
 
 SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
 K = 5
+MANY = 10_000  # instances of the longest test with --all; fewer where other files ask other pools the same
 NUMERIC = False  # whether the target is a number: test_regression_contract.py asks all this of numbers, too
 EVERY_POLICY = [
     policies.Random(),
@@ -112,7 +113,7 @@ def equal_state(a, b):
 @pytest.mark.parametrize("policy", EVERY_POLICY, ids=str)
 def test_a_policy_in_python_equals_the_compiled_one(policy, thorough):
     """Identical decisions and identical probabilities for the same seed, on 10,000 instances with --all."""
-    X, y = data(10_000 if thorough else 2000)
+    X, y = data(MANY if thorough else 2000)
     schema = drifting(10).schema
     k = SMALL.n_models if isinstance(policy, policies.Everything) else K
     built_in = Heros(SMALL, policy, k, seed=3, schema=schema)

@@ -1,16 +1,18 @@
 """A file system that misbehaves at the n-th call: it refuses, tears what it writes, stays full, or is slow.
 
-As SQLite's tests do, a test runs the same few writes again and again, with the fault at the first call, at the
-second, and so on, until one run gets through without it: so every call there is has failed once.
+As SQLite's tests do, a test runs the same few writes again and again, first without a fault, then with the fault at
+one call after the other. Calls in the middle of many that the same lines of code repeat do not fail.
 """
 
 from __future__ import annotations
 
 import errno
+import gc
 import itertools
 import os
 import resource
 import shutil
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -36,25 +38,27 @@ class Faulty:
     root
         Calls elsewhere are left alone.
     n
-        Which call misbehaves, counted from 1.
+        Which call misbehaves, counted from 1; None for none.
     mode
         How: one of `MODES`. "full" means all calls from then on that need room.
     """
 
-    def __init__(self, root: Path, n: int, mode: str) -> None:
+    def __init__(self, root: Path, n: int | None, mode: str) -> None:
         self.root, self.n, self.mode = str(root), n, mode
-        self.calls, self.failed = 0, ""
+        self.failed = ""
+        self.calls: list[tuple[object, ...]] = []  # from which lines of code
         self._mine: set[int] = set()
 
     @property
     def happened(self) -> bool:
         """Whether there were so many calls."""
-        return self.calls >= self.n
+        return self.n is not None and len(self.calls) >= self.n
 
     @contextmanager
     def at_work(self) -> Iterator[Faulty]:
         """Within this the functions of `os` are these."""
         real = {name: getattr(os, name) for name in (*CALLS, "close")}
+        gc.disable()  # it could close a forgotten connection while SQLite, which calls this, holds its lock
         try:
             for name, function in real.items():
                 setattr(os, name, self._double(name, function))
@@ -63,6 +67,7 @@ class Faulty:
         finally:
             for name, function in real.items():
                 setattr(os, name, function)
+            gc.enable()
 
     def _double(self, name, real):
         def call(first, *rest, **named):
@@ -71,7 +76,7 @@ class Faulty:
                 return real(first, *rest, **named)
             if not self._is_mine(name, first, rest):
                 return real(first, *rest, **named)
-            self.calls += 1
+            self.calls.append((name, *lines_of_code()))
             if self._is_time(name):
                 self.failed = self.failed or name
                 if self.mode == "slow":
@@ -88,7 +93,7 @@ class Faulty:
         return call
 
     def _is_time(self, name: str) -> bool:
-        return self.calls == self.n or (self.mode == "full" and self.happened and name in NEEDS_ROOM)
+        return len(self.calls) == self.n or (self.mode == "full" and self.happened and name in NEEDS_ROOM)
 
     def _is_mine(self, name: str, first, rest) -> bool:
         if isinstance(first, int):
@@ -97,13 +102,38 @@ class Faulty:
         return below and (name != "open" or bool(rest and rest[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)))
 
 
+def lines_of_code() -> Iterator[tuple[object, int]]:
+    """Which lines are being run, from the innermost outwards."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        yield frame.f_code, frame.f_lineno
+        frame = frame.f_back
+
+
 def every_call(root: Path, mode: str, stride: int = 1) -> Iterator[Faulty]:
-    """A fault at the first call, `stride` calls later, and so on, until a run was through before it came."""
-    for n in itertools.count(1, stride):
-        faulty = Faulty(root, n, mode)
-        yield faulty
-        if not faulty.happened:
-            return
+    """No fault; then a fault at the first call that differs from others, `stride` of them later, and so on."""
+    through = Faulty(root, None, mode)
+    yield through
+    for n in different(through.calls)[::stride]:
+        yield Faulty(root, n, mode)
+
+
+def different(calls: list[tuple[object, ...]]) -> list[int]:
+    """Which calls, counted from 1, are not in the middle of many by the same lines of code.
+
+    Calls one after the other by the same lines are one write. Of the writes by these lines the first and the last
+    count, and within each the first four calls, two in the middle and the last two: SQLite writes a header and a page
+    in turns, and begins a file of changes with a header of its own.
+    """
+    writes: dict[tuple[object, ...], list[list[int]]] = {}
+    for lines, write in itertools.groupby(enumerate(calls, 1), key=lambda call: call[1]):
+        writes.setdefault(lines, []).append([n for n, _ in write])
+    chosen = set()
+    for same in writes.values():
+        for write in (same[0], same[-1]):
+            middle = len(write) // 2
+            chosen.update(write[:4], write[middle : middle + 2], write[-2:])
+    return sorted(chosen)
 
 
 @contextmanager
@@ -148,7 +178,6 @@ class Scenario:
     """Something is there; something is written; something must still be there."""
 
     reasons: tuple[str, ...] = ("No space left on device",)
-    stride = 1  # of the calls that fail
 
     def __init__(self, root: Path) -> None:
         self.root = root

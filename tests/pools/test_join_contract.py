@@ -34,3 +34,4 @@ JOINED = pools.Join(  # 12 models
 @pytest.fixture(autouse=True)
 def _joined(monkeypatch):
     monkeypatch.setattr(contract, "SMALL", JOINED)
+    monkeypatch.setattr(contract, "MANY", 2000)

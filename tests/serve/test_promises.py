@@ -694,7 +694,7 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
     path = tmp_path / "service.heros"
     document, arrays = archive.read(path, "service")
     rng, refused = np.random.default_rng(1), []
-    for case in range(600 if thorough else 50):
+    for case in range(200 if thorough else 50):
         content, values = document, arrays
         if case % 2:
             content = mutated(rng, document)
