@@ -296,8 +296,10 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     np.testing.assert_array_equal(y, named_y)
     assert 0.2 < y.mean() < 0.5
     again = runner.invoke(app, ["example", "deliveries"])
-    assert again.exit_code == 2
-    assert "The file deliveries.csv already exists; pass --force to replace it" in again.stderr
+    assert (again.exit_code, again.stdout) == (0, made.stdout)
     (tmp_path / "deliveries.csv").write_text("spoilt")
+    again = runner.invoke(app, ["example", "deliveries"])
+    assert (again.exit_code, (tmp_path / "deliveries.csv").read_text()) == (2, "spoilt")
+    assert "The file deliveries.csv already exists; pass --force to replace it" in again.stderr
     assert runner.invoke(app, ["example", "deliveries", "--force"]).exit_code == 0
     assert (tmp_path / "deliveries.csv").read_text().count("\n") == 6001

@@ -51,13 +51,16 @@ NAMED = re.compile(r"`(tests/\w+/\w+\.py)::(\w+)`")
 def test_every_promise_names_a_test_that_is_there():
     text = DOCS.read_text(encoding="utf-8")
     named = NAMED.findall(text)
-    assert len(named) >= 30
+    assert len(named) >= 60
     for file, name in named:
         assert f"def {name}(" in (DOCS.parents[1] / file).read_text(encoding="utf-8"), name
     guarantees = text.partition("## What the service guarantees")[2].partition("\n## ")[0].split("\n- ")[1:]
     limits = re.findall(r"^\| .*$", text.partition("| limit |")[2].partition("\n\n")[0], re.M)
     assert (len(guarantees), len(limits)) >= (11, 10)
-    assert [one for one in (*guarantees, *limits) if not NAMED.search(one)] == []
+    notes = dict(re.findall(r"^\[\^(\w+)\]: (.*)$", text, re.M))
+    assert all(NAMED.search(note) for note in notes.values())
+    assert sorted(re.findall(r"(?<=.)\[\^(\w+)\](?!:)", text)) == sorted(notes)  # each is used once
+    assert [one for one in (*guarantees, *limits) if not re.search(r"\[\^\w+\]", one)] == []
 
 
 def test_a_label_is_learnt_once():

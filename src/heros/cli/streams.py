@@ -144,9 +144,9 @@ def example_command(
 ) -> None:
     """Write an example file: 6,000 deliveries, some of them late; the busy hours change halfway."""
     one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
-    path = out or Path(f"{name}.csv")
-    if path.exists() and not force:
+    path, content = out or Path(f"{name}.csv"), gzip.decompress(streams.EXAMPLES[name].read_bytes())
+    if path.exists() and not force and not (path.is_file() and path.read_bytes() == content):
         way = "pass --force to replace it, or choose another name with --out"
         raise HerosError(f"The file {path} already exists; {way}.")
-    path.write_bytes(gzip.decompress(streams.EXAMPLES[name].read_bytes()))
+    path.write_bytes(content)
     typer.echo(f"{path}: heros look {path} --target late shows how it is read")
