@@ -173,6 +173,35 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
     assert "Did you mean 'Order Id'?" in wrong.stderr
 
 
+def test_no_file_is_read_and_replaced(place, monkeypatch):
+    """--force replaces results, not the rows from which they come."""
+    monkeypatch.chdir(place)
+    rows = "a,label\n" + "1,x\n2,y\n" * 100
+    (place / "rows.csv").write_text(rows)
+    run = ["run", "rows.csv", "--pool", "bayes", "--k", "1", "--force"]
+    assert runner.invoke(app, [*run, "--save", "m.heros"]).exit_code == 0
+    for asked in (
+        [*run, "--save", str(place / "rows.csv")],
+        [*run, "--predictions", "./rows.csv"],
+        [*run, "--save", "p.csv", "--predictions", "p.csv"],
+        ["predict", "m.heros", "rows.csv", "--out", "rows.csv", "--force"],
+    ):
+        done = runner.invoke(app, asked)
+        assert (done.exit_code, "must not be both read and written" in done.stderr) == (2, True), done.output
+    assert (place / "rows.csv").read_text() == rows
+
+
+def test_a_file_with_only_a_header_has_no_predictions(place, monkeypatch):
+    monkeypatch.chdir(place)
+    (place / "rows.csv").write_text("a,label\n" + "1,x\n2,y\n" * 100)
+    (place / "none.csv").write_text("a,id\n")
+    runner.invoke(app, ["run", "rows.csv", "--pool", "bayes", "--k", "1", "--save", "m.heros"])
+    said = runner.invoke(app, ["predict", "m.heros", "none.csv", "--with", "id"])
+    assert (said.exit_code, said.stdout) == (0, '"id","predicted","p_x","p_y"\n')
+    for out in ("p.csv", "p.parquet"):
+        assert runner.invoke(app, ["predict", "m.heros", "none.csv", "--out", out]).exit_code == 0
+
+
 def test_rows_count_what_a_column_says(place):
     rows = "".join(f"{i % 7},{i % 3},{'ny'[i % 7 > 3]}\n" for i in range(300))
     (place / "w.csv").write_text("a,times,late\n" + rows)

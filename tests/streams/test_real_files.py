@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from heros import (
     DataError,
@@ -586,6 +587,7 @@ def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
         X, y = stream.draw(99)
     told = [str(one.message) for one in said]
     assert told[0] == f"The first row is skipped: the header of {path} is in row 3."
+    assert told[1] == f"{path}: only the first sheet, 'Sheet', is read, without 'other'."
     assert "s.xlsx, row 13: the 'amount' column must be a number" in told[-1]
     assert [f"{feature.name}" for feature in stream.schema.features] == [
         "when (day)", "when (weekday)", "when (day of year)", "when (hour)", "amount", "ok", "city", "floor",
@@ -597,6 +599,20 @@ def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
     stream.draw(30)
     np.testing.assert_array_equal(copy.copy(stream).draw(99)[0], X[30:])
     assert "The first row is skipped" in str(streams.look(path))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_typed_columns_that_cannot_be_used_are_refused_by_name(tmp_path, ending):
+    path = tmp_path / f"s{ending}"
+    write = {".parquet": pq.write_table, ".arrow": feather.write_feather}[ending]
+    numbers, labels, lists = [1.0, 2.0] * 20, ["x", "y"] * 20, [[1], [2]] * 20
+    write(pa.table([numbers, numbers, labels], names=["a", "a", "label"]), path)
+    with pytest.raises(DataError, match=r"the columns must have distinct names\. Got \['a'\] twice"):
+        streams.read(path)
+    write(pa.table({"a": numbers, "b": lists, "label": labels}), path)
+    for options in ({"target": "b"}, {"nominal": ["b"]}):
+        with pytest.raises(DataError, match=r"the column 'b' must hold numbers, texts or dates\. Got list<"):
+            streams.read(path, **options)
 
 
 def test_a_workbook_that_is_none_and_one_that_needs_an_extra(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from heros.cli.checkpoints import told
 from heros.cli.parsing import reading
 from heros.ensemble import Heros
 from heros.run.predictions import predicted_table
-from heros.storage.outputs import as_csv, expect_table_place, write_table
+from heros.storage.outputs import as_csv, expect_other_files, expect_table_place, write_table
 from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
@@ -58,6 +58,7 @@ def predict_command(
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
+        expect_other_files([out], [model, file])
         if out.exists() and not force:
             raise HerosError(f"The file {out} already exists; pass --force to replace it.")
     learnt = Heros.load(model)
@@ -113,7 +114,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
     encoder = model.encoder()
     if not any(encoder.knows(name) for name in reader.names):
         encoder.asked(dict.fromkeys(reader.names, 0))
-    done = 0
+    done, table = 0, None
     while (chunk := reader.read()) is not None:
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
@@ -133,3 +134,8 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
             table = table.take(pa.array(places, mask=places < 0))
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]
+    if table is None:  # only a header
+        table = predicted_table(model.outputs(np.empty((0, schema.n_features)), np.arange(0)), schema.classes)
+        for place, name in enumerate(kept):
+            table = table.add_column(place, name, pa.array([], pa.string()))
+        yield table, []

@@ -16,7 +16,7 @@ from heros.ensemble.serialization import expect_plain
 from heros.report import write_report
 from heros.run import Run, records
 from heros.storage.disk import expect_place
-from heros.storage.outputs import expect_table_place
+from heros.storage.outputs import expect_other_files, expect_table_place
 
 Task = tuple[str, Path, Callable[[Path], object]]
 """The name and the path of a result, and the function that writes it."""
@@ -52,7 +52,7 @@ class Results:
         """Whether all files already exist."""
         return all(path.is_file() for path in self._files)
 
-    def expect_places(self, model: Heros) -> None:
+    def expect_places(self, model: Heros, stream: str) -> None:
         """Check before training that all results can be written at the end."""
         if self.out is not None:
             expect_place(self.out / "report.html")
@@ -61,6 +61,7 @@ class Results:
             expect_place(self.save)
         if self.predictions is not None:
             expect_table_place(self.predictions, "predictions", "heros run")
+        expect_other_files(self._files, [stream])
         for path in () if self.replace else self._files:
             if path.exists():
                 way = "pass --force to replace it, or choose another name"

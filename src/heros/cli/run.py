@@ -73,7 +73,7 @@ def run_command(
             raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
-    results.expect_places(model)
+    results.expect_places(model, stream)
     opened = partial(source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
     with told(MOST_NOTICES):
         source = opened(on_gap=on_gap, directory=kept.get("checkpoint"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from heros._base.errors import ParameterError
+from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa, pq
 from heros.storage.disk import expect_place, write_whole
 
@@ -35,6 +36,15 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
         rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
         raise ParameterError.of(parameter, owner, rule, str(path))
     expect_place(path)
+
+
+def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> None:
+    """Raise an error if a file to be written is a file that is read, or is to be written twice."""
+    inputs = {os.path.realpath(path) for path in read}
+    for path in written:
+        if (real := os.path.realpath(path)) in inputs:
+            raise HerosError(f"The file {path} must not be both read and written, or be written twice.")
+        inputs.add(real)
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:

@@ -17,7 +17,7 @@ from heros._base.extras import needed
 from heros._base.lazy import pa, pq
 from heros.data.columns import trimmed
 from heros.data.frames import flat_table
-from heros.data.values import label_of
+from heros.data.values import label_of, listed
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
 
@@ -41,7 +41,7 @@ class ArrowReader(TableReader):
     def __init__(self, label: str, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         super().__init__(label, missing)
         self._nested = any(pa.types.is_struct(kind) for kind in schema.types)
-        self.names = flat_table(schema.empty_table()).column_names
+        self.names = self._distinct(flat_table(schema.empty_table()).column_names)
         self._chunk_rows = max(256, min(1 << 16, CELLS // max(1, len(self.names))))
         self._row = 0
         self._batches: Iterator[pa.RecordBatch] | None = None
@@ -180,6 +180,9 @@ class ExcelReader(TableReader):
         )
         if skipped := sum(at < self._start for at, _ in rows):
             self._tell_skipped(skipped, "row", self._start)
+        if self._sheets[1:]:
+            others = listed(self._sheets[1:])
+            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, without {others}.")
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
 
@@ -189,6 +192,7 @@ class ExcelReader(TableReader):
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
         with closing(book), readable(self.label, "cannot be read to its end", BrokenOff):
+            self._sheets = [sheet.title for sheet in book.worksheets]
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from heros._base.errors import ParameterError
+from heros._base.errors import DataError, ParameterError
 from heros._base.lazy import pa
 from heros.data.check import MANY
 from heros.data.codes import Codes
@@ -34,7 +34,7 @@ class Layout:
 
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
-        self.counts = cache(lambda index: counts_of(first.columns[index]))  # computed once per column
+        self.counts = cache(self._counts)  # computed once per column
         self._comma = cache(self._has_decimal_commas)  # computed only if a column is ambiguous
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
@@ -67,6 +67,14 @@ class Layout:
     def numeric(self) -> bool:
         """Whether the target is a number."""
         return isinstance(self.classes, NumberColumn)
+
+    def _counts(self, index: int) -> dict[str, int]:
+        """Return the number of occurrences of each label of a column."""
+        array = self.first.columns[index]
+        if pa.types.is_nested(array.type):
+            what = f"{self.reader.label}: the column {self.reader.names[index]!r}"
+            raise DataError(f"{what} must hold numbers, texts or dates. Got {array.type} instead.")
+        return counts_of(array)
 
     # -- kinds of columns ---------------------------------------------------------------------------------
 
