@@ -77,6 +77,21 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
     assert "already exists; pass --force to replace it" in other.stderr
 
 
+def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
+    """As a queue whose server is gone: the model of days of learning must not end with the program."""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.heros"
+    rows(path, 5000)
+    path.write_text(path.read_text() + "many,1,no\n")
+    said = runner.invoke(
+        app, ["run", str(path), "--pool", pool, "--on-bad-row", "raise", "--save", str(model)]
+    )
+    assert said.exit_code == 2
+    assert "line 5002: the 'a' column must be a number" in said.stderr
+    learnt = Heros.load(model).instances
+    assert learnt >= 4000
+    assert f"the model learnt from {learnt:,} instances: {model}" in " ".join(said.stderr.split())
+
+
 # -- standard input and output ------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from heros._base.errors import HerosError
-from heros.cli.app import app
+from heros.cli.app import app, say
 from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
 from heros.report import write_report
@@ -66,6 +67,18 @@ class Results:
             if path.exists():
                 way = "pass --force to replace it, or choose another name"
                 raise HerosError(f"The file {path} already exists; {way}.")
+
+    @contextmanager
+    def rescued(self, model: Heros) -> Iterator[None]:
+        """Save the model, if wanted, if the stream fails: it may have learnt for days."""
+        try:
+            yield
+        except Exception:
+            if self.save is not None and model.schema is not None and model.instances:
+                with suppress(OSError, HerosError):
+                    model.save(_with_parents(self.save))
+                    say(f"heros: the model learnt from {model.instances:,} instances: {self.save}")
+            raise
 
     def written(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
         """Write all results; return a line about each written result, and the first error, if any.

@@ -98,7 +98,7 @@ def run_command(
             "which leaves hardly any time for an instance; --budget '20 us' or '0.4 mJ' limits each instance"
         )
         say(f"heros: {advice}", style="yellow")
-    with told(), source:
+    with told(), source, results.rescued(model):
         run = evaluate(
             model,
             source,
