@@ -95,7 +95,7 @@ def test_contract(policy, situation):
 
 @pytest.mark.parametrize("policy", [p for p in POLICIES if str(p) in TWINS], ids=str)
 @given(situations())
-@settings(max_examples=3 * settings().max_examples)
+@settings(max_examples=max(60, settings().max_examples))
 def test_equals_its_slow_twin(policy, situation):
     scores, costs, k = situation
     assert np.array_equal(policy.choose(scores, costs, k, rng()), TWINS[str(policy)](scores, costs, k))
