@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 
@@ -78,7 +79,14 @@ def test_the_default_model_with_a_budget_is_called_by_its_name(tmp_path):
     assert len(labels) == 3
     assert records.run_id(runs[1]) == "Agrawal_function_2_/default-budget_1_s/seed1"
     assert "default" not in records.run_id(runs[2])
-    assert "per instance (without reading rows and computing metrics), 1" in " ".join(repr(runs[1]).split())
+    told = " ".join(repr(runs[1]).split())
+    assert re.search(
+        r"per instance \(without reading rows and computing metrics\), 1[\d.]+ of 1\d models awake", told
+    )
+    dial = {**runs[1].settings["dial"], "awake": 5.5}
+    some = repr(replace(runs[1], settings={**runs[1].settings, "dial": dial}))
+    assert "sleeping model" not in told
+    assert "(a sleeping model is neither evaluated nor trained)" in " ".join(some.split())
 
 
 def test_a_report_says_how_to_measure_importance(tmp_path):

@@ -90,10 +90,8 @@ def budget_row(run: Run) -> dict[str, str]:
         return {}
     models, awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        awake = (
-            f"on average {dial['awake']:.1f} of {models} models awake (the others are neither evaluated nor "
-        )
-        awake += "trained, to keep the budget)"
+        awake = f"{dial['awake']:.1f} of {models} models awake on average"
+        awake += " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
