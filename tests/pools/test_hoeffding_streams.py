@@ -117,8 +117,13 @@ print(grown, kept, sum(s.bytes for s in models[1].bound.stats()))
 
 @pytest.mark.matrix(most=1)
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
-@pytest.mark.parametrize("limits", ["grid", "unlimited"])
-@pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype", "nomao")])
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        pytest.param(*needs_data(name).values, limits, marks=needs_data(name).marks)
+        for name, limits in (("agr_a", "grid"), ("covtype", "unlimited"), ("nomao", "grid"))
+    ],
+)
 def test_real_memory_follows_the_accounted_bytes(name, limits, thorough):
     n = "200000" if thorough else "50000"
     out = subprocess.run(
