@@ -95,7 +95,7 @@ fuzz: $(VENV)/installed
 
 # Every call that writes fails, tears or waits once; rows come in any way, with kills in between; Ctrl-C at any moment.
 faults: $(VENV)/installed
-	$(BIN)/python -m pytest --all tests/faults
+	HEROS_EVERY_CALL=1 $(BIN)/python -m pytest --all tests/faults
 
 arrival: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m faults.arrival --n $(or $(N),5000) --seed $(SEED)

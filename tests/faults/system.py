@@ -1,7 +1,8 @@
 """A file system that misbehaves at the n-th call: it refuses, tears what it writes, stays full, or is slow.
 
 As SQLite's tests do, a test runs the same few writes again and again, first without a fault, then with the fault at
-one call after the other. Calls in the middle of many that the same lines of code repeat do not fail.
+one call after the other. Calls in the middle of many that the same lines of code repeat fail only where
+HEROS_EVERY_CALL is set, as `make faults` does.
 """
 
 from __future__ import annotations
@@ -110,11 +111,12 @@ def lines_of_code() -> Iterator[tuple[object, int]]:
         frame = frame.f_back
 
 
-def every_call(root: Path, mode: str, stride: int = 1) -> Iterator[Faulty]:
+def every_call(root: Path, mode: str, stride: int = 1, every: bool = True) -> Iterator[Faulty]:
     """No fault; then a fault at the first call that differs from others, `stride` of them later, and so on."""
     through = Faulty(root, None, mode)
     yield through
-    for n in different(through.calls)[::stride]:
+    every = every and bool(os.environ.get("HEROS_EVERY_CALL"))
+    for n in (range(1, len(through.calls) + 1) if every else different(through.calls))[::stride]:
         yield Faulty(root, n, mode)
 
 
@@ -178,6 +180,7 @@ class Scenario:
     """Something is there; something is written; something must still be there."""
 
     reasons: tuple[str, ...] = ("No space left on device",)
+    every = True  # whether all its calls fail where HEROS_EVERY_CALL is set
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -195,11 +198,11 @@ class Scenario:
 
 
 def every_call_failed(kind: type[Scenario], mode: str, root: Path, stride: int = 1) -> int:
-    """A fault at every call of a scenario, one after the other; how many there were."""
+    """A fault at one call of a scenario after the other; how many there were."""
     root.mkdir()
     scenario = kind(root)
     faults = 0
-    for faulty in every_call(root, mode, stride):
+    for faulty in every_call(root, mode, stride, kind.every):
         emptied(root)
         scenario.prepare()
         failed = written(scenario, faulty)

@@ -311,7 +311,9 @@ else:
                 assert self.found(service) == self.alone(states[service.counts.learnt])
 
     class ServedKeys(Served):
-        """Those of a service with a model per key."""
+        """Those of a service with a model per key; every call to the file of the models fails in `Keys`."""
+
+        every = False
 
         def alone(self, accepted: tuple[int, ...]) -> object:
             with Keyed(template()) as keyed:
