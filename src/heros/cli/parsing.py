@@ -95,11 +95,11 @@ def stream_of(
     """
     if quiet:  # the filter stays while the stream is read
         warnings.simplefilter("ignore", DataNotice)
-    stream = _opened(text, target, on_bad_row, how or {})
+    stream = _opened(text, target, on_bad_row, how or {}, quiet)
     return stream if n is None else stream.take(n)
 
 
-def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any]) -> Stream:
+def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any], quiet: bool) -> Stream:
     known = (*streams.NAMES, *streams.EXAMPLES)
     if text == "-":
         if sys.stdin is None:
@@ -114,16 +114,22 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
         stream = streams.load(text)
     elif "." in text or "/" in text or _is_there(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
-        found = streams.look(text, target=target, **how)
-        if target is None:
-            notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
-        for column in found.columns:
-            if column.doubt:
-                notice(column.doubt, DataNotice)
+        if not quiet:
+            _tell_doubts(text, target, how)
     else:
         rule = f"a file, - or one of {', '.join(known)}"
         raise ParameterError.of("stream", "heros", rule, text, known)
     return stream
+
+
+def _tell_doubts(path: str, target: str | None, how: Mapping[str, Any]) -> None:
+    """Tell the user which column is the target by default, and what is doubtful about the columns."""
+    found = streams.look(path, target=target, **how)
+    if target is None:
+        notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
+    for column in found.columns:
+        if column.doubt:
+            notice(column.doubt, DataNotice)
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
