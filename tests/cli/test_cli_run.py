@@ -227,7 +227,6 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
 
 
 # On a slow machine, the cheapest model takes more.
-@pytest.mark.filterwarnings("ignore:The 'budget' parameter of Heros is 10 us, but:RuntimeWarning")
 @pytest.mark.parametrize("more", [[], ["--watch", "trained"], ["--budget", "1 ms"]], ids=" ".join)
 def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more):
     arguments = ["compare", "agr_a", "--n", "700", "--out", str(tmp_path / "out"), *more]

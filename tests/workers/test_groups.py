@@ -362,6 +362,8 @@ def test_the_keys_of_messages(tmp_path, task):
 def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(ParameterError, match="The 'model' parameter of KafkaWorker must be a Heros"):
         KafkaWorker("h", "t", group="g", model=3, store=tmp_path, target="y")
+    with pytest.raises(ParameterError, match="'budget' parameter of KafkaWorker must be a time or an energy"):
+        KafkaWorker("h", "t", group="g", model=Heros(budget="5 W"), store=tmp_path, target="y")
     (tmp_path / "file").write_text("")
     with pytest.raises(HerosError, match="cannot be written"):
         Snapshots(tmp_path / "file", "t").save(0, 1, tmp_path / "file")

@@ -17,6 +17,7 @@ from heros._base.extras import needed
 from heros._base.parameters import number, whole
 from heros.data.schema import Schema
 from heros.ensemble import Heros
+from heros.ensemble.budget import SpendingLimit
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
@@ -49,6 +50,7 @@ class KafkaWorker:
         The consumer group of the workers.
     model
         The template for the model of each key. Its task determines whether labels are classes or numbers.
+        Its budget may be a time or an energy per instance, but no power: a worker does not wait.
     store
         Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
         ``s3://bucket/models``.
@@ -91,6 +93,9 @@ class KafkaWorker:
     ) -> None:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "KafkaWorker", "a Heros", model)
+        if model.budget is not None and SpendingLimit.of(model.budget).kind == "power":
+            rule = "a time or an energy per instance, e.g. '20 us': workers have no schedule for a power"
+            raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
