@@ -360,10 +360,9 @@ def step_loop(
         given, who = _answer(L, p, answer)
         expected = surprise is not None and t >= warmup and given[label] > surprise.sure
         expected = expected and rng.random() >= surprise.share
-        rests = (
-            surprise is not None and not expected and recent.steady and surprise.steady < 1 and t >= warmup
-        )
-        rests = rests and rng.random() >= surprise.steady
+        rests = surprise is not None and not expected and recent.steady and t >= warmup
+        share = max(surprise.steady, surprise.after / max(t, 1)) if rests else 1
+        rests = share < 1 and rng.random() >= share
         recent.note(1 - given[label])
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)

@@ -278,12 +278,14 @@ void bind_step(nb::module_& m) {
 
   nb::class_<Surprise>(m, "Surprise")
       .def("__init__",
-           [](Surprise* self, double sure, double share, double inside, double steady) {
-             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside) && steady >= 0 && steady <= 1,
+           [](Surprise* self, double sure, double share, double inside, double steady, double after) {
+             expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside) && steady >= 0 && steady <= 1 &&
+                        amount(after),
                     "what is expected");
-             new (self) Surprise{sure, share, inside, steady};
+             new (self) Surprise{sure, share, inside, steady, after};
            },
-           nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("steady") = 1.0);
+           nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("steady") = 1.0,
+           nb::arg("after") = 0.0);
 
   const auto column = [](auto member) {
     return [member](BoundStep& self) { return to_array(self.readable()->ledger().*member); };

@@ -281,7 +281,8 @@ class Step {
 
   // Whether slow models are not trained on this instance, which was not expected, although the loss is steady.
   bool rests() {
-    return surprise_->steady < 1 && ledger_.instances >= warmup_ && random_.uniform() >= surprise_->steady;
+    const double share = surprise_->slow_share(ledger_.instances);
+    return share < 1 && ledger_.instances >= warmup_ && random_.uniform() >= share;
   }
   void spare_slow(std::uint8_t* chosen) const {
     for (int i = 0; i < models(); ++i)

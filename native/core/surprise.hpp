@@ -14,7 +14,11 @@ struct Surprise {
   double sure;    // a class with a higher predicted probability was expected
   double share;   // the share of expected instances that are trained on
   double inside;  // numbers: an error below this share of the interval's half width was expected
-  double steady;  // the share of the other instances that slow models are trained on while the loss is steady
+  double steady;  // the least share of the other instances that slow models are trained on while the loss is steady
+  double after;   // the number of instances after which slow models are trained less
+
+  // The share of the other instances that slow models are trained on while the loss is steady, after n instances.
+  double slow_share(std::int64_t n) const { return std::max(steady, after / std::max(static_cast<double>(n), 1.0)); }
 };
 
 // The ensemble's recent loss, in [0, 1]: its fading means over about kShort and kLong instances. The loss is steady

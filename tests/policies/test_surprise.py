@@ -115,13 +115,14 @@ def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_
     assert model.looked[0] == 600
 
 
-def test_slow_models_rest_while_the_loss_is_steady():
+@pytest.mark.parametrize("after", [0, 2000])
+def test_slow_models_rest_while_the_loss_is_steady(after):
     X, y = easy(6000, noise=0.3, seed=2)
     y[4000:] = 1 - y[4000:]  # a change
     pool = pools.Join(
         pools.Linear([{"optimizer": "sgd", "learning_rate": 0.5}]), pools.Forest([{"trees": 3}]), costs=[1, 2]
     )
-    policy = Surprise(Everything(), sure=0.95, share=0.3, steady=0.4)
+    policy = Surprise(Everything(), sure=0.95, share=0.3, steady=0.4, after=after)
     model = Heros(pool, policy, 2, answer="average", warmup=10, seed=3, schema=SCHEMA)
     block = model.test_then_train(X, y)
     given, recent, steady = block.probabilities[np.arange(6000), y], reference.RecentLoss(), []
@@ -132,7 +133,8 @@ def test_slow_models_rest_while_the_loss_is_steady():
     assert linear[given <= 0.95].all()
     assert np.array_equal(forest[~steady], linear[~steady])
     assert not forest[~linear].any()
-    assert forest[linear & steady].mean() == pytest.approx(0.4, abs=0.04)
+    share = np.clip(after / np.maximum(np.arange(6000), 1), 0.4, 1)[linear & steady]
+    assert forest[linear & steady].mean() == pytest.approx(share.mean(), abs=0.04)
     assert (linear & steady).sum() > 1000
     assert forest[4050:4200].mean() > 0.8
 
@@ -329,8 +331,8 @@ def test_a_policy_that_is_changed_on_the_way():
         (lambda: Surprise(Cand(), inside=-1), "The 'inside' parameter of Surprise must be a number >= 0. Got -1 instead."),
         (lambda: Surprise(Cand(), steady=2), "The 'steady' parameter of Surprise must be in [0, 1]. Got 2 instead."),
         (lambda: Surprise(0.5), "The 'policy' parameter of Surprise must be a policy (an object with a 'choose' method). Got 0.5 instead."),
-        (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without another Surprise. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0) instead."),
-        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy without a Surprise, which must be the outer policy. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0) instead."),
+        (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without another Surprise. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0, after=50000) instead."),
+        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy without a Surprise, which must be the outer policy. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0, after=50000) instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

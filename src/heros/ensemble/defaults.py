@@ -18,6 +18,7 @@ __all__ = ["GivenParts", "Parts", "checked_k"]
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
 EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher
+STEADY = 0.3  # the least share of the training of forests while the loss is steady
 RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
 SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
@@ -58,7 +59,8 @@ class GivenParts:
         usual = _usual_for_task(task, watch) if self.pool is None else _usual_for_pool(self.pool)
         if budget:
             pool = nested(usual.pool) if self.pool is None and isinstance(usual.pool, Join) else usual.pool
-            usual = replace(usual, pool=pool, policy=Surprise(Everything(), EXPECTED), k=pool.n_models)
+            everything = Surprise(Everything(), EXPECTED, steady=STEADY)
+            usual = replace(usual, pool=pool, policy=everything, k=pool.n_models)
         policy = usual.policy if self.policy is None else self.policy
         k = checked_k(usual.k if self.k is None else self.k, usual.pool)
         return Parts(
@@ -86,4 +88,4 @@ def _usual_for_task(task: Task, watch: Watch) -> Parts:
         pool, together = default_regression(), Stack(rate=RATES) if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost
     together = Stack(rate=RATES, sure=SURE) if watch == "all" else Top()
-    return Parts(default(), Surprise(Cand(), EXPECTED), DEFAULT_K, together)
+    return Parts(default(), Surprise(Cand(), EXPECTED, steady=STEADY), DEFAULT_K, together)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -260,7 +261,8 @@ class Dial:
             return None if own is None else own.native()
         own = Surprise(Everything(), 1.0, LEAST_SHARE, 0.0) if own is None else own
         wider = 0.25 * (1 - self.effort) / max(self.effort, 1e-3)
-        return _core.Surprise(own.sure * self.effort**0.25, own.share, own.inside + wider, own.steady)
+        sure, inside = own.sure * self.effort**0.25, own.inside + wider
+        return replace(own, sure=sure, inside=inside).native()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays for `restore`."""

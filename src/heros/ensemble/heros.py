@@ -75,7 +75,7 @@ class Heros:
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
-        ``Surprise(Cand(), 0.98)`` (for regression ``Cand()``). A text is read as on the command
+        ``Surprise(Cand(), 0.98, steady=0.3)`` (for regression ``Cand()``). A text is read as on the command
         line: ``"zeta:0.05@0.2"`` is ``Explore(Zeta(0.05), 0.2)``. A policy of your own is any object with a
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
@@ -116,9 +116,9 @@ class Heros:
         every 200 instances. If the budget is too small, the models are trained less on expected instances,
         and some models sleep: they are neither evaluated nor trained until they fit into the budget or the
         other models get worse. If the cheapest model alone exceeds the budget, a warning gives its cost. With
-        a budget, the default policy trains all awake models (``Surprise(Everything(), 0.98)``). Results
-        depend on the speed of the machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a
-        core, as in `heros.meters.Cpu`.
+        a budget, the default policy trains all awake models (``Surprise(Everything(), 0.98, steady=0.3)``).
+        Results depend on the speed of the machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts
+        of a core, as in `heros.meters.Cpu`.
     class_weight
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.

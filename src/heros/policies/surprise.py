@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heros._base import core as _core
-from heros._base.parameters import number
+from heros._base.parameters import number, whole
 from heros.policies.wrapper import Around
 
 __all__ = ["Surprise"]
@@ -37,9 +37,12 @@ class Surprise(Around):
     inside
         Regression: the share of the interval's half width below which an error counts as expected.
     steady
-        The probability of training slow models (forests) on an unexpected instance while the loss is steady,
-        in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over about
-        1,000 by no more than chance.
+        The lowest probability of training slow models (forests) on an unexpected instance while the loss is
+        steady, in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over
+        about 1,000 by no more than chance.
+    after
+        The number of instances after which slow models are trained less. After n instances the probability
+        is `after` / n, but at least `steady`.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Surprise(Around):
     share: float = 0.1
     inside: float = 0.25
     steady: float = 1.0
+    after: int = 50_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,7 +71,8 @@ class Surprise(Around):
         number(self.share, "share", "Surprise", 0, 1)
         number(self.inside, "inside", "Surprise", 0)
         number(self.steady, "steady", "Surprise", 0, 1)
+        whole(self.after, "after", "Surprise", 0)
 
     def native(self) -> _core.Surprise:
         """Return the settings as an object of the core."""
-        return _core.Surprise(self.sure, self.share, self.inside, self.steady)
+        return _core.Surprise(self.sure, self.share, self.inside, self.steady, self.after)
