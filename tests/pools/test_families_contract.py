@@ -7,7 +7,7 @@ import pytest
 
 import test_ensemble as contract
 from family_cases import CASES, TWELVE_OF_CLASSES
-from heros import Heros, policies
+from heros import Heros, Schema, policies
 from heros._base.registry import parts
 from heros.checks import check_pool
 from heros.pools.family import Family
@@ -77,6 +77,17 @@ def test_a_seed_fixes_everything():
 
     assert contract.same(run(1), run(1))
     assert not np.array_equal(run(1).chosen, run(2).chosen)
+
+
+@pytest.mark.parametrize("values", [(0.3, 0.1 + 0.2), (5e-324, 0.0), (1e-200, 0.0), (1e17, 1e17 + 16, 1e17 + 32)])
+def test_values_that_differ_by_a_rounding_error_leave_a_state_that_can_be_restored(values):
+    rng = np.random.default_rng(1)
+    X, y = rng.choice(values, (400, 2)), rng.integers(0, 2, 400)
+    schema = Schema.of(["a", "b"], classes=["no", "yes"])
+    bound = contract.SMALL.bind(schema, np.random.default_rng(1))
+    Steps(bound.native).run(X, y, lambda: np.ones(contract.SMALL.n_models, bool))
+    again = contract.SMALL.bind(schema, np.random.default_rng(1))
+    again.restore(bound.state())
 
 
 @pytest.mark.parametrize("watch", [-1, 3])

@@ -167,9 +167,10 @@ struct Gaussian {
     return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
   }
 
-  // The probability of a value <= x, for sd > 0. It uses the smaller tail, so that it is equally exact on both sides of
-  // the mean.
+  // The probability of a value <= x. It uses the smaller tail, so that it is equally exact on both sides of the mean.
+  // Different values that are very close have sd 0, because their squared differences round to 0.
   double at_most(double x) const {
+    if (!(sd > 0)) return x >= mean ? 1 : 0;
     const double away = (x - mean) / sd * (std::numbers::sqrt2 / 2);
     const double tail = std::erfc(std::fabs(away)) / 2;
     return away > 0 ? 1 - tail : tail;
