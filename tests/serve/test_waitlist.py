@@ -27,7 +27,7 @@ from heros.serve.limits import Limits, NotNow, Refusal, Wrong
 from heros.serve.service import Service
 from heros.serve.waitlist import FILE
 from heros.streams.live.journal import BUSY
-from serve.serving import await_picture, model, rows, served
+from serve.serving import await_picture, model, rows, served, soon
 from serve.test_wire import command
 from test_ensemble import equal_state
 from turned_clock import HOUR, START, Simulated, grid
@@ -184,6 +184,17 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
         assert service.history.learnt == accepted > 10
         service.checkpoint().result(20)
         teach(service, 1)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_labels_that_are_learnt_leave_room_for_others(turned, tmp_path, stored):
+    where = tmp_path if stored else None
+    with service_of(where, budget="10000 J/h", limits=Limits(queue_bytes=8000)) as service:
+        for start in range(0, 200, 20):  # 200 labels need more than 8000 bytes
+            teach(service, 20, start)
+            service.wait()
+            assert soon(lambda: service.waitlist.bytes <= 4000)
+        assert service.history.learnt == 200
 
 
 def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned, tmp_path, monkeypatch):

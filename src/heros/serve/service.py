@@ -646,6 +646,8 @@ class Service:
                 self._changed = True
         else:
             self._jobs.popleft()()  # type: ignore[operator]
+        if self.waitlist is not None and self.store is None and not self._jobs:
+            self.waitlist.settle(self.waitlist.taken)  # no checkpoint will ever need them
         if time.monotonic() >= self._next_publishing:
             self._look_around()
         return True
@@ -727,13 +729,21 @@ class Service:
         if self._changed and now >= self._next_publishing:
             with suppress(Exception):  # the error is logged, and publishing is retried
                 self.publish()
-        if self.store is not None and self._unsaved and now >= self._due and self.storage_error is None:
+        due = (self._unsaved and now >= self._due) or self._is_waitlist_full
+        if self.store is not None and due and self.storage_error is None:
             self.checkpoint()
         for look in (self.changes.look, *self.on_work):
             try:
                 look()
             except Exception as error:  # an error in the status page must not stop training
                 self.last_error = _told(error)
+
+    @property
+    def _is_waitlist_full(self) -> bool:
+        """Whether a checkpoint is needed to make room for labels; a failed one is retried by time."""
+        if self.waitlist is None or self._checkpoints_queued or self.checkpoint_error is not None:
+            return False
+        return self.waitlist.taken_bytes > self.limits.queue_bytes // 2
 
     def publish(self) -> None:
         """Update the model that predicts; only for the training thread."""

@@ -67,6 +67,7 @@ class Waitlist:
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
+        self.taken_bytes = 0  # of `bytes`: of the instances that were taken, but not deleted yet
 
     def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
         """Continue after this number; yield the instances that wait, with their numbers."""
@@ -115,14 +116,16 @@ class Waitlist:
             self.taken = found[-1][0]
             size = sum(OVERHEAD + len(message.payload) for _, message in found)
             self._blocks.append((self.taken, size))
+            self.taken_bytes += size
             return [_read(message.payload) for _, message in found]
 
     def settle(self, number: int) -> None:
-        """Delete the instances up to this number, which a checkpoint has learnt."""
+        """Delete the instances up to this number, which are learnt and need not be learnt again."""
         with self._lock:
             self._journal.settle(number, number)
             while self._blocks and self._blocks[0][0] <= number:
-                self.bytes -= self._blocks.popleft()[1]
+                size = self._blocks.popleft()[1]
+                self.bytes, self.taken_bytes = self.bytes - size, self.taken_bytes - size
 
     def close(self) -> None:
         """Close the file."""
