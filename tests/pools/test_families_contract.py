@@ -79,7 +79,9 @@ def test_a_seed_fixes_everything():
     assert not np.array_equal(run(1).chosen, run(2).chosen)
 
 
-@pytest.mark.parametrize("values", [(0.3, 0.1 + 0.2), (5e-324, 0.0), (1e-200, 0.0), (1e17, 1e17 + 16, 1e17 + 32)])
+@pytest.mark.parametrize(
+    "values", [(0.3, 0.1 + 0.2), (5e-324, 0.0), (1e-200, 0.0), (1e17, 1e17 + 16, 1e17 + 32)]
+)
 def test_values_that_differ_by_a_rounding_error_leave_a_state_that_can_be_restored(values):
     rng = np.random.default_rng(1)
     X, y = rng.choice(values, (400, 2)), rng.integers(0, 2, 400)
