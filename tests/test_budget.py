@@ -127,11 +127,11 @@ def test_a_sleeping_model_is_tried_when_the_awake_ones_get_worse():
     everyone = np.ones(3, dtype=bool)
     one.prices.note(everyone, np.array([1.2e-5, 1.2e-5]), np.ones((2, 4)) * [1, 1, 1, 0], np.ones(3))
     one.trust[:] = 1e6
-    one._choose(np.array([0.9, 0.9, 0.5]), 1.2e-5)  # room for two
+    one._choose(np.array([0.9, 0.9, 0.5]), 1.5e-5)  # room for two
     assert one.awake.tolist() == [True, True, False]
-    one._choose(np.array([0.9, 0.6, 0.5]), 1.2e-5)
+    one._choose(np.array([0.9, 0.6, 0.5]), 1.5e-5)
     assert one.awake.tolist() == [True, True, False]
-    one._choose(np.array([0.55, 0.6, 0.5]), 1.2e-5)  # the best model has become worse: another one is tried
+    one._choose(np.array([0.55, 0.6, 0.5]), 1.5e-5)  # the best model has become worse: another one is tried
     assert one.awake.tolist() == [False, True, True]
 
 

@@ -161,7 +161,10 @@ def test_a_pool_is_what_is_written(name, tmp_path):
         ("zeta:0.1:0.2", "written zeta:ZETA"),
         ("zeta:0.1@", "written zeta:ZETA@EPSILON"),
         ("zeta:0.1@0.2:0.3", "written zeta:ZETA@EPSILON"),
-        ("zeta:0.1@0.2+surprise:1:2:3:4:5:6", "written zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER"),
+        (
+            "zeta:0.1@0.2+surprise:1:2:3:4:5:6",
+            "written zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER",
+        ),
         ("cand+surprise:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:0.1@0.1@0.2", "a name with numbers, e.g. zeta:0.05@0.2"),

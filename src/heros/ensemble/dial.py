@@ -26,7 +26,9 @@ FIRST = (6, 16)  # positions of the first measurements; the first one does not c
 PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 2000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
-LEAST = 0.35  # the awake models must fit into the budget with this share of their training
+LEAST = 0.8  # the awake models must fit into the budget with this share of their training
+KNEE = 0.3  # effort down to which only slow models are trained less
+LEAST_SLOW = 0.1  # share of the training of slow models at that effort
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
 TRUST = 200  # number of evaluated instances at which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
@@ -77,9 +79,10 @@ class Dial:
     """The controller of a budget, which chooses the awake models and how much they are trained.
 
     Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With less
-    effort, more instances count as expected, and the models are not trained on most expected instances
+    effort, slow models (forests) are trained less while the loss is steady. Below an effort of .3, more
+    instances count as expected, and the models are not trained on most expected instances
     (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first, as
-    long as they fit into the budget with .35 of their training. A model whose score L is below the best score
+    long as they fit into the budget with .8 of their training. A model whose score L is below the best score
     counts as more expensive, and so does a model of a kind that is already awake. The other models sleep:
     they are neither evaluated nor trained. Every tenth choice adds a model that has slept for long. So does
     the choice after a fall of the best score, and the scores of sleeping models are then no longer trusted.
@@ -260,9 +263,11 @@ class Dial:
         if self.effort == 1:
             return None if own is None else own.native()
         own = Surprise(Everything(), 1.0, LEAST_SHARE, 0.0) if own is None else own
-        wider = 0.25 * (1 - self.effort) / max(self.effort, 1e-3)
-        sure, inside = own.sure * self.effort**0.25, own.inside + wider
-        return replace(own, sure=sure, inside=inside).native()
+        slow = LEAST_SLOW + (1 - LEAST_SLOW) * max(self.effort - KNEE, 0) / (1 - KNEE)
+        slow *= min(max(own.steady, own.after / max(self.instances, 1)), 1)
+        rest = min(self.effort / KNEE, 1)
+        sure, inside = own.sure * rest**0.25, own.inside + 0.25 * (1 - rest) / max(rest, 1e-3)
+        return replace(own, sure=sure, inside=inside, steady=slow, after=0).native()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state as arrays for `restore`."""

@@ -14,6 +14,8 @@ __all__ = ["Prices"]
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
 DRIFT = 0.1  # how fast the prices of a sleeping part approach those its cost suggests, relative to `rate`
+ROOM = 1 / 3  # share of the limit that no model fits into, above which models may be trained less
+SCANT = 0.35  # share of training that must then fit
 SAME = 2.0  # each awake model of a part makes its next one count as this many times as expensive
 
 
@@ -127,14 +129,18 @@ class Prices:
 
         Each model of a part doubles the factors of the part's other models, as models of one kind make
         similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of training
-        that must fit.
+        that must fit; it is .35 if a third of the limit would stay unused otherwise.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
+        room = ROOM * limit
         limit -= float(self.rest[0])
         while True:
             shared = np.where(number > 0, 0.0, self.shared)[self.part]
             needs = self.needs(trained) + shared
             fits = ~chosen & (needs <= limit)
+            if not fits.any() and limit > room:
+                needs = self.needs(SCANT) + shared
+                fits = ~chosen & (needs <= limit)
             if not fits.any():
                 break
             rank = (self.needs() + shared) * factors * SAME ** number[self.part]
