@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
 import threading
 import time
+import weakref
 from contextlib import ExitStack, suppress
 
 import httpx
@@ -16,6 +18,7 @@ from hypothesis.errors import Unsatisfiable
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from heros.serve import http
 from heros.serve.limits import Limits
 from heros.serve.status import memory
 from serve.serving import one, rows, served
@@ -50,6 +53,15 @@ def spoken(client, *parts, pause=0.0):
         except ConnectionResetError:
             pass
     return heard
+
+
+HEAD = b"host: localhost\r\ncontent-type: application/json\r\n"
+
+
+def request_of(body):
+    """A request to learn, after which the connection is closed."""
+    lines = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
+    return b"POST /learn HTTP/1.1\r\n" + HEAD + lines + body
 
 
 X = {"size": 1.0}
@@ -310,6 +322,53 @@ def test_too_many_requests_at_a_time_are_told_to_wait():
             thread.join()
         assert (said.status_code, said.headers["retry-after"]) == (429, "1")
         assert client.post("/predict", json={"x": X}).status_code == 200
+
+
+def test_a_client_that_left_while_it_waited_is_no_request_in_progress():
+    with served(one(limits=Limits(requests=2))) as client:
+        hold = threading.Event()
+        client.running.service.after(hold.wait)
+        body = json.dumps({"x": X, "y": 1}).encode()
+        request = b"POST /learn?wait=1 HTTP/1.1\r\n" + HEAD + b"content-length: %d\r\n\r\n" % len(body) + body
+        port = int(client.running.address.rpartition(":")[2])
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(request)
+                assert soon(lambda: client.running.server.tasks)
+        try:
+            assert soon(lambda: client.post("/predict", json={"x": X}).status_code == 200)
+        finally:
+            hold.set()
+
+
+def test_a_refused_request_leaves_memory_at_once():
+    with served(one()) as client:
+        bodies = [b"x" * 100_000, b'{"x": 1, "y": 1}', b"null"]
+        made, init = [], http._Request.__init__
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                http._Request,
+                "__init__",
+                lambda one, *rest: (made.append(weakref.ref(one)), init(one, *rest))[1],
+            )
+            gc.disable()
+            try:
+                for body in bodies:
+                    assert spoken(client, request_of(body)).startswith(b"HTTP/1.1 4")
+                assert len(made) == len(bodies)
+                assert soon(lambda: not any(one() for one in made))
+            finally:
+                gc.enable()
+
+
+def test_refused_bodies_are_not_counted_for_ever():
+    with served(one(limits=Limits(body=50_000, bodies=100_000))) as client:
+        for _ in range(3):  # the end of a body that is too large comes together with its beginning
+            chunked = b"POST /learn HTTP/1.1\r\n" + HEAD + b"transfer-encoding: chunked\r\n\r\n"
+            assert spoken(client, chunked + b"ea60\r\n" + b"x" * 60_000 + b"\r\n0\r\n\r\n").startswith(
+                b"HTTP/1.1 413"
+            )
+        assert soon(lambda: client.running.server.bodies == 0)
 
 
 def test_a_full_queue_is_told_over_the_wire():

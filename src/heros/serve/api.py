@@ -119,7 +119,7 @@ class Api:
                 async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
                     reply = await self.posts[path](self._parsed(path, body))
                 if scope["query_string"]:
-                    await self._wait(scope["query_string"])
+                    await self._wait(scope["query_string"], receive)
                 status = reply[0]
                 await _send(send, status, _dumped(reply[1]), PLAIN)
             else:
@@ -127,9 +127,7 @@ class Api:
                 more = SAFE + FOR_PAGE if path == "/" else SAFE
                 await _send(send, status, body, ((b"content-type", kind), *more))
         except (Refusal, HerosError) as error:
-            why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
-            status = why.status
-            await _send(send, status, _dumped({"detail": str(why)}), PLAIN + why.headers)
+            status = await _send_refusal(send, error)
         finally:
             requests.now -= 1
             requests.count(path if path in self.posts or path in self.gets else "other", status, start)
@@ -181,10 +179,21 @@ class Api:
         except orjson.JSONDecodeError as error:
             raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
 
-    async def _wait(self, query: bytes) -> None:
-        """If the query has wait=true, wait until predictions use all labels sent so far."""
+    async def _wait(self, query: bytes, receive: Receive) -> None:
+        """If the query has wait=true, wait until predictions use all labels sent so far.
+
+        If the client disconnects, stop waiting: the request counts among those in progress.
+        """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
-            await asyncio.wrap_future(self.service.after(self.service.publish))
+            published = asyncio.wrap_future(self.service.after(self.service.publish))
+            gone = asyncio.ensure_future(receive())
+            try:
+                await asyncio.wait({published, gone}, return_when=asyncio.FIRST_COMPLETED)
+                if published.done():
+                    published.result()
+            finally:
+                gone.cancel()
+                published.cancel()
 
     async def _look(self, method: str, path: str, query: bytes) -> tuple[int, bytes, bytes]:
         handler = self.gets.get(path)
@@ -361,6 +370,17 @@ def _dumped(said: Any) -> bytes:
 async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
+    """Send an error and return its status.
+
+    A separate function: a variable that holds an error refers to its own frame, and so to the whole request.
+    Such cycles stay in memory until the next garbage collection, which is rare.
+    """
+    why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
+    await _send(send, why.status, _dumped({"detail": str(why)}), PLAIN + why.headers)
+    return why.status
 
 
 async def _live(receive: Receive, send: Send) -> None:

@@ -61,6 +61,11 @@ class _Request:
         self._parts.append(part)
         self.size += len(part)
 
+    def release(self) -> None:
+        """Stop counting the body among the bodies that the server holds."""
+        self._connection.server.bodies -= self.size
+        self.size = 0
+
     def wake(self) -> None:
         """Wake `receive` when the body is complete or the client has disconnected."""
         if self._waiting is not None and not self._waiting.done():
@@ -131,8 +136,7 @@ class _Connection(asyncio.Protocol):
         for request in {self._incoming, self._working, *self._queue}:
             if request is None:
                 continue
-            self.server.bodies -= request.size
-            request.size = 0
+            request.release()
             request.wake()
         self._queue.clear()
 
@@ -270,8 +274,7 @@ class _Connection(asyncio.Protocol):
         sent = b"" if request.scope["method"] == "HEAD" else body
         head = STATUS[status], self.server.date, lines, len(body), close, sent
         self.write(b"%b%b%bcontent-length: %d\r\n%b\r\n%b" % head)
-        self.server.bodies -= request.size
-        request.size = 0
+        request.release()
         self._working = None
         if last:
             self.transport.close()
@@ -309,6 +312,8 @@ class _Connection(asyncio.Protocol):
             body = json.dumps({"detail": why}).encode()
             lines = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
             self.write(STATUS[status] + lines % len(body) + body)
+        if self._incoming is not None:  # its end may be parsed before the connection is lost
+            self._incoming.release()
         self.transport.close()
 
     @property
