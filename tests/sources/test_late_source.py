@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 sys.path.insert(0, os.path.dirname(__file__))
-from queues import Redis
+from queues import NAME, Redis
 from test_queues import fresh, learnt, numbers, once, rows
 
 from heros import DataError, DataNotice, Feature, Heros, ParameterError, Schema, evaluate, pools, streams
@@ -391,6 +391,33 @@ def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
     subprocess.run([sys.executable, "-c", code, str(result)], check=True)
     server.stop()
     assert pickle.loads(result.read_bytes()) == once(rows(700))
+
+
+def test_ids_in_redis_fields_are_told_apart_however_they_are_written(tmp_path):
+    """As floats, neighbours of 18 digits are equal, 007 is 7, and 12e34567 is infinite."""
+    ids = [*(str(987654321987654321 + i) for i in range(8)), "007", "7", "1e3", "1000", "12e34567", "nan"]
+    server = Redis(tmp_path)
+    with server._redis.Redis.from_url(server.url) as client:
+        for at, id in enumerate(ids):
+            client.xadd(NAME, {"order": id, "size": at})
+        for at, id in reversed(list(enumerate(ids))):
+            client.xadd("labels", {"order": id, "y": f"class {at}"})
+    with connect(f"{server.address}?labels=labels&id=order&follow=no", target="y") as source:
+        learnt, got = {}, None
+        while (got := source.poll(100, 5)) is not END:
+            X, y = got
+            learnt |= dict(zip(X[:, 0].tolist(), [source.schema.classes[one] for one in y], strict=True))
+    server.stop()
+    assert learnt == {float(at): f"class {at}" for at in range(len(ids))}
+
+
+def test_a_float_that_stands_for_several_ids_is_a_bad_row():
+    features, labels = halves(60)
+    features.append({"order": 2.0**60, "a": 1.0})
+    source = LateSource(Topic("f", [features]), Topic("l", [labels]), id="order", target="y")
+    with pytest.warns(DataNotice, match="no 'order'"):
+        list(iter(lambda: source.poll(100, 5), END))
+    assert (source.bad_rows.count, source.waiting) == (1, 0)
 
 
 @pytest.mark.parametrize("task", MADE)

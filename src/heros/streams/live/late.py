@@ -20,6 +20,7 @@ from heros.streams.live.rows import RowSource
 
 __all__ = ["LateSource"]
 
+EXACT = 1 << 53  # larger floats stand for several whole numbers
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
 
 
@@ -252,7 +253,9 @@ class LateSource(RowSource):
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
-        return label_of(id) if isinstance(id, str | int) or id.is_integer() else None
+        if isinstance(id, float) and not (id.is_integer() and abs(id) <= EXACT):
+            return None
+        return label_of(id)
 
     def _join(self, id: Id, waited: _Waiting, since: float, label: Any, early: float | None = None) -> None:
         """Add an instance with its label to the rows to be returned."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +14,7 @@ from heros.streams.live.messages import MessageSource, Rows, without_password
 __all__ = ["RedisStream"]
 
 START = "0-0"
+WHOLE, PLAIN = re.compile(r"-?(0|[1-9][0-9]{0,999})"), re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 Entries = list[tuple[str, Mapping[bytes, bytes]]]
 
 
@@ -121,11 +124,24 @@ def _entries(got: Any) -> Entries:
     return [(id.decode(), fields) for id, fields in flat]
 
 
-def _value(text: bytes) -> float | str | None:
-    """Return a field as a number if possible, else as text; None if it is empty."""
-    if not text:
-        return None
-    try:
+def _value(field: bytes) -> int | float | str | None:
+    """Return a field as a number if it is written as one, else as text; None if it is empty.
+
+    Text such as ``007`` or ``12e34567`` may be an id, and stays text: the encoder reads it as a number in a
+    column of numbers. Whole numbers stay exact, however many digits they have.
+
+    Examples
+    --------
+    >>> [_value(field) for field in (b"9007199254740993", b"21.50", b"1e-05", b"007", b"12e34567", b"red")]
+    [9007199254740993, 21.5, 1e-05, '007', '12e34567', 'red']
+    """
+    text = field.decode("utf-8", "replace")
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if PLAIN.fullmatch(text):
         return float(text)
+    try:
+        number = float(text)
     except ValueError:
-        return text.decode("utf-8", "replace")
+        return text or None
+    return number if math.isfinite(number) and repr(number) == text else text
