@@ -359,6 +359,53 @@ def test_the_keys_of_messages(tmp_path, task):
     assert instances == {f"k{i}": 8 for i in range(5)}
 
 
+def assigned(server, directory, **how):
+    """Return the offset at which a worker continues after a snapshot at offset 40."""
+    place, store = directory / "before", Snapshots(directory / "store", server.topic)
+    settings = {"target": "y", "key": "k", "encoder": Encoder(), "skip": False}
+    one = Partition(0, store, place, template(), **settings)
+    for offset in range(40):
+        one.take(None, {"k": "old", "a": offset % 3, "y": offset % 2}, offset)
+    one.learn()
+    one.save()
+    one.close()
+    made = {
+        "group": server.topic,
+        "model": template(),
+        "store": store.place,
+        "target": "y",
+        "key": "k",
+        **how,
+    }
+    worker = KafkaWorker(server.servers, server.topic, **made)
+    try:
+        worker._on_assign(worker._consumer, [kafka.TopicPartition(server.topic, 0)])
+        return worker._consumer.poll(20).offset(), worker.partitions[0].ahead
+    finally:
+        worker._let_go([0])
+        worker._consumer.close()
+        worker._scratch.cleanup()
+
+
+def test_messages_that_kafka_deleted_are_told(tmp_path, monkeypatch):
+    server = Kafka(tmp_path)
+    server.send([{"k": "new", "a": i % 3, "y": i % 2} for i in range(100)])
+    monkeypatch.setattr(KafkaWorker, "_bounds", lambda *_: (60, 100))  # the mock cluster deletes nothing
+    with pytest.raises(DataError, match=r"messages after offset 39 of partition 0. Got a gap of 20 messages"):
+        assigned(server, tmp_path / "a")
+    with pytest.warns(DataNotice, match="a gap of 20 messages; reading continues"):
+        assert assigned(server, tmp_path / "b", on_gap="go on") == (60, 60)
+
+
+def test_a_topic_that_was_created_again_is_told(tmp_path):
+    server = Kafka(tmp_path)
+    server.send([{"k": "new", "a": i % 3, "y": i % 2} for i in range(30)])
+    with pytest.raises(DataError, match="Got a queue that was created again"):
+        assigned(server, tmp_path, on_gap="go on")
+    server.send([{"k": "new", "a": i % 3, "y": i % 2} for i in range(30)])  # the topic is now longer
+    assert assigned(server, tmp_path / "a") == (40, 40)
+
+
 def test_what_is_wrong_is_said(tmp_path):
     with pytest.raises(ParameterError, match="The 'model' parameter of KafkaWorker must be a Heros"):
         KafkaWorker("h", "t", group="g", model=3, store=tmp_path, target="y")

@@ -21,8 +21,8 @@ from heros.ensemble.budget import SpendingLimit
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
-from heros.streams.live.kafka import is_passing, reader_settings
-from heros.streams.live.messages import Decode, decoded
+from heros.streams.live.kafka import PATIENCE, is_passing, patiently, reader_settings
+from heros.streams.live.messages import Decode, decoded, stops_at_gap, tell_gap
 from heros.streams.live.rows import encoder_of
 
 STEP = 0.2  # poll timeout in seconds
@@ -67,6 +67,10 @@ class KafkaWorker:
         `heros.ensemble.keyed.Keyed`).
     schema, nominal, classes, on_bad_row
         As for `heros.streams.live.RowSource`, separately for each partition.
+    on_gap
+        How to handle messages after the newest snapshot of a partition that Kafka has deleted: "stop" with a
+        `DataError`, or "go on" with the remaining messages and a `DataNotice`. A topic that was created again
+        is always an error: it needs another `store`.
     options
         Additional settings of librdkafka.
     """
@@ -89,6 +93,7 @@ class KafkaWorker:
         nominal: Sequence[str] = (),
         classes: Sequence[object] | None = None,
         on_bad_row: str = "skip",
+        on_gap: str = "stop",
         options: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(model, Heros):
@@ -97,6 +102,7 @@ class KafkaWorker:
             rule = "a time or an energy per instance, e.g. '20 us': workers have no schedule for a power"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
         skip = checked_skip(on_bad_row, "KafkaWorker")
+        self._stops = stops_at_gap(on_gap, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
         self._decode = decode
@@ -125,7 +131,8 @@ class KafkaWorker:
         self._stopping = False
         self._gathered = 0
         self._heard = math.inf  # time of the last message or assignment
-        self._consumer = self._kafka.Consumer(reader_settings(servers, group, options))
+        settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options)
+        self._consumer = self._kafka.Consumer(settings)
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
@@ -166,7 +173,9 @@ class KafkaWorker:
     def _take(self, message: Any) -> None:
         error = message.error()
         if error is not None:
-            if not is_passing(self._kafka, error):
+            if error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET:
+                self._seek(message.partition())
+            elif not is_passing(self._kafka, error):
                 raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.")
             return
         partition = self._partitions.get(message.partition())
@@ -193,9 +202,40 @@ class KafkaWorker:
     def _on_assign(self, consumer: Any, partitions: Sequence[Any]) -> None:
         for one in partitions:
             self._partitions[one.partition] = self._open(one.partition)
-            one.offset = self._partitions[one.partition].next
+            one.offset = self._start(one.partition)
         consumer.assign(partitions)
         self._heard = time.monotonic()
+
+    def _start(self, number: int) -> int:
+        """Return the offset from which to read a partition; report messages that Kafka has deleted."""
+        partition = self._partitions[number]
+        low, high = self._bounds(number)
+        if not partition.next:  # nothing was learnt yet
+            return low
+        if not low <= partition.next <= high:
+            lost = low - partition.next if partition.next < low else None
+            where = f"offset {partition.next - 1} of partition {number}"
+            tell_gap(f"The Kafka topic {self.topic}", lost, where, stops=self._stops or lost is None)
+        partition.skip_to(low)
+        return partition.ahead
+
+    def _seek(self, number: int) -> None:
+        """Continue to read a partition whose next messages were deleted meanwhile."""
+        if number in self._partitions:
+            self._learn()
+            start = self._start(number)
+            self._consumer.seek(self._kafka.TopicPartition(self.topic, number, start))
+
+    def _bounds(self, number: int) -> tuple[int, int]:
+        """Return the first offset that a partition still has, and the offset after its last message."""
+        at = self._kafka.TopicPartition(self.topic, number)
+        try:
+            low, high = patiently(
+                self._kafka, lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE)
+            )
+        except self._kafka.KafkaException as error:
+            raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
+        return int(low), int(high)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
         self._hand_over([one.partition for one in partitions])

@@ -109,6 +109,10 @@ class Partition:
         """The number of offsets since the last snapshot."""
         return self.next - self._saved
 
+    def skip_to(self, offset: int) -> None:
+        """Continue at this offset if it is ahead: the messages before it were deleted."""
+        self.next, self.ahead = max(self.next, offset), max(self.ahead, offset)
+
     def take(self, key: Any, row: Any, offset: int) -> None:
         """Queue a message for the next call of `learn`; a message that was received before is ignored."""
         if offset >= self.ahead:

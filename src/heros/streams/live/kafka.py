@@ -11,7 +11,7 @@ from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows
 
-__all__ = ["KafkaTopic", "is_passing", "reader_settings"]
+__all__ = ["PATIENCE", "KafkaTopic", "is_passing", "patiently", "reader_settings"]
 
 PATIENCE = 30.0  # seconds to wait for the brokers
 
@@ -33,6 +33,18 @@ def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -
 def is_passing(kafka: Any, error: Any) -> bool:
     """Return whether an error of librdkafka is temporary."""
     return error.code() in {getattr(kafka.KafkaError, name) for name in PASSING}
+
+
+def patiently(kafka: Any, ask: Callable[[], Any]) -> Any:
+    """Return the response of the brokers; retry on temporary errors."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ask()
+        except kafka.KafkaException as error:
+            if time.monotonic() >= deadline or not is_passing(kafka, error.args[0]):
+                raise
+            time.sleep(0.1)
 
 
 class KafkaTopic(MessageSource):
@@ -159,15 +171,10 @@ class KafkaTopic(MessageSource):
         return int(low), int(high)
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Return the response of the brokers; retry on temporary errors."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return ask()
-            except self._kafka.KafkaException as error:
-                if time.monotonic() >= deadline or not is_passing(self._kafka, error.args[0]):
-                    raise self._trouble(error) from None
-                time.sleep(0.1)
+        try:
+            return patiently(self._kafka, ask)
+        except self._kafka.KafkaException as error:
+            raise self._trouble(error) from None
 
     def _at(self, partition: int, offset: int) -> Any:
         return self._kafka.TopicPartition(self.topic, partition, offset)

@@ -17,7 +17,16 @@ from heros.data.values import DEEPEST, is_deep
 from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
-__all__ = ["Decode", "MessageSource", "Rows", "csv_decoder", "decoded", "without_password"]
+__all__ = [
+    "Decode",
+    "MessageSource",
+    "Rows",
+    "csv_decoder",
+    "decoded",
+    "stops_at_gap",
+    "tell_gap",
+    "without_password",
+]
 
 STEP = 1.0  # seconds per blocking call; Ctrl-C is handled in between
 
@@ -68,6 +77,20 @@ def without_password(url: str) -> str:
     return scheme + separator + rest.rpartition("@")[2]
 
 
+def stops_at_gap(on_gap: str, owner: str) -> bool:
+    """Return whether lost messages are an error; raise a ParameterError if `on_gap` is invalid."""
+    return one_of(on_gap, "on_gap", owner, ("stop", "go on"), "'stop' or 'go on'") == "stop"
+
+
+def tell_gap(queue: str, lost: int | None, where: str, *, stops: bool) -> None:
+    """Report `lost` messages as an error or as a notice; None means that the queue was created again."""
+    got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
+    text = f"{queue} must have all messages after {where}. Got {got}"
+    if stops:
+        raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
+    notice(f"{text}; reading continues.", DataNotice)
+
+
 class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
@@ -96,8 +119,7 @@ class MessageSource(RowSource):
         self, name: str, *, decode: Decode = json.loads, follow: bool = True, on_gap: str = "stop", **how: Any
     ) -> None:
         super().__init__(name, **how)
-        rule = "'stop' or 'go on'"
-        self._stops = one_of(on_gap, "on_gap", type(self).__name__, ("stop", "go on"), rule) == "stop"
+        self._stops = stops_at_gap(on_gap, type(self).__name__)
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
         self.decoded, self.follow = partial(decoded, decode), bool(follow)
@@ -134,11 +156,7 @@ class MessageSource(RowSource):
 
     def _tell_gap(self, lost: int | None, where: str) -> None:
         """Report `lost` messages; None means that the queue was created again."""
-        got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
-        text = f"The {self.kind} {self.name} must have all messages after {where}. Got {got}"
-        if self._stops:
-            raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
-        notice(f"{text}; reading continues.", DataNotice)
+        tell_gap(f"The {self.kind} {self.name}", lost, where, stops=self._stops)
 
     def _trouble(self, error: object, rule: str = "read") -> HerosError:
         return HerosError(f"The {self.kind} {self.name} cannot be {rule}: {error}.")
