@@ -156,8 +156,8 @@ def test_the_phases_add_up_to_the_cpu_time_of_the_run():
     before = time.process_time()
     run = evaluate(Heros(seed=1), streams.Agrawal().take(20_000), meter=meters.Cpu(10))
     spent = time.process_time() - before
-    assert sum(run.cpu.values()) == pytest.approx(spent, rel=0.05)
-    assert run.energy.joules == pytest.approx(10 * spent, rel=0.05)
+    assert sum(run.cpu.values()) == pytest.approx(spent, rel=0.1)
+    assert run.energy.joules == pytest.approx(10 * spent, rel=0.1)
     assert sum(run.energy.by_phase.values()) == pytest.approx(run.energy.kwh)
     assert run.energy.by_phase["train"] / run.energy.kwh == pytest.approx(run.cpu["train"] / run.cpu_seconds)
     assert list(run.energy.by_phase) == ["encode", "evaluate", "choose", "train", "other"]
