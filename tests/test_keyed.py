@@ -15,7 +15,7 @@ import pytest
 from heros import DataError, Heros, HerosError, ParameterError, Schema, policies, pools, streams
 from heros.data.schema import schema_plain
 from heros.ensemble.keyed import Keyed
-from heros.storage.keystore import FILE
+from heros.storage.keystore import FILE, KeyStore
 
 TREES = {"classes": pools.Hoeffding([{}]), "numbers": pools.RegressionTrees([{}])}
 STREAMS = {"classes": streams.Agrawal(function=2, seed=3), "numbers": streams.Friedman(seed=3)}
@@ -102,6 +102,33 @@ def test_figures_of_a_key_and_of_all():
         assert keyed.overall().instances == 301
         assert keyed.figures("nobody").instances == 0
         assert np.isnan(keyed.figures("nobody").accuracy)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_figures_of_all_keys_are_read_without_a_visit_to_each(tmp_path, limit, monkeypatch):
+    """A million keys take seconds to visit, in which nothing is predicted."""
+    seen = 0
+    with Keyed(template(), directory=tmp_path, **limit) as keyed:
+        for at, (key, X, y) in enumerate(visits(8, 30)):
+            keyed.learn(key, X, y)
+            seen += len(y)
+            if at == 15:
+                keyed.commit()
+                seen -= keyed.figures(key).instances
+                keyed.remove(key)
+        for _ in range(2):
+            each = {key: keyed.figures(key) for key in keyed}
+            with monkeypatch.context() as patched:
+                patched.delattr(KeyStore, "tallies")
+                assert (len(keyed), keyed.seen) == (len(each), seen)
+                overall, most = keyed.overall(), keyed.busiest(5)
+            assert overall.instances == seen
+            right = sum(one.accuracy * one.instances for one in each.values())
+            assert overall.accuracy == pytest.approx(right / seen)
+            assert [one for _, one in most] == [each[key] for key, _ in most]
+            counts = sorted((one.instances for one in each.values()), reverse=True)
+            assert [one.instances for _, one in most] == counts[:5]
+            keyed.commit()
 
 
 def test_figures_of_numbers():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import heapq
 import json
 import math
@@ -85,6 +84,7 @@ class _Resident:
     tally: Tally
     size: int  # bytes
     dirty: bool = False  # whether it changed since it was written to the file
+    stored: Tally | None = None  # its tally in the file; None if the file does not have its key
     learnt_since_weighed: int = 0
     fitted: Heros | None = None  # predicts if the schema has grown since the model last learnt
 
@@ -168,7 +168,9 @@ class Keyed:
         self._moved = 0  # bytes of models loaded or spilled since free memory was last returned
         self._lock = threading.RLock()
         self._kept: Schema | None = None  # the schema in the file
+        self._learnt = 0  # instances of all keys
         try:
+            self._learnt = self._store.total()[1].instances
             self._know_kept()
         except BaseException:
             self.close()
@@ -225,6 +227,7 @@ class Keyed:
             resident = self._resident(name, make=True)
             block = resident.model.test_then_train(X, y)
             resident.count(block, y)
+            self._learnt += len(block.spent)
             if resident.learnt_since_weighed >= WEIGHED:
                 self._weigh(resident)
             with suppress(NotKept):  # this call has already learnt; the next call raises the error first
@@ -256,7 +259,7 @@ class Keyed:
     @property
     def seen(self) -> int:
         """The total number of training instances, of the initial model and of all per-key models."""
-        return self.overall().instances + (0 if self.start.schema is None else self.start.instances)
+        return self._learnt + (0 if self.start.schema is None else self.start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:
         """Return the class probabilities from the model of a key; a new key uses the initial model."""
@@ -330,7 +333,8 @@ class Keyed:
         return isinstance(key, str | int) and self._tally(_name(key)) is not None
 
     def __len__(self) -> int:
-        return len(self._tallies())
+        with self._lock:
+            return self._store.total()[0] + sum(one.stored is None for one in self._residents.values())
 
     def __iter__(self) -> Iterator[Key]:
         return iter([_key(name) for name in self._tallies()])
@@ -339,10 +343,12 @@ class Keyed:
         """Remove a key and its model."""
         with self._lock:
             name = _name(key)
-            if self._tally(name) is None:
+            tally = self._tally(name)
+            if tally is None:
                 raise KeyError(key)
             with DeferredInterrupts():
                 self._store.remove(name)
+                self._learnt -= tally.instances
                 if name in self._residents:
                     self._drop(name)
 
@@ -354,12 +360,17 @@ class Keyed:
     def overall(self) -> KeyFigures:
         """Return the figures of all models together."""
         with self._lock:
-            return self._figures(functools.reduce(Tally.plus, self._tallies().values(), Tally()))
+            total = self._store.total()[1]
+            for one in self._residents.values():
+                total = total.plus(one.tally.minus(one.stored or Tally()))
+            return self._figures(total)
 
     def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
         """Return the n keys with the most instances, and the figures of their models."""
-        tallies = heapq.nlargest(n, self._tallies().items(), key=lambda pair: pair[1].instances)
-        return [(_key(name), self._figures(tally)) for name, tally in tallies]
+        with self._lock:  # the file may have fewer instances of the models in memory, but never more
+            tallies = dict(self._store.busiest(n)) | {n: one.tally for n, one in self._residents.items()}
+        most = heapq.nlargest(n, tallies.items(), key=lambda pair: pair[1].instances)
+        return [(_key(name), self._figures(tally)) for name, tally in most]
 
     def _figures(self, tally: Tally) -> KeyFigures:
         return KeyFigures.of(tally, numeric=self.template.task.numeric)
@@ -405,7 +416,7 @@ class Keyed:
             models = ((name, self._packed(one), one.tally) for name, one in changed.items())
             self._store.commit(position, new, models, attached)
             for resident in changed.values():
-                resident.dirty = False
+                resident.dirty, resident.stored = False, resident.tally
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
@@ -494,7 +505,7 @@ class Keyed:
             raise DataError(f"The file {place} must hold a complete model. {error}") from None
         tally = self._store.tally(name)
         assert tally is not None
-        return _Resident(model, tally, sum(array.nbytes for array in arrays.values()))
+        return _Resident(model, tally, sum(array.nbytes for array in arrays.values()), stored=tally)
 
     def _grow(self, resident: _Resident) -> None:
         schema = self.template.schema
@@ -573,7 +584,7 @@ class Keyed:
     def _write(self, name: str, resident: _Resident) -> None:
         if resident.dirty:
             self._store.put(name, self._packed(resident), resident.tally)
-            resident.dirty = False
+            resident.dirty, resident.stored = False, resident.tally
 
     def _packed(self, resident: _Resident) -> bytes:
         return b"".join(archive.encoded("model", *serialization.pack(resident.model), str(self._store.path)))

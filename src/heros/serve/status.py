@@ -28,7 +28,8 @@ SHOWN = {False: ("auroc", "accuracy"), True: ("mae", "r2")}
 """The main measures for classification (False) and regression (True)."""
 KEYS_SHOWN = 50
 NOTICES_SHOWN = 5
-KEYS_EVERY = 5.0  # seconds between updates of the key table, for which all keys are visited
+KEYS_EVERY = 5.0  # seconds between updates of the key table, for which the file of all keys is read
+KEYS_SHARE = 20  # these updates take at most 1/20 of the time
 EVERY = 1.0
 WATCHED = 15.0  # seconds for which updates continue after the last request for the state
 
@@ -42,7 +43,7 @@ class StatusSnapshot:
         self._asked = self._made = self._tried = 0.0
         self.error: str | None = None  # why the state could not be updated
         self._keys: dict[str, Any] | None = None
-        self._keys_made = 0.0
+        self._keys_due = 0.0  # time of the next update of the key table
         self._rate = (time.monotonic(), service.history.learnt, 0.0)
         self.state: dict[str, Any] = {}
         self._make()
@@ -168,8 +169,7 @@ class StatusSnapshot:
 
     def _all_keys(self) -> dict[str, Any] | None:
         learner, now = self._service.learner, time.monotonic()
-        if isinstance(learner, ModelPerKey) and (self._keys is None or now - self._keys_made > KEYS_EVERY):
-            self._keys_made = now
+        if isinstance(learner, ModelPerKey) and (self._keys is None or now >= self._keys_due):
             models = learner.models
             size = {"in_memory": models.in_memory, "bytes": models.bytes_in_memory, "memory": models.memory}
             rows = [
@@ -178,6 +178,7 @@ class StatusSnapshot:
                 for key, one in models.busiest(KEYS_SHOWN)
             ]
             self._keys = {"count": len(models), **size, "rows": rows}
+            self._keys_due = now + max(KEYS_EVERY, KEYS_SHARE * (time.monotonic() - now))
         return self._keys
 
 

@@ -56,6 +56,10 @@ class Tally(NamedTuple):
     squared: float = 0.0  # Σ error²
     naive: float = 0.0  # Σ|error| of the running mean of the targets
 
+    def minus(self, other: Tally) -> Tally:
+        """Return the field-wise difference of both tallies."""
+        return Tally(*map(operator.sub, self, other))
+
     def plus(self, other: Tally) -> Tally:
         """Return the field-wise sum of both tallies.
 
@@ -157,6 +161,19 @@ class KeyStore:
         with self._said():
             for key, *tally in self._file.execute(f"SELECT key, {FIGURES} FROM present ORDER BY key"):
                 yield key, Tally(*tally)
+
+    def total(self) -> tuple[int, Tally]:
+        """Return the number of keys, and the sums over all of them."""
+        sums = ", ".join(f"total({name})" for name in Tally._fields)
+        with self._said():
+            count, *tally = self._file.execute(f"SELECT count(*), {sums} FROM present").fetchone()
+        return count, Tally(int(tally[0]), int(tally[1]), *tally[2:])
+
+    def busiest(self, n: int) -> list[tuple[str, Tally]]:
+        """Return the n keys with the most instances, with their sums."""
+        query = f"SELECT key, {FIGURES} FROM present ORDER BY instances DESC LIMIT ?"
+        with self._said():
+            return [(key, Tally(*tally)) for key, *tally in self._file.execute(query, (n,))]
 
     def remove(self, key: str) -> None:
         """Delete the model of a key and its sums; permanent after `commit`."""
