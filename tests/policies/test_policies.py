@@ -326,7 +326,7 @@ def test_a_single_model_that_is_worth_more_than_all_that_fit_says_so():
     scores, costs = np.array([0.1, 0.9]), np.array([0.05, 0.95])
     mask = Budget(0.96).choose(scores, costs, 2, rng())
     assert Budget(0.96).explain(scores, costs, 2, mask) == {
-        1: "its L of 0.9 exceeds the sum over the models that fit by L/γ"
+        1: "its L of 0.9 exceeds the sum over the models chosen by L/γ"
     }
 
 

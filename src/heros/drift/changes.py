@@ -35,7 +35,7 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """The score L of one model before a change, its lowest value since, and its value at the end (or now)."""
+    """The score L of one model: before a change, the lowest value since then, and at the end (or now)."""
 
     model: int  # its index in the pool
     name: str
@@ -70,8 +70,8 @@ class FeatureChange:
 class Change:
     """A detected change; `str(change)` describes it in a sentence.
 
-    Instances are counted from 1, either all instances that the model has learnt (`Heros.changes`) or those of
-    a run (`Run.changes`).
+    Instances are counted from 1, among all instances that the model has learnt (`Heros.changes`) or among
+    the instances of a run (`Run.changes`).
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ class Change:
         The error before the change and during it (its first 1,000 instances, or up to its detection if a run
         estimates `since`): the share of wrong predictions or, for numeric targets, the mean absolute error.
         For the kind "model", the score L.
-        For inputs and predictions, 0 and the largest distance between the distributions.
+        For inputs and predictions, 0 and the maximum distance between the distributions.
     ended
         The instance at which the change ended; None while it lasts. Only for the kind "error".
     recovered
-        Whether the error had recovered when the change ended: at most a tenth of the rise was left, or less
-        than chance explains. A change also ends at the next change, or after 20,000 instances.
+        Whether the error had recovered when the change ended: at most a tenth of the rise was left, or no
+        more than chance explains. A change also ends at the next change, or after 20,000 instances.
     classes
         The classes whose error or share changed by more than three standard errors, largest change first.
     models
@@ -276,7 +276,7 @@ def _moved(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChan
 
 
 def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
-    """Return the difference of the shares a/n and b/m in standard errors."""
+    """Return the difference between the shares a/n and b/m in standard errors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
         apart = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
@@ -309,7 +309,7 @@ def _percent(share: float) -> str:
 
 
 def _raised(moved: ClassChange) -> str:
-    """Return how a class raised the error of the ensemble: its error or its share rose; "" if it did not."""
+    """Return, as text, the rise of a class's error or share that raised the ensemble's error; "" if none."""
     if moved.error_after > moved.error_before:
         return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
     before, after = (moved.share_before, moved.error_before), (moved.share_after, moved.error_after)

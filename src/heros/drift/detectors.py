@@ -51,7 +51,7 @@ class _Detector:
 
 
 class ADWIN(_Detector, _core.AdwinDetector):
-    r"""A detector of changes of the mean, by adaptive windowing (Bifet and Gavaldà 2007).
+    r"""A detector of changes in the mean that uses adaptive windowing (Bifet and Gavaldà 2007).
 
     The window grows with every number. If it can be split into an older part of :math:`n_0` and a newer part
     of :math:`n_1` numbers whose means differ by more than
@@ -107,7 +107,7 @@ class ADWIN(_Detector, _core.AdwinDetector):
 
 
 class PageHinkley(_Detector, _core.PageHinkleyDetector):
-    """A detector of changes of the mean: the Page-Hinkley test on the sum of deviations from the mean.
+    """A detector of changes in the mean: the Page-Hinkley test on the sum of deviations from the mean.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
 
 
 class KSWIN(_Detector, _core.KswinDetector):
-    """A detector of any change of the distribution, by Kolmogorov-Smirnov tests on a sliding window.
+    """A detector of changes in the distribution that uses Kolmogorov-Smirnov tests on a sliding window.
 
     See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
     compared with as many numbers drawn from the rest. With the same seed, River draws the same numbers.
@@ -158,8 +158,8 @@ class KSWIN(_Detector, _core.KswinDetector):
     Parameters
     ----------
     alpha
-        A change is reported if the p-value is at most this and the distance of the distributions is above
-        0.1. The test is repeated at every number, so false alarms are much more frequent than this.
+        A change is reported if the p-value is at most this and the distance between the distributions is
+        above 0.1. The test is repeated at every number, so false alarms are much more frequent than this.
     window_size
         The length of the window.
     stat_size

@@ -19,7 +19,7 @@ from heros.drift.changes import Change, FeatureChange
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
 ALWAYS_MOVING = ("day", "day of year")  # parts of a date that change with time; values are not compared
 CYCLES = {"weekday": 7, "hour": 1}  # parts of a date that repeat, and the length of the cycle in days
-LEAST_CYCLES = 6  # fewer cycles in a window: the part of the cycle that the window covers decides
+LEAST_CYCLES = 6  # minimum number of cycles in a window; fewer cycles are not representative
 
 
 class Monitor:
@@ -30,7 +30,7 @@ class Monitor:
     the χ² test. With d features, a change is reported if a p-value is at most `alpha` / d (Bonferroni) and
     the distance is at least `least`. The window then becomes the new reference.
 
-    Dates move by themselves. The day since 1970 and the day of the year are therefore not compared. The
+    Dates always advance. The day since 1970 and the day of the year are therefore not compared. The
     hour is compared if the window has instances of at least 6 different days, and the weekday if it has
     instances of at least 42 different days. Missing dates are always compared.
 
@@ -45,8 +45,8 @@ class Monitor:
     alpha
         The probability of a false alarm per comparison, over all features.
     least
-        The smallest distance that is reported: the largest difference of the distribution functions for
-        numbers, half the sum of the differences of shares for categories.
+        The minimum distance that is reported. For numbers, the distance is the maximum difference between the
+        distribution functions; for categories, half the sum of the differences between the shares.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Monitor:
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
-        """Compare the window with the reference; then it joins or, after a change, replaces the reference."""
+        """Compare the window with the reference; then add the window to it, or replace it after a change."""
         usual, recent = sample.usual, sample.recent()
         if len(usual) < self.window:
             sample.learn(recent, self.reference)
@@ -170,7 +170,7 @@ class Monitor:
         self._changes.append(Change(kind, self.seen, since, 0.0, most, features=features))
 
     def _moving(self, usual: NDArray[np.float64], recent: NDArray[np.float64]) -> frozenset[int]:
-        """Return the features whose values are not compared: parts of dates that move by themselves."""
+        """Return the features whose values are not compared: parts of dates that change with time."""
         days = {one.source: i for i, one in enumerate(self.schema.features) if one.part == "day"}
         found = {i for i, one in enumerate(self.schema.features) if one.part in ALWAYS_MOVING}
         for i, one in enumerate(self.schema.features):
@@ -229,7 +229,7 @@ class _Sample:
 
 
 def _days(moments: NDArray[np.float64]) -> int:
-    """Return the number of different days among moments in days since 1970; NaN is missing."""
+    """Return the number of distinct days among times in days since 1970; NaN is a missing value."""
     return len(np.unique(np.floor(moments[~np.isnan(moments)])))
 
 

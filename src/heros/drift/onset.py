@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from heros.drift.changes import Change
 
-BEFORE = 1000  # instances before the window of the detector that are searched, too
-FEWEST = 10  # instances in each part of a split
+BEFORE = 1000  # number of instances before the detector's window that are also searched
+FEWEST = 10  # minimum number of instances in each part of a split
 
 
 def losses_of(
@@ -46,14 +46,14 @@ def errors_of(
 def with_onsets(
     changes: Iterable[Change], losses: NDArray[np.float64], errors: NDArray[np.float64]
 ) -> tuple[Change, ...]:
-    """Return the changes of a run, with `since` of each rise of the error estimated from all its losses.
+    """Return the changes of a run; for each rise of the error, estimate `since` from the losses.
 
-    `before` and `after` are then the mean errors of the 1,000 instances before it, and from it to the
-    detection.
+    `before` is then the mean error of the 1,000 instances before `since`, and `after` is the mean error from
+    `since` to the detection.
 
     The detector only knows that a change began within its window, whose start lies at the border of a large
-    bucket. Here the losses of this window are split in two parts: `since` is the split that explains them
-    best (least squares), with a higher mean in the newer part.
+    bucket. Here the losses of this window are split into two parts: `since` is the split that explains the
+    losses best (least squares), with a higher mean in the newer part.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Caption:
 
 
 class Measure(Part, ABC):
-    """A measure over a stream, updated while the stream runs.
+    """A measure over a stream, updated as predictions are made.
 
     Runs, curves and records store its value under its `name`; tables show its `label`; `better` tells whether
     higher or lower is better. A measure with settings must override `fresh`.
@@ -119,7 +119,7 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Add the instances of another measure of the same kind."""
+        """Add the instances of another measure of the same class."""
 
     def fresh(self) -> Measure:
         """Return an empty measure with the same settings."""
@@ -191,7 +191,7 @@ def expect_same(measure: Measure, other: object) -> None:
 def expect_array(
     state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str
 ) -> NDArray[Any]:
-    """Return an array of a state; it must have this type and shape (None: any length) and no value < 0.
+    """Return an array of a state after checking its type, its shape (None: any length) and that it is >= 0.
 
     Examples
     --------

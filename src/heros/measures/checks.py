@@ -16,7 +16,7 @@ T = TypeVar("T", np.int64, np.float64)
 def expect_answers(
     y: object, probabilities: object, owner: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if they are not valid.
+    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if either is invalid.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def expect_answers(
 
 
 def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
-    """Return class indices (n,) as an array; raise a DataError if they are not valid."""
+    """Return class indices (n,) as an array; raise a DataError if a label is invalid."""
     rule = f"The labels of {owner} must be class indices in [0, {classes - 1}]"
     labels = _array(y, "iub", rule, np.int64)
     if labels.ndim != 1:
@@ -52,7 +52,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
 def expect_numbers(
     y: object, output: object, columns: int, owner: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return targets (n,) and predictions (n, columns or more), which must be finite numbers.
+    """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if one is not finite.
 
     Examples
     --------

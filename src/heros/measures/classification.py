@@ -56,7 +56,7 @@ class LogLoss(Mean):
 
 
 def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Return the mean of −ln P(true class), with smaller probabilities than 1e-15 set to 1e-15; NaN if empty.
+    """Return the mean of −ln P(true class), or NaN if empty; probabilities below 1e-15 count as 1e-15.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
 
 @dataclass
 class Confusion:
-    """A confusion matrix over a stream: counts of each pair of class and predicted class.
+    """A confusion matrix over a stream: the count of each pair of true class and predicted class.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class F1(Counted):
 
 
 class BalancedAccuracy(Counted):
-    """The mean recall over classes with instances.
+    """The mean recall over the classes that have instances.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A user-defined measure: any object with a name, an update and a value."""
+"""User-defined measures: any object with `name`, `update` and `value`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
 
 
 def _has_value(measure: object) -> bool:
-    """Return whether the object has a value, without computing it: it may be undefined when empty."""
+    """Return whether the object has a value, without computing the value: it may be undefined at first."""
     try:
         return not callable(inspect.getattr_static(measure, "value"))
     except AttributeError:
@@ -54,7 +54,7 @@ def _has_value(measure: object) -> bool:
 
 
 def _copied(measure: Any) -> Any:
-    """Return an empty object: from its method `fresh`, or a copy."""
+    """Return an empty measure, made by the method `fresh` of the object or by copying the object."""
     make = getattr(measure, "fresh", None)
     if callable(make):
         return make()

@@ -58,8 +58,8 @@ def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float
 def average_precision(y: Labels, probabilities: Probabilities) -> float:
     """Return the mean over classes of the one-vs-rest average precision AP = Σ (R_n − R_{n−1}) P_n.
 
-    The mean is over the classes that have both positive and negative instances, also if there are only two
-    classes: the value does not depend on their order. NaN if no class has both.
+    The mean is over the classes that have both positive and negative instances, even if there are only two
+    classes, so the value does not depend on the order of the classes. NaN if no class has both.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _precision_of_ranks(positive: NDArray[np.bool_], score: NDArray[np.float64])
 
 
 def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
-    """Return the sum over thresholds of the recall gained times the precision."""
+    """Return the sum over thresholds of the precision times the increase in recall."""
     if positives[-1] == 0 or positives[-1] == instances[-1]:
         return math.nan
     return float(np.dot(gained, positives / np.maximum(instances, 1)) / positives[-1])
@@ -124,9 +124,9 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 
 
 class Histogram:
-    """Counts of log-odds in bins of equal width, for each class and for the rest.
+    """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    Needs 512 KB per class for a stream of any length. Subclasses compute a value and its error.
+    It needs 512 KB per class, however long the stream is. Subclasses compute a value and its error.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Histogram:
 
     @property
     def error(self) -> float:
-        """The largest possible distance to the exact value."""
+        """The maximum distance from the exact value."""
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
@@ -154,7 +154,7 @@ class Histogram:
 
     @staticmethod
     def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
-        """Return the value of one class with all instances of a bin tied, and its largest error."""
+        """Return the value of one class with all instances of a bin tied, and its maximum error."""
         raise NotImplementedError
 
     def update(self, y: Labels, probabilities: Probabilities) -> None:
@@ -202,7 +202,7 @@ class RunningAuroc(Histogram):
     """AUROC from a histogram of log-odds, instead of from all probabilities.
 
     A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
-    distance to the exact value. Needs 512 KB per class for a stream of any length.
+    distance to the exact value. The histogram needs 512 KB per class, however long the stream is.
 
     Examples
     --------
@@ -228,7 +228,7 @@ class RunningAuroc(Histogram):
 class RunningPrAuc(Histogram):
     """Average precision from a histogram of log-odds; instances in one bin are tied.
 
-    `error` bounds the distance to the exact value. Needs 512 KB per class for a stream of any length.
+    `error` bounds the distance to the exact value. The histogram needs 512 KB per class.
 
     Examples
     --------
@@ -298,7 +298,7 @@ class Ranked(Measure):
 
     @property
     def error(self) -> float:
-        """The largest possible distance to the exact value."""
+        """The maximum distance from the exact value."""
         return 0.0 if self.exact else self._running.error
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -371,7 +371,7 @@ class PrAuc(Ranked):
     Parameters
     ----------
     exact
-        As for `Auroc`.
+        See `Auroc`.
 
     Examples
     --------

@@ -186,7 +186,7 @@ class R2(Measure):
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the count, the mean as two numbers >= 0, and the squares of deviations and of errors."""
+        """Return the count, the mean as two numbers >= 0, and the sums of squared deviations and errors."""
         sums = [max(self.mean, 0.0), max(-self.mean, 0.0), self.squares, self.errors]
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 

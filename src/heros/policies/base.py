@@ -59,7 +59,7 @@ class CompiledPolicy(Part):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy trains every model again and again, whatever the scores are."""
+        """Whether the policy repeatedly trains every model, whatever the scores are."""
         return not self.explorable
 
     def choose(
@@ -93,7 +93,7 @@ class CompiledPolicy(Part):
 
 
 def as_policy(policy: object, owner: str) -> Policy:
-    """Return a policy, checked; a text is read in the notation of the command line.
+    """Return a checked policy; a string is parsed in the notation of the command line.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def as_policy(policy: object, owner: str) -> Policy:
 
 
 def expect_policy(policy: object, owner: str) -> None:
-    """Raise an error unless the object is a policy; arrays are not, although they have a method `choose`."""
+    """Raise an error unless the object is a policy; arrays have a method `choose` but are not policies."""
     if not isinstance(policy, Policy) or isinstance(policy, np.ndarray | np.generic):
         raise ParameterError.of("policy", owner, "a policy (an object with a 'choose' method)", policy)
 

@@ -19,11 +19,11 @@ __all__ = ["Budget"]
 class Budget(CompiledPolicy):
     """Train at most k models with a high sum of scores and a total cost of at most β.
 
-    Maximises Σ L over the sets with Σ γ ≤ β and at most k models. Unlike `Reward` this is a real
-    knapsack problem, solved greedily: models are added in order of falling L/γ, if they still fit, up to k
-    models. If a single model that fits has a higher L than the sum of these, it is chosen alone. The result
-    is at least half the optimum, or at least 1/k of it if the limit k is reached. If no model fits, no model
-    is trained.
+    The policy maximises Σ L over all sets of at most k models with Σ γ ≤ β. Unlike for `Reward`, this is a
+    knapsack problem. It is solved greedily: models are added in order of decreasing L/γ if they still fit, up
+    to k models. If the L of a single model that fits exceeds the sum of L over these models, only that model
+    is chosen. The result is at least half the optimum, or at least 1/k of it if the limit k is reached. If no
+    model fits, no model is trained.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class Budget(CompiledPolicy):
             raise ParameterError.of("budget", "Budget", "in (0, 1]", self.budget)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         ratio = scores / np.maximum(costs, 1e-300)
         ranked = by_rank(ratio, "L/γ", chosen)
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {model: f"its L of {scores[model]:.4g} exceeds the sum over the models that fit by L/γ"}
+            return {model: f"its L of {scores[model]:.4g} exceeds the sum over the models chosen by L/γ"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]

@@ -13,7 +13,7 @@ __all__ = ["Cand", "CandAsPublished"]
 
 @dataclass(frozen=True)
 class Cand(CompiledPolicy):
-    """Train the ⌊k/2⌋ models with the highest score L, and other models drawn at random, k in all.
+    """Train the ⌊k/2⌋ models with the highest score L and fill up to k with models drawn at random.
 
     This is CAND as defined by Gunasekara et al. (2022) and described in the HEROS paper. The paper's tables
     show a different policy: see `CandAsPublished`.
@@ -30,17 +30,17 @@ class Cand(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen), k, len(scores))
 
 
 @dataclass(frozen=True)
 class CandAsPublished(CompiledPolicy):
-    """Train the ⌊k/2⌋ models with the *lowest* score and random others: the paper's CAND column.
+    """Train the ⌊k/2⌋ models with the *lowest* score and other models at random: the paper's CAND column.
 
     The figures of that column match an implementation that trains the worst half. On Electricity this policy
-    has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, no less than any other
-    policy of the paper (docs/paper.md). Use `CandAsPublished` only to reproduce the table.
+    has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, and no other policy of the
+    paper has more (docs/paper.md). Use `CandAsPublished` only to reproduce the table.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class CandAsPublished(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
 
 

@@ -52,7 +52,7 @@ class Explore(Around):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy trains every model again and again."""
+        """Whether the policy repeatedly trains every model."""
         return self.epsilon > 0 or super().explores
 
     def choose(

@@ -17,21 +17,21 @@ __all__ = ["MLCB"]
 class MLCB(CompiledPolicy):
     """Train the k models with the highest upper confidence bound on their performance.
 
-    M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, with lower
-    bounds on the loss). A model that was trained n times, with a share p of correct predictions on these
-    instances before their labels were known, has the bound
+    M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, who state it
+    with lower bounds on the loss). Take a model that was trained n times and that predicted a share p of
+    these instances correctly, before their labels were known. At instance t, its bound is
 
         p + scale · (√(ln(2·M·t·(t + 1)/δ) / (2·n)) + n^(α − 1))
 
-    with t instances so far. The first term in brackets is the uncertainty of p; the second is what the model
-    may still learn. Models never trained come first (ties: the lowest index). The policy computes p itself
-    and does not use the `score` of the ensemble, which only decides which models predict.
+    The first term in brackets is the uncertainty of p; the second is how much the model may still improve.
+    Models that were never trained come first (ties: the lowest index). The policy computes p itself and does
+    not use the `score` of the ensemble, which only decides which models predict.
 
     **Guarantee** (docs/theory.md has the proof and the paper's statement). Assume that all instances come
     from one distribution, that training makes no model worse in expectation, and that a model's own regret
     after n updates is at most n^α. Then, with probability 1 − δ and at any time T, the best of the k models
     trained at each instance makes at most Õ(√(M·T/k) + (M/k)^(1−α)·T^α) more errors in total than the best
-    model, fully trained, would from the start.
+    model would make if it were fully trained from the start.
 
     **Limits.** The guarantee does not hold for streams with drift (set `factor`), for models that training
     makes worse, such as perceptrons with too high a learning rate, or for `answer="best"`, which uses L and
@@ -39,8 +39,8 @@ class MLCB(CompiledPolicy):
     with 50 models, a model that is .02 worse than the best stops being trained after about 60,000 updates.
 
     **Drift.** With `factor` < 1 the weight of an update falls with each instance, so that the bound of an
-    idle model rises until it is trained again. Per stretch of 1/(1 − factor) instances the guarantee holds
-    up to a constant; each change costs some such stretches.
+    idle model rises until the model is trained again. The guarantee then holds, up to a constant, for each
+    stretch of 1/(1 − factor) instances; each change costs a few such stretches.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ class MLCB(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy trains every model again and again, because bounds of idle models rise."""
+        """Whether the policy repeatedly trains every model, because the bounds of idle models rise."""
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen; `scores` are the bounds."""
+        """Return the reason for each chosen model; `scores` are the bounds."""
         return by_rank(scores, "upper bound", chosen)
 
     def _compiled(self) -> _core.Policy:

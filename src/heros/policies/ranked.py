@@ -1,4 +1,4 @@
-"""Simple policies: the first k models by score or by cost, k random models, all models."""
+"""Simple policies: train the first k models by score or by cost, k random models, or all models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PerformBest(CompiledPolicy):
     rule: ClassVar[str] = "perform_best"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen)
 
 
@@ -45,7 +45,7 @@ class PerformWorst(CompiledPolicy):
     rule: ClassVar[str] = "perform_worst"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen, lowest_first=True)
 
 
@@ -63,7 +63,7 @@ class Cheapest(CompiledPolicy):
     rule: ClassVar[str] = "cheapest"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen, lowest_first=True)
 
 
@@ -81,7 +81,7 @@ class Expensive(CompiledPolicy):
     rule: ClassVar[str] = "expensive"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen)
 
 
@@ -100,7 +100,7 @@ class Random(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
 
 
@@ -119,5 +119,5 @@ class Everything(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}

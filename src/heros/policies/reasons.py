@@ -1,4 +1,4 @@
-"""The reasons why a policy chose a model, in words."""
+"""The reasons, as text, why a policy chose its models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-    """Return why `policy` chose these models: from its method `explain`, or else their ranks.
+    """Return the reason for each chosen model, from the policy's method `explain` or else the model's ranks.
 
     The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
     subclass overrides only `choose`, the `explain` of its base class is not used.
@@ -44,7 +44,7 @@ def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask)
 
 
 def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
-    """Return, as text, the rank of each chosen model by a key; ties are ranked by index."""
+    """Return the rank of each chosen model by a key, as text; ties are ranked by index."""
     ranks = _ranks(-key if lowest_first else key)
     order = "lowest first" if lowest_first else "highest first"
     models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])

@@ -26,7 +26,7 @@ class Around(CompiledPolicy):
     """The position in the order of layers: a policy can wrap policies with a lower number."""
 
     twice: ClassVar[bool] = False
-    """Whether the policy can wrap another policy of its class."""
+    """Whether the policy can wrap another policy of the same class."""
 
     policy: Policy
 
@@ -43,7 +43,7 @@ class Around(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy trains every model again and again; True if it has no `explores`."""
+        """Whether the inner policy repeatedly trains every model; True if that policy has no `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(
@@ -53,7 +53,7 @@ class Around(CompiledPolicy):
         return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         return explain(self.policy, scores, costs, k, chosen)
 
     def _compiled(self) -> _core.Policy | None:

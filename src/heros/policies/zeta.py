@@ -14,10 +14,10 @@ __all__ = ["Zeta"]
 
 @dataclass(frozen=True)
 class Zeta(CompiledPolicy):
-    """Train k models: repeatedly the cheapest model whose score is within ζ of the best remaining model.
+    """Train k models, each the cheapest remaining model with a score within ζ of the best remaining score.
 
     Algorithm 1 of the paper: let j be the best model not yet chosen. Among the models l not yet chosen with
-    L_l ≥ (1 − ζ)·L_j, choose the one with the strictly lowest cost γ (ties: j itself, then the lowest index).
+    L_l ≥ (1 − ζ)·L_j, choose the model with the lowest cost γ (ties: j itself, then the lowest index).
     ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
 
     Difference from the paper: line 7 of the printed algorithm tests a_i = 0, where a_l = 0 is meant. The
@@ -45,7 +45,7 @@ class Zeta(CompiledPolicy):
         number(self.zeta, "zeta", "Zeta", 0, 1)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return why each of these models was chosen."""
+        """Return the reason for each chosen model."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):
             left = [i for i in range(len(scores)) if i not in reasons]

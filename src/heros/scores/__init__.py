@@ -1,6 +1,6 @@
 """Scores: the running performance L of each model.
 
-An outcome is 1 for a hit and 0 for a miss, or any value in [0, 1]. The score of a model uses only the
+An outcome is a number in [0, 1], e.g. 1 for a correct class and 0 for a wrong class. A score uses only the
 instances on which the model was evaluated: all instances if the parameter `watch` of `Heros` is "all".
 """
 

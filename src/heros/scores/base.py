@@ -39,7 +39,7 @@ class BoundScore(Protocol):
         outcomes : (M,)
             The outcome of each model in [0, 1]; NaN for models that were not evaluated.
         looked : (M,)
-            A mask of the models that were evaluated on the instance: all if `watch` is "all".
+            A mask of the models that were evaluated on the instance: all models if `watch` is "all".
         """
         ...
 

@@ -21,7 +21,7 @@ class Adwin(BuiltInScore):
     """The mean over an adaptive window that drops its older part when performance changes.
 
     ADWIN (Bifet and Gavaldà 2007) as in River and MOA: at most 5 buckets per size, and a test for change on
-    every 32nd instance on which the model is evaluated. Constant memory per model.
+    every 32nd instance on which the model is evaluated. Memory per model is constant.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Adwin(BuiltInScore):
         The significance level δ of the test for a difference between the older and the newer part. The
         paper uses 1e-5.
     restart
-        Whether to drop the whole window, not only the older part, one instance after a change. River's
-        `drift.ADWIN` does so, as a change detector; MOA and the published algorithm do not.
+        Whether to drop the whole window, not only the older part, one instance after a change. River's change
+        detector `drift.ADWIN` does so; MOA and the published algorithm do not.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Window(BuiltInScore):
 
 @dataclass(frozen=True)
 class Fading(BuiltInScore):
-    """The mean with weights that are multiplied by `factor` per evaluated instance (Gama et al. 2013).
+    """A weighted mean whose weights are multiplied by `factor` at each evaluated instance (Gama et al. 2013).
 
     Examples
     --------
