@@ -251,7 +251,7 @@ def test_a_disk_that_is_full_is_told_once_and_learning_goes_on(tmp_path, monkeyp
         n = schedule.room(100)
         clock.work(0.01 * n)
         schedule.note(n)
-    assert told == ["No space is left. After a kill, this hour may exceed its budget."]
+    assert told == ["No space is left. If the process is killed, this hour may exceed its budget."]
 
 
 # -- the carbon intensity of the grid -----------------------------------------------------------------------

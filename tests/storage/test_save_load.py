@@ -270,7 +270,7 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     X, y = streams.Agrawal().draw(50)
     pool = pools.Models([Coin(), Coin()], costs=[1, 2])
     model = Heros(pool, k=1, seed=1, schema=streams.Agrawal().schema).learn(X, y)
-    with pytest.raises(HerosError, match=r"Models holds Python objects. Save it with pickle"):
+    with pytest.raises(HerosError, match=r"Models holds Python objects. Use pickle instead"):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())
     with pytest.raises(HerosError, match="this pool holds Python objects"):
@@ -281,5 +281,5 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     document, arrays = archive.read(tmp_path / "made_up.heros", "model")
     made_up = document | {"pool": {"own": "heros.pools.models.Models"}}
     archive.write(tmp_path / "made_up.heros", "model", made_up, arrays)
-    with pytest.raises(HerosError, match="Save it with pickle"):
+    with pytest.raises(HerosError, match="Use pickle instead"):
         Heros.load(tmp_path / "made_up.heros", pool=pool)

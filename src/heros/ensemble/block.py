@@ -23,12 +23,12 @@ class Block:
 
     @property
     def outputs(self) -> NDArray[np.float64]:
-        """The outputs before each target was known, (n, width); see the task for their meaning."""
+        """The outputs (n, width), predicted before each target was known; the task defines them."""
         return self.probabilities
 
 
 def joined(blocks: Sequence[Block]) -> Block:
-    """Return consecutive blocks as one block."""
+    """Concatenate consecutive blocks."""
     if len(blocks) == 1:
         return blocks[0]
     columns = ([getattr(block, name) for block in blocks] for name in Block.__slots__)

@@ -1,4 +1,4 @@
-"""Budgets of time, energy or power, parsed from a text such as "20 us", "0.4 mJ" or "500 J/h"."""
+"""Budgets of time, energy or power, parsed from a string such as "20 us", "0.4 mJ" or "500 J/h"."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SpendingLimit:
 
     @classmethod
     def of(cls, text: str, owner: str = "Heros", watts: float | None = None) -> SpendingLimit:
-        """Return the budget that a text describes, or raise an error."""
+        """Parse a budget, or raise an error."""
         match = TEXT.fullmatch(text) if isinstance(text, str) else None
         amount = _number(match.group(1)) if match else math.nan
         if match is None or not 0 < amount < math.inf:
@@ -71,7 +71,7 @@ class SpendingLimit:
         return self.amount if self.kind == "time" else self.amount / self.watts
 
     def shown(self, seconds: float) -> str:
-        """Return CPU seconds per instance, or per second for a power, in the unit of the budget.
+        """Format CPU seconds (per instance or, for a power, per second) in the unit of the budget.
 
         Examples
         --------
@@ -88,13 +88,13 @@ class SpendingLimit:
 
 
 def expect_budget(text: str | None, owner: str) -> None:
-    """Raise an error unless the text is a budget or None."""
+    """Raise an error unless the value is None or the text of a budget."""
     if text is not None:
         SpendingLimit.of(text, owner)
 
 
 def checked_budget(budget: object) -> SpendingLimit | None:
-    """Return the budget, parsed if it is text; None means no budget."""
+    """Return the budget, parsed if it is a string; None means no budget."""
     if budget is None or isinstance(budget, SpendingLimit):
         return budget
     return SpendingLimit.of(budget, "Heros")  # type: ignore[arg-type]

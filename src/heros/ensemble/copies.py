@@ -50,7 +50,7 @@ class Copies:
 
     @property
     def size(self) -> int:
-        """The size of the learnt arrays of a fresh copy in bytes."""
+        """The size in bytes of the learnt arrays of a fresh copy."""
         return sum(array.nbytes for group in self._arrays.values() for array in group.values())
 
     def fresh(self) -> Heros:
@@ -73,7 +73,7 @@ class Copies:
         return model
 
     def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the user-defined parts, of which a file has only the names."""
+        """Return copies of the user-defined parts; a file stores only the names of such parts."""
         own = [role for role in serialization.PARTS if '"own"' in json.dumps(document.get(role))]
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 

@@ -17,8 +17,8 @@ __all__ = ["GivenParts", "Parts", "checked_k"]
 
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
-EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher
-STEADY = 0.3  # the least share of the training of forests while the loss is steady
+EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher than this
+STEADY = 0.3  # the minimum share of the training of forests while the loss is steady
 RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
 SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
 
@@ -44,9 +44,9 @@ class GivenParts:
     answer: Answer | None
 
     def completed(self, task: Task, watch: Watch, budget: bool = False) -> Parts:
-        """Return all parts, checked; parts that were not given get the defaults of the task or the pool.
+        """Return all parts after checking them; missing parts get the defaults of the task or the pool.
 
-        With a budget, all awake models are trained by default: the budget takes the place of k.
+        With a budget, all awake models are trained by default: the budget replaces the limit k.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class GivenParts:
 
 
 def checked_k(k: object, pool: Pool) -> int:
-    """Return k, checked to be between 1 and the number of models of the pool."""
+    """Return k after checking that it is between 1 and the number of models of the pool."""
     return whole(k, "k", "Heros", 1, pool.n_models)
 
 

@@ -40,15 +40,15 @@ TRAIN = PHASES.index("train")
 
 
 class Clock:
-    """The clocks of a budget: CPU time of the steps and of the thread, and the time of day."""
+    """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the CPU seconds of all steps so far as two numbers: without training, and training alone."""
+        """Return the CPU seconds of all steps so far as two numbers: other phases, and training."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the time so far of evaluation (row 0) and training (row 1).
+        """Return the time spent so far on evaluation (row 0) and on training (row 1).
 
         There is a column for each part of a joined pool, and one for the rest of a step. The unit is
         arbitrary. For other pools the rows are empty.
@@ -56,7 +56,7 @@ class Clock:
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
     def now(self) -> float:
-        """Return the time of day in seconds."""
+        """Return the current time in seconds since 1970."""
         return time.time()
 
     def cpu(self) -> float:
@@ -94,9 +94,9 @@ class Dial:
     sizes
         The number of models of each part of a joined pool; one number for other pools.
     names
-        The names of the models, for the warning.
+        The names of the models, for the warning that the budget is too small.
     surprise
-        The policy's own `Surprise`, used at full effort; with None, full effort trains on all instances.
+        The policy's own `Surprise`, used at full effort. With None, full effort trains on all instances.
     clock
         The clocks that measure the cost.
 
@@ -178,7 +178,7 @@ class Dial:
         return Effort(self.awake, self.expected())
 
     def _allowance(self, n: int, elapsed: float) -> float:
-        """Return the CPU seconds that each of the last n instances was allowed."""
+        """Return the CPU seconds allowed for each of the last n instances."""
         return self.budget.seconds * (max(elapsed, 0.0) / n if self.budget.kind == "power" else 1.0)
 
     def _target(self, allowance: float) -> float:
@@ -194,7 +194,7 @@ class Dial:
         allowance: float,
         costs: NDArray[np.float64],
     ) -> None:
-        """Update totals, the prices of models and the trust in scores with a stretch of n instances."""
+        """Update the totals, the prices of models and the trust in scores from a stretch of n instances."""
         spent = float(cost.sum())
         self.instances, self.seconds = self.instances + n, self.seconds + n * spent
         self.asked_seconds += n * allowance
@@ -283,7 +283,7 @@ class Dial:
         awake = arrays["awake"]
         if not np.isin(awake, (0, 1)).all() or not awake.any():
             raise DataError(
-                "The state of a budget must mark models as awake (1) or asleep (0), some as awake."
+                "The state of a budget must mark models as awake (1) or asleep (0), at least one as awake."
             )
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:

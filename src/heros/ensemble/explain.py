@@ -16,7 +16,7 @@ from heros.ensemble.importance import columns_of
 
 __all__ = ["Contribution", "Contributions", "contributions"]
 
-PAIRS = 32  # background instances that x is compared with, each in an order of the columns and in its reverse
+PAIRS = 32  # background instances to compare x with, each in a random order of the columns and its reverse
 FEWEST_PAIRS = 4
 MOST = 4000  # maximum number of predictions for one explanation, unless there are very many columns
 
@@ -26,7 +26,7 @@ class Contribution:
     """The contribution of one column to a prediction."""
 
     name: str
-    value: Any  # the value of the instance, as it was given; None if it is missing
+    value: Any  # the instance's value of the column, as it was given; None if it is missing
     contribution: float
 
 
@@ -41,7 +41,7 @@ class Contributions:
     base
         The mean prediction for the background instances.
     prediction
-        The predicted probability of the class `of`, or the predicted number.
+        The predicted probability of the class `of` or, for a numeric target, the predicted value.
     columns
         The columns, largest contribution first.
     """

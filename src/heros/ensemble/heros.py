@@ -62,10 +62,10 @@ class Heros:
     """A heterogeneous online ensemble of M models that trains at most k of them on each instance.
 
     For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
-    each model is evaluated and its running score is updated. The policy chooses at most k models from the
-    scores and the costs, and these models are trained. With `watch`, models that are not trained need not be
-    evaluated; such models cost nothing. In the paper, and by default if you pass a pool, the model with the
-    highest running score predicts.
+    each model is evaluated and its running score is updated. The policy chooses at most k models, based on
+    the scores and the costs, and these models are trained. With `watch`, models that are not trained need not
+    be evaluated; such models cost nothing. In the paper, and by default if you pass a pool, the model with
+    the highest running score predicts.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Heros:
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
         Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
-        ``Surprise(Cand(), 0.98, steady=0.3)`` (for regression ``Cand()``). A text is read as on the command
+        ``Surprise(Cand(), 0.98, steady=0.3)`` (for regression ``Cand()``). A string is read as on the command
         line: ``"zeta:0.05@0.2"`` is ``Explore(Zeta(0.05), 0.2)``. A policy of your own is any object with a
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
@@ -90,7 +90,7 @@ class Heros:
         object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
         Which models predict: "best" (the model with the highest score L before the label is known; the lowest
-        index breaks ties), the few best models together (`heros.Top`), all models with learnt weights
+        index breaks ties), the best few models together (`heros.Top`), all models with learnt weights
         (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
         ("weighted"). The default is "best" if the pool is given, else
         ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression without `sure`), or ``Top()`` if `watch`
@@ -130,7 +130,7 @@ class Heros:
     seed
         The seed of the initial weights and the policy's random numbers.
     schema
-        The features and the target, if already known; else see `bind`.
+        The features and the target, if they are already known; otherwise see `bind`.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Heros:
 
     @property
     def explainable(self) -> bool:
-        """Whether `importance` and `explain` work; a model can become explainable later, too."""
+        """Whether `importance` and `explain` work; a model can also become explainable later."""
         return self._explainable
 
     @explainable.setter
@@ -228,7 +228,7 @@ class Heros:
             learner.importance = RunningImportance(learner.schema) if explainable else None
 
     def not_given(self) -> list[str]:
-        """Return the parts and settings that were not given and that the first labels may still change."""
+        """Return the names of the parts that were not given and that the first labels may still change."""
         given = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
         unknown = self._learner is None and self._task_is_open
         return [name for name, value in given.items() if value is None] if unknown else []
@@ -304,7 +304,7 @@ class Heros:
             self._say(k=checked_k(k, self.pool))
 
     def _say(self, **parts: Any) -> None:
-        """Use these parts from now on, also if the task is determined later."""
+        """Use these parts from now on, even if the task is determined later."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
@@ -378,7 +378,7 @@ class Heros:
         return self
 
     def _finish_growing(self) -> None:
-        """Continue a growth that Ctrl-C interrupted; models that have already grown stay as they are."""
+        """Finish extending the models after Ctrl-C; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
             with self._alone:
                 if self._learner.growing is not None:  # another thread may have finished it
@@ -430,7 +430,7 @@ class Heros:
         x
             One instance: an array (n_features,) gives an array (classes,); a dictionary with the feature
             names as keys gives a dictionary with the class names as keys. Several instances: an array
-            (n, n_features) gives an array (n, classes); a list of dictionaries gives such a list; a data
+            (n, n_features) gives an array (n, classes); a list of dictionaries gives such a list, too; a
             frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
             values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks are
             missing values, and so are unknown nominal values. Several instances are read in order, without
@@ -457,7 +457,7 @@ class Heros:
         return [dict(zip(classes, p, strict=True)) for p in out.tolist()]
 
     def predict(self, x: Any, *, abstain: bool = False) -> Any:
-        """Return the most probable class, or the predicted number, of one instance or of several.
+        """Return the predicted class or, for regression, the predicted value of one or several instances.
 
         With `abstain` the prediction is None unless `predict_set` returns exactly one class.
 
@@ -478,7 +478,7 @@ class Heros:
         return best.item() if best.ndim == 0 else best
 
     def predict_interval(self, x: Any) -> NDArray[np.float64]:
-        """Return the prediction interval, lower and upper end: (2,), or (n, 2) for several instances.
+        """Return the lower and upper end of the prediction interval: (2,), or (n, 2) for several instances.
 
         The task sets the share of targets inside the interval: `heros.ensemble.task.Regression`.
 
@@ -521,7 +521,7 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """The coverage so far (the share of sets that contained the true class), and the mean set size."""
+        """The number of prediction sets so far, their coverage of the true class and their mean size."""
         _, n, held, sizes = self._sets()
         return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
 
@@ -620,7 +620,7 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema has grown."""
+        """Learn from a batch of a `heros.data.Encoder`; extend the models if the schema has grown."""
         self._follow(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
@@ -731,7 +731,7 @@ class Heros:
 
     @property
     def instances(self) -> int:
-        """The number of instances learnt from."""
+        """The number of instances that the model has learnt from."""
         return self._at_work.step.instances
 
     @property
@@ -761,7 +761,7 @@ class Heros:
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """A mask of the models that ever made a prediction that is not finite, or were excluded."""
+        """A mask of the models that have made a non-finite prediction at least once or were excluded."""
         return self._at_work.step.diverged.astype(bool)
 
     @property
@@ -784,7 +784,7 @@ class Heros:
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def importance(self, *, fresh: bool = True) -> Importance:
-        """Return how much the predictions depend on each column, now and over time (feature importance).
+        """Return the feature importance: how much the predictions depend on each column, now and over time.
 
         The model must be explainable: ``Heros(explainable=True)``.
 
@@ -818,7 +818,7 @@ class Heros:
         of
             The class whose probability is explained; by default the most probable class.
         background
-            Instances with which `x` is compared. By default the sample of recent instances that an
+            The instances with which `x` is compared. The default is the sample of recent instances that an
             explainable model keeps: ``Heros(explainable=True)``.
 
         Examples
@@ -872,7 +872,7 @@ class Heros:
         return Leaderboard.of(self.pool, self._at_work.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
-        """Return why the models of the last step were trained: warm-up, exploration or the policy."""
+        """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
         learner = self._at_work
         if learner.last is None:
             why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
@@ -900,7 +900,7 @@ class Heros:
     # -- the whole state ------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that `load` opens: data only, no code; checksummed, written atomically.
+        """Write the model to a file for `load`, atomically and with a checksum; the file contains no code.
 
         A policy, pool or score of your own is written as its class name, and with its state if it has
         ``state()`` and ``restore(state)``. docs/save.md describes the format.
@@ -930,9 +930,9 @@ class Heros:
         policy: Policy | None = None,
         score: Score | None = None,
     ) -> Self:
-        """Return the model that `save` wrote, or the model in a checkpoint of `evaluate` or of the service.
+        """Load the model from a file of `save`, or from a checkpoint of `evaluate` or of the service.
 
-        Pass your own parts as arguments; the file itself runs no code. A corrupt file raises DataError, and a
+        Pass your own parts as arguments; loading a file runs no code. A corrupt file raises DataError, and a
         file of another format raises HerosError.
         """
         kind, document, arrays = archive.read_one_of(path, ("model", "checkpoint", "service"))
@@ -948,7 +948,7 @@ class Heros:
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the learnt state as groups of arrays for `restore`; empty before `bind`.
 
-        It does not include settings, schema and random generator; `heros.ensemble.serialization.pack` does.
+        It does not include settings, schema or random generator; `heros.ensemble.serialization.pack` does.
         """
         if self._learner is None:
             return {}
@@ -1003,7 +1003,7 @@ class Heros:
 
     @property
     def _is_all_compiled(self) -> bool:
-        """Whether the compiled core holds everything learnt, with no state in Python objects."""
+        """Whether the compiled core holds the whole learnt state, and Python objects hold none of it."""
         return self.pool.plain and self._at_work.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
@@ -1050,7 +1050,7 @@ class Heros:
     if not TYPE_CHECKING:  # a type checker reports unknown attributes
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an AttributeError that names the method of Heros, if another library calls it so."""
+            """Raise an AttributeError; for a name that other libraries use, it names the method of Heros."""
             way = ELSEWHERE.get(name)
             text = f"Heros has no attribute {name!r}"
             raise AttributeError(f"{text}: {way}." if way else text, name=name, obj=self)

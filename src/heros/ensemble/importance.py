@@ -21,10 +21,10 @@ ROWS = 128  # maximum number of instances in the sample
 SPACING = 11  # every 11th instance joins the sample, which covers the last 1,408; data rarely has this period
 FEWEST = 16  # instances in the sample before anything is measured
 EACH = 289  # instances between two measurements; odd, as instances may alternate between two machines
-AT_ONCE = 8  # columns of a measurement, in turn
-MEMORY = 8  # measurements of a column that its running mean covers
+AT_ONCE = 8  # columns per measurement, taken in turn
+MEMORY = 8  # number of measurements that the running mean of a column covers
 MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
-REPEATS = 4  # maximum number of times that each instance of the sample is then used per column
+REPEATS = 4  # maximum number of times that such a measurement uses an instance of the sample per column
 POINTS = 200  # points of the history; when it has twice as many, every second point is dropped
 EVERY = 500  # initial number of instances between two points
 
@@ -35,8 +35,8 @@ Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 class Importance:
     """The importance of each column for the predictions, now and over time.
 
-    The importance of a column is the mean squared change of the prediction if an instance gets the column's
-    value of another recent instance. For classes, the changes of all probabilities are added up. If the
+    The importance of a column is the mean squared change of the prediction when the column's value is taken
+    from another recent instance. For classes, the changes of all probabilities are added up. If the
     probabilities are correct, the importance is the increase of the Brier score (for numbers, of the squared
     error) when the column is permuted.
 
@@ -85,7 +85,7 @@ class Importance:
         return order
 
     def to_pandas(self) -> Any:
-        """Return the history as a pandas data frame, with a row per point and the columns of the data."""
+        """Return the history as a pandas data frame: a row per point, a column per column of the data."""
         pandas = needed("pandas", "Importance.to_pandas", "notebook")
         return pandas.DataFrame(self.history, index=pandas.Index(self.end, name="end"), columns=self.columns)
 
@@ -100,14 +100,14 @@ class Importance:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Importance:
-        """Create an importance from the data that `plain` returned."""
+        """Create an `Importance` from the data that `plain` returned."""
         columns = tuple(plain["columns"])
         history = np.array(plain["history"], dtype=np.float64).reshape(-1, len(columns))
         values = np.array(plain["values"], dtype=np.float64)
         return cls(columns, values, np.array(plain["end"], dtype=np.int64), history)
 
     def since(self, start: int) -> Importance:
-        """Return the importance with only the history after instance `start`, counted from `start`."""
+        """Return the importance with only the history after instance `start`, which becomes instance 0."""
         later = self.end > start
         return Importance(self.columns, self.values, self.end[later] - start, self.history[later])
 
@@ -154,7 +154,7 @@ def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
 
 
 class RunningImportance:
-    """A sample of recent instances, and running means of how much each column changes predictions.
+    """A sample of recent instances, and the running mean of each column's effect on the predictions.
 
     At regular intervals, an instance is predicted several more times before the model learns from it, each
     time with one column taken from an instance of the sample. These predictions change no model, and their
@@ -164,7 +164,7 @@ class RunningImportance:
 
     def __init__(self, schema: Schema) -> None:
         self.columns = columns_of(schema)
-        self.rows = np.empty((0, schema.n_features))  # the sample; the oldest is replaced once it is full
+        self.rows = np.empty((0, schema.n_features))  # the sample; if full, the oldest row is replaced
         self.means = np.full(len(self.columns), np.nan)
         self.counts = np.zeros(len(self.columns), dtype=np.int64)  # measurements
         self.kept = 0  # instances that were put into the sample so far
@@ -206,7 +206,7 @@ class RunningImportance:
         return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
 
     def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Add the changes from `before` to `after`, the predictions for the copies of `to_predict`."""
+        """Update the means with the predictions for an instance (`before`) and for its copies (`after`)."""
         changes = np.square(after - before).sum(axis=1).tolist()
         for column, change in zip(self._turns(), changes, strict=True):
             if math.isfinite(change):
@@ -239,7 +239,7 @@ class RunningImportance:
             self.end, self.history = self.end[1::2], self.history[1::2]
 
     def result(self, values: NDArray[np.float64] | None = None, at: int = 0) -> Importance:
-        """Return the importance; `values`, measured after `at` instances, are also the end of the history.
+        """Return the importance; `values`, measured at instance `at`, also become the history's last point.
 
         By default, the values are the running means.
         """
@@ -320,6 +320,6 @@ ARRAYS = ("rows", "means", "counts", "end", "history")
 
 
 def _widened(array: NDArray[Any], width: int) -> NDArray[Any]:
-    """Append columns of NaN or 0 to an array, up to a width."""
+    """Pad an array to a width with columns of NaN, or of 0 for integers."""
     more = [(0, 0)] * (array.ndim - 1) + [(0, width - array.shape[-1])]
     return np.pad(array, more, constant_values=np.nan if array.dtype.kind == "f" else 0)

@@ -26,7 +26,7 @@ WIDTH = 80
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """The choice of the last step.
+    """The models that the last step trained, and the values that the choice was based on.
 
     For a policy written in Python, `explored` is None. Whether the step explored is then found by repeating
     its random draws from `draws`, the generator state before the step.
@@ -161,7 +161,7 @@ class Leaderboard(Sequence[Standing]):
 
 
 def _column(values: list[Any]) -> Any:
-    """Return a column of one type; values of mixed types become text."""
+    """Return an Arrow array; values of mixed types become strings."""
     try:
         return pa.array(values)
     except pa.ArrowException:
@@ -261,11 +261,11 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all, or, with several families, only settings that distinguish models."""
+    """Return the settings to show: all settings or, with several families, those that distinguish models."""
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
-    # `told_apart` leaves out a family that all of them share.
+    # `told_apart` leaves out the family if all models share it.
     apart = told_apart(models)[0]
     shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
     for one in shown:

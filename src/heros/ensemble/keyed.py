@@ -40,7 +40,7 @@ OVERHEAD = 12 * 1024
 HELD = 1.5
 """Bytes of memory per byte of learnt arrays, fragmentation included; measured and rounded up."""
 MOVED = 16 << 20
-"""Loaded and spilled bytes after which free memory goes back to the system; less if `memory` is small."""
+"""Loaded and spilled bytes after which free memory is returned to the system; less for a small `memory`."""
 WEIGHED = 1000  # instances after which a model's size is measured again, since trees grow
 
 
@@ -66,7 +66,7 @@ class KeyFigures:
 
     @classmethod
     def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
-        """Return the figures that follow from the counts of a tally."""
+        """Compute the figures from the counts of a tally."""
         n = tally.instances
         if n == 0:
             return cls(0, math.nan, math.nan)
@@ -127,8 +127,8 @@ class Keyed:
         memory.
     directory
         The directory of the stored models. A `Keyed` that opens it later finds the state of the last
-        `commit`, also after a crash; its `model` must have the same pool and task. By default it is a
-        temporary directory, deleted at the end.
+        `commit`, even after a crash; its `model` must have the same pool and task. The default is a temporary
+        directory, deleted at the end.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Keyed:
         serialization.expect_same(kept, own, list(kept), f"{self._store.path}", "use another directory")
 
     def _described(self) -> dict[str, Any]:
-        """Return the pool and the task of the models as they are stored."""
+        """Return the pool and the task of the models in the form of the file."""
         described = serialization.description(self.template)
         parts: dict[str, Any] = json.loads(json.dumps({part: described[part] for part in ("task", "pool")}))
         return parts
@@ -266,11 +266,11 @@ class Keyed:
         return self._asked(key, Heros.predict_proba, x)
 
     def predict(self, key: Key, x: Any) -> Any:
-        """Return the most probable class, or the predicted number, of one instance or of several."""
+        """Return the predicted class or, for regression, the predicted value of one or several instances."""
         return self._asked(key, Heros.predict, x)
 
     def predict_interval(self, key: Key, x: Any) -> Any:
-        """Return the prediction interval, lower and upper end: (2,), or (n, 2) for several instances."""
+        """Return the lower and upper end of the prediction interval: (2,) or, for n instances, (n, 2)."""
         return self._asked(key, Heros.predict_interval, x)
 
     def answers(self, key: Key, x: Any) -> Any:
@@ -278,7 +278,7 @@ class Keyed:
         return self._asked(key, Heros.answers, x)
 
     def outputs(self, key: Key, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-        """Return all outputs for rows.
+        """Return all outputs for a list of rows.
 
         Raise `heros.data.values.Refused` if a row cannot be read or has no known feature.
         """
@@ -389,13 +389,13 @@ class Keyed:
 
     @property
     def position(self) -> Mapping[str, Any] | None:
-        """The `position` of the last `commit`, possibly before this `Keyed` was opened."""
+        """The `position` of the last `commit`, which may have been made before this `Keyed` was opened."""
         with self._lock:
             return self._store.note()
 
     @property
     def attached(self) -> bytes:
-        """The bytes that were attached to the last commit with attached bytes; empty if there are none."""
+        """The bytes attached to a commit, from the last commit that had any; empty if no commit had any."""
         with self._lock:
             return self._store.attached()
 
@@ -437,7 +437,7 @@ class Keyed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        """Commit, unless there was an exception, and close."""
+        """Commit unless there was an exception, then close the file."""
         try:
             if kind is None:
                 self.commit(self.position)
@@ -450,7 +450,7 @@ class Keyed:
     # -- loading into memory and spilling -----------------------------------------------------------------
 
     def _found(self, key: Key) -> _Resident | None:
-        """Load the model of a key to read it; None for a new key."""
+        """Return the model of a key for reading; None for a new key."""
         with DeferredInterrupts():
             return self._resident(_name(key), make=False)
 
@@ -599,7 +599,7 @@ class Keyed:
 
 
 def _widened(block: Block, width: int) -> Block:
-    """Return a block with zero probabilities for classes that were added later."""
+    """Return the block with probability 0 for classes that were added later."""
     missing = width - block.outputs.shape[1]
     return replace(block, probabilities=np.pad(block.outputs, ((0, 0), (0, missing)))) if missing else block
 

@@ -43,7 +43,7 @@ class _Waiting:
 
 
 class LateLabels:
-    """A model that predicts at once and learns later, if the label arrives.
+    """A model that predicts an instance at once and learns from it when its label arrives.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
     have waited too long. The measures use the original predictions, not those of the current model.
@@ -57,14 +57,14 @@ class LateLabels:
     longest
         The maximum waiting time in seconds; None means no limit.
     memory
-        The maximum memory of the waiting instances in bytes; one instance may take a quarter of it.
+        The maximum memory of the waiting instances in bytes; one instance may take at most a quarter.
     expired
         A function called with the id and the instance of each evicted instance.
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since the epoch, also valid after saving and loading. To
-        replay earlier data, return the time of the data.
+        A function that returns the time in seconds since the epoch, so that saved times stay valid. To replay
+        earlier data, return the time of the data.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class LateLabels:
         return 0 if self.model.schema is None else self.model.instances
 
     def _learn(self, x: Instance, y: Any, delay: int) -> NDArray[Any]:
-        """Learn from an instance, and return its class index or number as an array."""
+        """Learn from an instance, and return its class index or numeric target as an array."""
         if isinstance(x, dict):
             self.model.learn(x, y, delay=delay)
             target = self.model.encoder().targets([y])
@@ -250,7 +250,7 @@ class LateLabels:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, the waiting instances, the counts and the measures to one file.
 
-        `heros.data.values.plain_value` converts values that JSON does not have.
+        `heros.data.values.plain_value` converts values that JSON cannot represent.
         """
         model, learnt = serialization.pack(self.model)
         held = self._waiting.all()

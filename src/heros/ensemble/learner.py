@@ -27,7 +27,7 @@ REMEASURE = 1000  # number of instances between two measurements of costs that c
 
 
 class Learnt(NamedTuple):
-    """The learnt state of a learner, to be copied or pickled."""
+    """The learnt state of a learner, for copies and pickles."""
 
     schema: Schema
     arrays: Mapping[str, dict[str, NDArray[Any]]]  # see `Learner.arrays`
@@ -80,7 +80,7 @@ class Learner:
         self.growing = None
 
     def _bound_numbers(self, schema: Schema) -> None:
-        """Have the core bound extreme values of numeric features, if the pool asks for it."""
+        """Make the core limit extreme values of numeric features, if the pool is `bounded`."""
         if self.bound.pool.bounded:
             self.step.set_bounded(np.array([not feature.nominal for feature in schema.features], np.uint8))
 
@@ -127,7 +127,7 @@ class Learner:
         times: NDArray[np.int32] | None,
         delays: NDArray[np.int64] | None,
     ) -> Block:
-        """Predict and train; if it is due, measure the importance of a few columns on the first instance."""
+        """Predict and train; when a measurement is due, measure the importance of a few columns as well."""
         at, changed = self.step.instances, None
         asked = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
         if asked is not None:

@@ -14,19 +14,19 @@ __all__ = ["Prices"]
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
 DRIFT = 0.1  # how fast the prices of a sleeping part approach those its cost suggests, relative to `rate`
-ROOM = 1 / 3  # share of the limit that no model fits into, above which models may be trained less
+ROOM = 1 / 3  # if a larger share of the limit would stay unused, models may be trained less
 SCANT = 0.35  # share of training that must then fit
-SAME = 2.0  # each awake model of a part makes its next one count as this many times as expensive
+SAME = 2.0  # factor on the prices of the other models of a part, for each awake model of the part
 
 
 class Prices:
     """The estimated prices of evaluating and training each model, and of the rest of a step.
 
     Only the time of each part of the pool is measured, not the time of each model. A part has three prices:
-    work that its models share, and evaluation and training of all its models. Each model has a share of the
-    latter two in proportion to its cost. If the measured time of a part differs from its prices, they are
-    corrected in proportion to their squares. The prices of a part that sleeps slowly approach its cost times
-    the price per cost of the awake parts.
+    for work that its models share, for evaluating all its models and for training them. Each model has a
+    share of the latter two in proportion to its cost. If the measured time of a part differs from its prices,
+    the prices are corrected in proportion to their squares. The prices of a sleeping part slowly approach its
+    cost times the price per unit of cost of the awake parts.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Prices:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
-        self.rest = np.zeros(1)  # what a step takes besides its models
+        self.rest = np.zeros(1)  # the price of the rest of a step
         self._share = (
             1 / np.asarray(sizes)[self.part]
         )  # of each model in the evaluation and training of its part
@@ -115,7 +115,7 @@ class Prices:
         return bounded
 
     def needs(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of each model with this share of its training, without what its part shares."""
+        """Return the price of each model with this share of its training, without its part's shared work."""
         needs: NDArray[np.float64] = self._share * (self.look + trained * self.train)[self.part]
         return needs
 

@@ -25,11 +25,11 @@ __all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
 
 FILE = "schedule.json"
 HOUR = 3600.0
-SHARE, PART = 0.01, 0.1  # largest shares of an hour's budget, and of what is left of it, for a block
+SHARE, PART = 0.01, 0.1  # maximum shares of an hour's budget and of its remainder for a block
 RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
-MOST_ASIDE = 0.1  # largest share of an hour's budget that is kept for work other than learning
-FALL = 0.1  # share of a fall of the price that is believed at once; a rise is believed in full
-LONGEST = 10.0  # longest sleep in seconds: a source may have to receive messages while learning waits
+MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
+FALL = 0.1  # share of a fall of the price that is adopted at once; a rise is adopted in full
+LONGEST = 10.0  # maximum sleep in seconds: a source may have to receive messages while learning waits
 NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
 
@@ -48,14 +48,14 @@ class Wait(NamedTuple):
 class Schedule:
     """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
 
-    `room` returns how many instances still fit into the present hour, from the CPU time of the instances
-    before; 0 means that learning has to wait. A block takes at most 1 % of the hour's budget, and at most a
-    tenth of what is left, so that the hour is not exceeded if instances become more expensive. Energy is CPU
+    `room` estimates how many instances still fit into the current hour from the CPU time of earlier
+    instances; 0 means that learning has to wait. A block takes at most 1 % of the hour's budget, and at most
+    a tenth of the rest, so that the budget is not exceeded if instances become more expensive. Energy is CPU
     time × the watts of a busy core. At least one instance is learnt in an hour, whatever it costs.
 
-    With a carbon signal, learning waits for the cleanest known moments of the time that the oldest instance
-    may still wait: the single cleanest one or, with a limit, as large a share of that time as the share of
-    the limit that was used in the last 24 hours.
+    With a carbon signal, learning waits for the cleanest known moments within the time that the oldest
+    instance may still wait. Without a limit, it waits for the single cleanest moment. With a limit, it uses
+    the same share of that time as the share of the limit used in the last 24 hours.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Schedule:
     signal
         The carbon intensity of the grid; None means that learning does not wait for a clean grid.
     delay
-        The longest time in seconds for which the signal may keep an instance waiting.
+        The maximum time in seconds for which the signal may keep an instance waiting.
     path
         A file that keeps the energy of the hour. A part of the budget is recorded as spent before it is
         spent, so that a process that is killed and started again does not exceed the hour.
@@ -108,11 +108,11 @@ class Schedule:
         self.path, self.clock = None if path is None else Path(path), Clock() if clock is None else clock
         self.seconds = math.inf if limit is None else limit.seconds * HOUR
         self.watts = core_watts()[0] if limit is None else limit.watts
-        self.hour, self.spent = 0, 0.0  # the present hour since 1970, and its CPU seconds
+        self.hour, self.spent = 0, 0.0  # the current hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
         self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
-        self.since = self.clock.now()  # no instance that waits has arrived before
+        self.since = self.clock.now()  # no waiting instance arrived earlier
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
         self._reserved = 0.0  # CPU seconds of this hour that are on disk
@@ -193,9 +193,9 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def room(self, most: int, since: float | None = None) -> int:
-        """Return how many of `most` instances may be learnt now; if 0, call `wait`.
+        """Return how many of `most` instances may be learnt now; if 0, `wait` has the reason.
 
-        `since` is the arrival of the oldest instance that waits; by default the time of `drained`.
+        `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """
         now = self.note()
         self.since = min(self.since if since is None else since, now)  # a clock may have been ahead
@@ -220,7 +220,7 @@ class Schedule:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
-            return int(left > 0)  # the first instance tells the price
+            return int(left > 0)  # the first instance shows the price
         price = max(self.price, 1e-9)
         fitting = int(min(PART * left, SHARE * self.seconds) / price)
         return (
@@ -266,7 +266,7 @@ class Schedule:
             write_whole(self.path, [json.dumps(state).encode()], private=True)
         except HerosError as error:
             if not self._fault:
-                self._tell(f"{error} After a kill, this hour may exceed its budget.")
+                self._tell(f"{error} If the process is killed, this hour may exceed its budget.")
             self._fault = True
         else:
             self._fault = False

@@ -56,7 +56,7 @@ def description(model: Heros) -> dict[str, Any]:
 def expect_same(
     kept: Mapping[str, Any], given: Mapping[str, Any], names: Iterable[str], place: str, way: str
 ) -> None:
-    """Raise an error if two descriptions differ in one of these parts or settings; show where they differ."""
+    """Raise an error if two descriptions differ in one of these parts or settings, and show where."""
     for name in names:
         was, now = (_text(one.get(name)) for one in (kept, given))
         if was != now:
@@ -106,7 +106,7 @@ def unpack(
     score: Score | None = None,
     allow_code: bool = False,
 ) -> Model:
-    """Return the model that `pack` packed; raise a DataError if the data is invalid.
+    """Create a model from the data that `pack` returned; raise a DataError if the data is invalid.
 
     Pass user-defined parts as arguments. With `allow_code`, the Python models of the given pool are
     unpickled, which runs code from the file.
@@ -159,4 +159,4 @@ def expect_plain(pool: Pool) -> None:
     """Raise an error for a pool that needs pickle: a model file must not contain code."""
     if not pool.plain:
         kind = type(pool).__name__
-        raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Save it with pickle.")
+        raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Use pickle instead.")

@@ -72,7 +72,7 @@ def settings_of(model: Heros) -> dict[str, Any]:
 
 
 def parts_written(model: Heros) -> dict[str, Any]:
-    """Return the settings of a model that need no schema, as JSON data."""
+    """Return, as JSON data, the settings that a model has even without a schema."""
     return {
         "pool": pool_id(model.pool),
         "policy": policy_id(model.policy),

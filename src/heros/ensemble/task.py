@@ -70,12 +70,12 @@ class Task(Part, ABC):
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """The prediction of a class. Outputs are class probabilities; an outcome is 1 for a hit, 0 for a miss.
+    """Classification. Outputs are class probabilities; an outcome is 1 for a correct prediction, else 0.
 
     Parameters
     ----------
     level
-        The share of instances whose class the sets of `Heros.predict_set` should contain; None for no sets.
+        The share of the sets of `Heros.predict_set` that should contain the true class; None for no sets.
         The probabilities of the true classes of the last 1000 instances set the threshold (conformal
         prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
 
@@ -136,7 +136,7 @@ class Classification(Task):
 
 @dataclass(frozen=True)
 class Regression(Task):
-    """The prediction of a number.
+    """Regression, the prediction of a number.
 
     Each model predicts in the unit of the target. The ensemble adds a prediction interval and, as a
     reference, the running mean of the targets. The outcome of a prediction is 1 − |error| / (|error| + s),
@@ -145,9 +145,9 @@ class Regression(Task):
     the running mean of its outcomes: a score of 0.8 is a typical error of s/4. ADWIN detects changes in these
     outcomes, that is, errors that grow relative to the spread of the target.
 
-    Perceptrons and linear models learn the target in running standard deviations from its running mean. When
-    these have changed by a tenth, the weights are rescaled so that predictions stay the same. A target more
-    than ten standard deviations from the mean is learnt as ten standard deviations.
+    Perceptrons and linear models learn the standardised target: its distance from the running mean in running
+    standard deviations. When these moments have changed by a tenth, the weights are rescaled so that the
+    predictions stay the same. A distance of more than ten standard deviations is learnt as ten.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Regression(Task):
         return target_numbers(y, n)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """Return the predicted numbers.
+        """Return the predicted values.
 
         Examples
         --------
@@ -217,7 +217,7 @@ def _level(level: object, owner: str) -> float:
 
 
 def task_of(task: object) -> Task:
-    """Return the task itself, or the task with this name.
+    """Return the task, which may be given by its name.
 
     Examples
     --------

@@ -29,7 +29,7 @@ ANSWERS = ("best", "average", "weighted")
 
 
 class AnswerPart(Part):
-    """The base class of values of `answer` that have settings."""
+    """The base class of the values of the parameter `answer` that have settings."""
 
     role: ClassVar[str] = "answer"
 
@@ -46,7 +46,7 @@ class Top(AnswerPart):
     n
         The number of models that predict.
     sharpness
-        How fast the weight falls with L: at 60, a model whose L is .01 below the best has weight .55.
+        How fast the weight falls with L: with 60, a model whose L is .01 below the best has weight .55.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Stack(AnswerPart):
     rate
         The learning rate of the weights, in [0, 1]. With 0 the weights do not change. With several rates,
         each rate has its own set of weights. The ensemble averages the predictions of the sets; a set with a
-        lower recent loss counts more.
+        lower recent loss has a higher weight.
     sure
         The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
         other than "all" and in regression, all models are evaluated.

@@ -1,6 +1,6 @@
 """Adapters that give models of other libraries the same interface, as members of a pool.
 
-The library of a model is recognised by the model's methods. It is imported only if a member needs it.
+The library of a model is recognised by the model's methods, and imported only if a member needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_o
 
 
 class Instance:
-    """One instance in the form of each library; each form is created once, on first use.
+    """One instance in the formats of the libraries; each format is created once, on first use.
 
     Examples
     --------
@@ -38,12 +38,12 @@ class Instance:
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
-        """A table of one row, for scikit-learn."""
+        """The instance as an array (1, n_features), for scikit-learn."""
         return self.row[np.newaxis]
 
     @cached_property
     def named(self) -> dict[str, float | str]:
-        """A dictionary for River: nominal values by name, without missing values."""
+        """The instance as a dictionary, for River: nominal values are names; missing values are left out."""
         pairs = zip(self.schema.features, self.row.tolist(), strict=True)
         return {
             feature.name: value if feature.values is None else feature.values[int(value)]
@@ -64,10 +64,10 @@ class Member(ABC):
     Parameters
     ----------
     model
-        The model itself.
+        The model of the other library.
     """
 
-    needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this kind
+    needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this library
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -91,10 +91,10 @@ class Member(ABC):
 
     @abstractmethod
     def predict(self, instance: Instance) -> Any:
-        """Return the predicted number; None if the model cannot predict yet."""
+        """Return the predicted value; None if the model cannot predict yet."""
 
     def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
-        """Return the probabilities of a model that predicts only a class."""
+        """Return probabilities for a model that predicts only a class: 1 for this class, 0 for the others."""
         if label is None:
             return None
         votes = np.zeros(self.schema.n_classes)
@@ -103,7 +103,7 @@ class Member(ABC):
 
 
 class RiverMember(Member):
-    """A River classifier or regressor: instances as dicts, class indices as labels."""
+    """A River classifier or regressor, which gets instances as dictionaries and labels as class indices."""
 
     needs = ("learn_one", "predict_one")
 
@@ -136,7 +136,7 @@ class RiverMember(Member):
 
 
 class SklearnMember(Member):
-    """A scikit-learn classifier or regressor with `partial_fit`: nominal values as their codes."""
+    """A scikit-learn classifier or regressor with `partial_fit`, which gets nominal values as codes."""
 
     needs = ("partial_fit", "predict")
 
@@ -174,13 +174,13 @@ class SklearnMember(Member):
 
 
 class CapyMoaMember(Member):
-    """A CapyMOA or MOA classifier or regressor. Its schema is fixed and cannot grow."""
+    """A CapyMOA or MOA classifier or regressor, whose schema cannot grow."""
 
     needs = ("train", "predict_proba")
 
     @classmethod
     def knows(cls, subject: Any) -> bool:
-        """Return whether the model is CapyMOA's; regressors are identified by their module."""
+        """Return whether the model is from CapyMOA; regressors are identified by their module."""
         kind = subject if isinstance(subject, type) else type(subject)
         theirs = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
         return super().knows(subject) or (theirs and _has(subject, "train", "predict"))
@@ -221,7 +221,7 @@ class CapyMoaMember(Member):
 class OwnMember(Member):
     """Any object with `learn(x, y)` and `predict_proba(x)` or, for regression, `predict(x)`.
 
-    If the object has a method `bind(schema)`, it is called first.
+    If the object has a method `bind(schema)`, this method is called first.
     """
 
     needs = ("learn",)
@@ -258,7 +258,7 @@ KINDS: tuple[type[Member], ...] = (RiverMember, CapyMoaMember, SklearnMember, Ow
 
 
 def kind_of(model: Any) -> type[Member]:
-    """Return the adapter for a model, or for a class or partial that creates a model."""
+    """Return the adapter for a model, or for a class or `functools.partial` that creates a model."""
     subject = model.func if isinstance(model, partial) else model
     for kind in KINDS:
         if kind.knows(subject):
@@ -271,7 +271,7 @@ def kind_of(model: Any) -> type[Member]:
 
 
 def makes(model: Any) -> bool:
-    """Return whether the object is a class or a partial that creates a model."""
+    """Return whether the object is a class or a `functools.partial` that creates a model."""
     return isinstance(model, type | partial)
 
 
@@ -299,7 +299,7 @@ def member_of(model: Any, schema: Schema) -> Member:
 
 @lru_cache(maxsize=8)
 def capymoa_schema(schema: Schema) -> Any:
-    """Return the CapyMOA schema: the features in order, nominal ones with their values, then the class."""
+    """Return the CapyMOA schema: the features in order, with the values of nominal ones, then the target."""
     target = "class"
     names = [feature.name for feature in schema.features]
     while target in names:

@@ -28,7 +28,7 @@ class Pool(Part, ABC):
     """Whether the pool is a grid of settings, which `--pool` can name."""
 
     bounded: bool = False
-    """Whether numbers far outside the range so far are limited: see `heros.pools.Join`."""
+    """Whether numbers far outside the range of earlier numbers are limited: see `heros.pools.Join`."""
 
     @property
     @abstractmethod
@@ -128,7 +128,7 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
-    """Return costs as shares γ of their sum; costs that already sum to 1 do not change.
+    """Return the costs as shares γ of their sum; costs that already sum to 1 are returned unchanged.
 
     Examples
     --------

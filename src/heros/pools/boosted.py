@@ -36,15 +36,15 @@ class Boosted(Family):
     All trees learn from every instance. A tree uses the first and second derivatives of the loss at the sum
     of the trees before it (SGBT, Gunasekara et al. 2024). Its leaves predict the step that lowers the loss
     most, times the learning rate. The loss is the log loss for classes and half the squared error for
-    numbers. A leaf splits when the best feature is better than the second with the given confidence, or when
-    they tie. docs/models.md lists the differences from SGBT: one tree per round with a step for each class,
-    and leaves that store derivatives rather than FIMT-DD's means and linear models.
+    numbers. A leaf splits when the best feature is better than the second best with the given confidence, or
+    when they tie. docs/models.md lists the differences from SGBT: one tree per round with a step for each
+    class, and leaves that store derivatives rather than FIMT-DD's means and linear models.
 
     Parameters
     ----------
     {settings}
     costs
-        The cost γ of a training step: "rounds" (∝ their number), "measured" (CPU time on random instances
+        The cost γ of a training step: "rounds" (∝ this setting), "measured" (CPU time on random instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
 
     Examples
@@ -89,7 +89,7 @@ class Boosted(Family):
     costs: Costs = "rounds"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         return {f"model_{i}_ints_sizes": one["rounds"] for i, one in enumerate(self.configurations)}
 
 
@@ -140,5 +140,5 @@ class BoundBoosted(BoundNative, of=Boosted):
         return stats_of(self)
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return how much the splits on each feature have lowered the loss of model i."""
+        """Return the total loss reduction by splits on each feature in model i."""
         return gains_of(self, self._expect_model(i, "gains"))

@@ -29,16 +29,16 @@ FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (6, 3, 14, 33, 1, 1, 1, 41)  # CPU time of each pool in %, with ten numeric features and five classes
 MOST_TREES = 60  # maximum number of retrained trees over all classes
 
-SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # boosted trees at a low price
+SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # cheap boosted trees
 
 
 def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
-    They are five perceptrons (with different optimisers, rates and scales), three nearest-neighbour models, a
-    forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and two models
-    of boosted trees retrained on a window, one of which restarts its window after a change. docs/policies.md
-    explains how and on which streams they were chosen.
+    The pool has five perceptrons (with different optimisers, rates and scales), three nearest-neighbour
+    models, a forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and
+    two models of boosted trees retrained on a window, one of which restarts its window after a change.
+    docs/policies.md explains how and on which streams the models were chosen.
 
     Examples
     --------
@@ -71,10 +71,10 @@ def default() -> Join:
 
 
 def nested(pool: Join) -> Join:
-    """Return the pool with models that cost less: `Heros(budget=...)` uses it, so that a part can be awake.
+    """Return the pool with additional or smaller models that cost less, for `Heros(budget=...)`.
 
-    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The retrained trees get
-    a model that is retrained seldom.
+    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The models of retrained
+    trees get one more model that is rarely retrained.
 
     Examples
     --------
@@ -107,7 +107,7 @@ REGRESSION_COSTS = (18, 6, 9, 2, 1, 4, 47, 1, 13)  # CPU time of each pool in %,
 def default_regression() -> Join:
     """Return the default pool of `Heros(task="regression")`: twenty models of seven kinds.
 
-    docs/regression.md has the measured effect of each model, by stream.
+    docs/regression.md has the measured effect of each model on each stream.
 
     Examples
     --------

@@ -38,7 +38,7 @@ Configurations = Sequence[Mapping[str, Any]]
 
 
 def by_setting(name: str) -> CostModel:
-    """Return a cost model proportional to a setting of the models."""
+    """Return a function that sets the cost of each model in proportion to a setting."""
     return lambda bound: [float(one[name]) for one in bound.pool.configurations]
 
 
@@ -48,12 +48,12 @@ def equal(bound: BoundNative) -> list[float]:
 
 
 def option(default: Any, rule: Rule) -> Any:
-    """Return a dataclass field for a parameter of the whole pool, checked by a rule."""
+    """Return a dataclass field for a parameter of the whole pool; `rule` checks its value."""
     return field(default=default, metadata={"rule": rule})
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
-    """Return all combinations of the values of the axes, each with the same further settings.
+    """Return all combinations of the values of the axes, each with the same additional settings.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class Family(Pool):
             object.__setattr__(self, name, value)
 
     def _checked(self, model: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked settings of a model, without optional settings that have their default."""
+        """Return the checked settings of a model, without optional settings that equal their default."""
         owner, known = self.family.__name__, {setting.name: setting for setting in self.settings}
         if unknown := sorted(set(model) - set(known)):
             rule = f"mappings with keys among {list(known)}"
@@ -152,7 +152,7 @@ class Family(Pool):
         return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state, which are checked before allocating memory."""
+        """Return the minimum sizes of the arrays of a state, which are checked before memory is allocated."""
         return {}
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
@@ -191,7 +191,7 @@ class BoundNative(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """Create the compiled pool; `_fit` then passes it the features of the schema."""
+        """Create the compiled pool; `_fit` then passes the features of the schema to it."""
         raise NotImplementedError
 
     def _settings(self, kind: Callable[..., Any]) -> list[Any]:
@@ -199,7 +199,7 @@ class BoundNative(BoundPool):
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; they keep what they have learnt."""
+        """Extend the models to a schema that has grown; the models keep what they have learnt."""
         self._fit(schema, rng)
         self.costs = self._costs()
 
@@ -241,7 +241,7 @@ class BoundNative(BoundPool):
         self.native.grow(values, outputs)
 
     def _expect_bytes(self, schema: Schema, values: NDArray[np.int32]) -> None:
-        """Raise an error if a byte limit is too small for the smallest model."""
+        """Raise an error if a byte limit is too small for a model in its initial state."""
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
             if limit is None:

@@ -69,7 +69,7 @@ class Forest(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "trees" (∝ their number), "measured" (CPU time on random instances
+        The cost γ of a training step: "trees" (∝ this setting), "measured" (CPU time on random instances
         when the pool is bound), or one number per forest. Always scaled to sum to 1.
 
     Examples
@@ -137,7 +137,7 @@ class Forest(Family):
     costs: Costs = "trees"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         return {f"forest_{i}_behind": one["trees"] for i, one in enumerate(self.configurations)}
 
 
@@ -194,7 +194,7 @@ class BoundForest(BoundNative, of=Forest):
         return [self._stats(i, c) for i, c in enumerate(self.pool.configurations)]
 
     def text(self, i: int, *, tree: int = 0) -> str:
-        """Return a tree of forest i as indented text: its tests, and each leaf's majority class and count."""
+        """Return a tree of forest i as indented text: tests, and majority class and count of each leaf."""
         self._expect_model(i, "text")
         whole(tree, "tree", "text", 0, self.pool.configurations[i]["trees"] - 1)
         columns, state = self.native.tree(i, tree)

@@ -44,7 +44,7 @@ class Scaled(Family):
 
 
 def divisor_of(scale: object, owner: str) -> float:
-    """Return the number of standard deviations scaled to 1, from `scale`; 0 means no scaling."""
+    """Return the number of standard deviations that `scale` maps to 1; 0 means no scaling."""
     if isinstance(scale, bool | np.bool_):
         return 3.0 if scale else 0.0
     try:

@@ -40,10 +40,10 @@ def _bytes(bound: Any) -> list[float]:
 class Hoeffding(Family):
     """Hoeffding trees with given settings.
 
-    The VFDT of Domingos and Hulten (2000). Unless a tree reaches its byte limit, it equals MOA's
+    This is the VFDT of Domingos and Hulten (2000). Unless a tree reaches its byte limit, it equals MOA's
     `HoeffdingTree` with the same settings: Gaussian observers with 10 candidate cuts for numbers, a branch
-    per value for nominal features. A leaf is split when the best test is better than the second by more than
-    ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are neither scaled nor one-hot
+    per value for nominal features. A leaf is split when the best test is better than the second best by more
+    than ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are neither scaled nor one-hot
     encoded. docs/models.md lists the differences from MOA.
 
     Parameters
@@ -154,7 +154,7 @@ class BoundHoeffding(BoundNative, of=Hoeffding):
         return stats_of(self)
 
     def text(self, i: int) -> str:
-        """Return tree i as indented text: its tests, and the majority class and count of each leaf."""
+        """Return tree i as indented text: tests, and the majority class and count of each leaf."""
         return tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
     def measure(self) -> NDArray[np.float64]:

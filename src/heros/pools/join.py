@@ -39,7 +39,7 @@ class Join(Pool):
         scaled to sum to 1.
     bounded
         Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
-        may lie outside the range so far by at most 3 times the width of the range. A number further outside
+        may lie outside the previous range by at most 3 times the width of the range. A number further outside
         is replaced by this limit, and the range doubles. Measures use the original target.
 
     Examples
@@ -75,7 +75,7 @@ class Join(Pool):
 
     @classmethod
     def made_of(cls, **settings: Any) -> Join:
-        """Create the pool from the settings of its description."""
+        """Create the pool from the settings in its description."""
         return cls(*settings.pop("pools", ()), **settings)
 
     @property
@@ -85,7 +85,7 @@ class Join(Pool):
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The settings of each model, in the order of the pools, with the name of its family.
+        """The settings of each model and the name of its family, in the order of the pools.
 
         If pools of one family scale numbers differently, the scale is included.
         """
@@ -151,7 +151,7 @@ class BoundJoin(BoundPool):
             self.costs = self._costs()
 
     def measure(self) -> NDArray[np.float64]:
-        """Update `costs` and return them: each pool keeps its total, but the shares of its models change."""
+        """Update and return `costs`: the total of each pool stays the same, but its models' shares change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._places()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]

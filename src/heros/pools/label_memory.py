@@ -1,4 +1,4 @@
-"""Pools of models that predict a label from the labels before it."""
+"""Pools of models that predict a label from earlier labels."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ INPUTS = (
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class LabelMemory(Family):
-    """Models that predict a label from the labels before it, and ignore the features.
+    """Models that predict a label from earlier labels and ignore the features.
 
-    Classes: the model counts which class followed the last label (`order` 1) or the last two (`order` 2). A
-    rare context is smoothed with the shorter context, and finally with the class frequencies. Numbers: the
-    prediction is the last label plus a weighted sum of the trend, the mean, the mean of the last eight labels
-    and the labels one season ago, each as a difference from the last label. The weights come from least
-    squares with fading. Seasons are lags at which differences between labels are correlated; the pool finds
-    up to two of them among lags below `memory`.
+    For classes, a model counts which class followed the last label (`order` 1) or the last two (`order` 2). A
+    rare context is smoothed with the shorter context, and finally with the class frequencies. For numbers,
+    the prediction is the last label plus a weighted sum of the trend, the mean, the mean of the last eight
+    labels and the labels one season ago, each as a difference from the last label. The weights come from
+    least squares with fading. Seasons are lags at which differences between labels are correlated; the pool
+    finds up to two seasons among the lags below `memory`.
 
     All models share the latest labels. Each label is stored, whichever models are trained. With late labels
     the pool uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
@@ -51,8 +51,8 @@ class LabelMemory(Family):
     ----------
     {settings}
     memory
-        The number of labels to store. An instance whose delay is longer is predicted by the class frequencies
-        or the mean.
+        The number of labels to store. For an instance with a longer delay, the models predict the class
+        frequencies or the mean.
     costs
         The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
         bound), or one number per model. Always scaled to sum to 1.
@@ -84,7 +84,7 @@ class LabelMemory(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         return {"sums" if schema.numeric else "counts": self.n_models * schema.n_outputs}
 
 
@@ -121,7 +121,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
         return _core.LabelPool(self._settings(_core.LabelSettings), self.pool.memory, schema.numeric)
 
     def follows(self, i: int) -> NDArray[np.float64]:
-        """Return the probability of each class (columns) after each last label (rows), by model i."""
+        """Return model i's probability of each class (columns) after each last label (rows)."""
         if self.schema.numeric:
             raise HerosError("Regression has no table of transitions between classes. Call coefficients.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))
@@ -145,7 +145,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
 
     @property
     def seasons(self) -> tuple[int, ...]:
-        """The seasonal lags of the labels found so far."""
+        """The seasonal lags found so far in the labels."""
         return tuple(lag for lag in self.native.seasons.tolist() if lag)
 
     @property

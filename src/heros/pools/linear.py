@@ -24,7 +24,7 @@ Costs = Literal["numbers", "measured"] | Sequence[float]
 
 
 def _numbers(bound: Any) -> list[float]:
-    """Return how many numbers each model stores per weight, including the weight itself."""
+    """Return the number of values that each model stores per weight, including the weight itself."""
     return [float(_core.LinearPool.numbers(one["optimizer"])) for one in bound.pool.configurations]
 
 
@@ -32,18 +32,18 @@ def _numbers(bound: Any) -> list[float]:
 class Linear(Scaled):
     """Linear models: logistic regression for classes, linear regression for numbers.
 
-    Models are trained on one instance at a time, from weights of zero, with softmax cross-entropy, squared or
-    Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features with more
-    than two values are one-hot encoded. A step reads and writes the weights of active inputs only. The
-    results equal those of dense steps, up to Adam's ε on inputs that were inactive.
+    Models start with zero weights and are trained on one instance at a time, with softmax cross-entropy,
+    squared or Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features
+    with more than two values are one-hot encoded. A step reads and writes only the weights of active inputs.
+    The results equal those of dense steps, up to Adam's ε on inputs that were inactive.
 
     Parameters
     ----------
     {settings}
     own_values
-        The number of values of a nominal feature that have a separate input: the first values in the schema.
+        The maximum number of values of a nominal feature, the first in the schema, that have their own input.
     hashed_to
-        The number of inputs that all other values share, by a hash. This bounds the number of weights of
+        The number of inputs that all other values share by hashing. This limits the number of weights of
         features with very many values.
     costs
         The cost γ of a training step: "numbers" (∝ the numbers stored per weight: 1 for "sgd", else 3),
@@ -111,7 +111,7 @@ class Linear(Scaled):
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
@@ -174,7 +174,7 @@ class BoundLinear(BoundNative, of=Linear):
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
     def weights(self, i: int) -> NDArray[np.float64]:
-        """Return the weights of model i (rows, classes): the bias, shared inputs if any, other inputs."""
+        """Return the weights of model i (rows, classes): rows for bias, shared inputs, other inputs."""
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)
         return weights

@@ -44,14 +44,14 @@ class MLP(Scaled):
     {settings}
     costs
         The cost γ of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
-        (∝ their number for one instance with every input active), "measured" (by timing each model when
-        the pool is bound), or one number per model. Always scaled to sum to 1.
+        (∝ their number for one instance with every input active), "measured" (CPU time on random instances
+        when the pool is bound), or one number per model. Always scaled to sum to 1.
     scale
         Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3, as in the paper; with
         1, training steps are larger and models follow drift faster. False turns scaling off, for data that is
         already scaled: on Electricity, AUROC falls from .966 to .894 without scaling.
     isa
-        The instruction set of the kernels; by default the widest of the machine (`heros._core.isas()`).
+        The instruction set of the kernels; by default the widest that the CPU has (`heros._core.isas()`).
 
     Examples
     --------
@@ -74,7 +74,7 @@ class MLP(Scaled):
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         return {"weights": sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)}

@@ -26,26 +26,26 @@ __all__ = ["BoundModels", "Models"]
 
 Costs = Literal["measured"] | Sequence[float] | Callable[[Any], float]
 
-LINE = 300  # maximum characters of a model as text
+LINE = 300  # maximum number of characters of a model's text
 TIMED = 200  # number of instances on which the cost of a member is measured
 
 
 @dataclass(frozen=True, init=False)
 class Models(Pool):
-    """Models of other libraries, in any mixture, used like the models of any other pool.
+    """Models of other libraries, in any combination, used like the models of any other pool.
 
     Parameters
     ----------
     models
         Each model is a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object
         with ``learn(x, y)`` and ``predict_proba(x)`` (for regression ``predict(x)``). It can also be a class
-        or `functools.partial` that creates such a model (CapyMOA classes get the stream's schema), or a pair
+        or `functools.partial` that creates such a model (CapyMOA classes get the stream's schema), or a tuple
         of a name and a model. The pool uses copies, which keep what the models have already learnt. The seed
         of `Heros` has no effect on these models.
     costs
-        The cost γ of a training step: one number per model, a function of a model, or "measured" (CPU
-        time on random instances when the pool is bound, which varies from run to run). Always scaled to
-        sum to 1.
+        The cost γ of a training step: one number per model, a function that returns the cost of a
+        model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
+        run). Always scaled to sum to 1.
     on_error
         What to do if a model raises an exception. "set_aside" warns and excludes the model: from then on its
         predictions count as wrong, and it is neither trained nor used to predict. "raise" raises the error.
@@ -98,7 +98,7 @@ class Models(Pool):
 
     @property
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
-        """The name of each model, and the model as text."""
+        """The name of each model and the text that describes it."""
         pairs = zip(self.names, self.models, strict=True)
         return tuple({"name": name, "model": _text(model)} for name, model in pairs)
 
@@ -149,7 +149,7 @@ class BoundModels(BoundPool):
 
     @property
     def set_aside(self) -> dict[str, str]:
-        """The names of the excluded models, with the error of each."""
+        """The error of each excluded model, by the name of the model."""
         return dict(self._calls.faults)
 
     def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -222,7 +222,7 @@ def _seconds_of(model: Any, schema: Schema) -> float:
 
 
 def _members(pool: Models, schema: Schema) -> list[Member]:
-    """Return the members for this schema; an error names the model that does not fit."""
+    """Return the members for this schema, or raise an error that names the model that does not fit."""
     members = []
     for i, (name, model) in enumerate(zip(pool.names, pool.models, strict=True)):
         try:
@@ -235,7 +235,7 @@ def _members(pool: Models, schema: Schema) -> list[Member]:
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Return the names, with numbers added to repeated names."""
+    """Return the names with a number appended to each repeated name."""
     seen: dict[str, int] = {}
     distinct = []
     for name in names:
@@ -250,7 +250,7 @@ def _class_of(model: Any) -> Any:
 
 
 def _text(model: Any) -> str:
-    """Return a model in one line: its repr, or its class name if it has only the default repr."""
+    """Return the repr of a model on one line, or the class name if the repr is the default one."""
     kind = _class_of(model)
     plain = f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(model, partial):

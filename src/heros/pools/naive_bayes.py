@@ -26,7 +26,8 @@ class NaiveBayes(Family):
     The probability of class c is proportional to P(c) ∏ P(x_f | c), with a Gaussian for each numeric feature
     and counts for each nominal value. Missing values are ignored. With `fading` below 1 the weight of old
     instances falls, so that a model follows drift. With {"variance_prior": 0} the model equals
-    scikit-learn's `GaussianNB` (without var_smoothing) for numbers, and `CategoricalNB` for nominal features.
+    scikit-learn's `GaussianNB` (without var_smoothing) for numeric features and `CategoricalNB` for nominal
+    features.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class NaiveBayes(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         return {"statistics": self.n_models * (1 + schema.n_classes)}
 
 

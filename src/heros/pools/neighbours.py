@@ -1,4 +1,4 @@
-"""Pools of nearest neighbours."""
+"""Pools of nearest-neighbour models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NeighbourStats:
     most
         The maximum number of instances: the window, or fewer if the byte limit is too small for it.
     window
-        The setting of this name.
+        The setting `window` of the model.
     """
 
     rows: int
@@ -53,19 +53,19 @@ class Neighbours(Family):
     is used.
 
     All models share one store of instances and one pass over it. The store adds an instance if any of the
-    models is chosen for training, and then all models can use it. Only a model that is itself chosen checks
-    for change: see `forget`.
+    models is chosen for training, and then all models can use the instance. Only a model that is itself
+    chosen checks for change: see `forget`.
 
     Parameters
     ----------
     {settings}
     max_bytes
-        The maximum size of the store. If the longest window does not fit, windows are shortened to the
-        store; `BoundNeighbours.stats` returns their length.
+        The maximum size of the store. If the longest window does not fit, windows are shortened until they
+        fit; `BoundNeighbours.stats` returns their lengths.
     forget
-        The δ of an ADWIN on the outcomes of a model (for numbers see `heros.ensemble.task.Regression`), over
-        the instances it was trained on. When the outcomes get worse, the model drops instances older than
-        ADWIN's window, and its own window grows again. None turns this off.
+        The δ of an ADWIN on the outcomes of a model (for numbers see `heros.ensemble.task.Regression`) on the
+        instances that the model was trained on. When the outcomes get worse, the model drops instances older
+        than ADWIN's window, and the model's window grows again. None turns this off.
     costs
         The cost γ of a training step: "window" (∝ the window), "measured" (CPU time on random instances
         when the pool is bound), or one number per model. Always scaled to sum to 1.
@@ -91,7 +91,7 @@ class Neighbours(Family):
 
     @property
     def settles_after(self) -> int:
-        """The length of the longest window, limited so that timing takes about a second at most."""
+        """The length of the longest window, limited so that timing takes at most about a second."""
         longest: int = max(one["window"] for one in self.configurations)
         return min(longest, LONGEST_TIMED)
 

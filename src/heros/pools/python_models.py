@@ -58,7 +58,7 @@ class MemberClock:
 class MemberCalls:
     """The callbacks with which the core evaluates and trains the members.
 
-    This object must not hold a reference to the core's pool, which holds a reference to it.
+    The core's pool holds a reference to this object, so this object must not hold one to the pool.
     """
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
@@ -143,7 +143,7 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """Return a predicted number and 0, or (0.0, -1) if it is not finite; None is read as 0."""
+    """Return a predicted value and 0, or (0.0, -1) if the value is not finite; None is read as 0."""
     if answer is None:
         return 0.0, 0
     try:
@@ -154,7 +154,7 @@ def _number(answer: Any) -> tuple[float, int]:
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:
-    """Return probabilities that sum to 1, and the most probable class, -1 if they are not finite."""
+    """Return probabilities that sum to 1 and the most probable class, or class -1 if one is not finite."""
     if answer is None:
         return 1 / classes, 0
     p = np.asarray(answer, dtype=np.float64)
@@ -170,5 +170,5 @@ def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64
 
 
 def fault(name: str, i: int, what: str, error: Exception) -> str:
-    """Return the message for a model that failed in `what`, with the error."""
+    """Return the error message for a model that failed to do `what`."""
     return f"The model {name!r} ({i}) failed to {what}. Got {type(error).__name__}: {error}"

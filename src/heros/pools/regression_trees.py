@@ -32,11 +32,11 @@ Costs = Literal["max-bytes", "measured"] | Sequence[float]
 class RegressionTrees(Family):
     """Hoeffding trees for regression, with enforced byte limits.
 
-    A leaf searches for the split that reduces the variance of its targets most. It splits when the best
-    feature is better than the second with the given confidence, or when they tie. As in FIMT (Ikonomovska et
-    al. 2011), the ratio of their merits is compared with the Hoeffding bound. Numbers are counted in 24 bins
-    of equal width; the width doubles when a value lies outside. A nominal feature is split into one value and
-    the others. The trees do not detect changes; the scores of HEROS do.
+    A leaf searches for the split that reduces the variance of its targets most. The leaf splits when the best
+    feature is better than the second best with the given confidence, or when they tie. As in FIMT
+    (Ikonomovska et al. 2011), the ratio of the two variance reductions is compared with the Hoeffding bound.
+    Numbers are counted in 24 bins of equal width; the width doubles when a value lies outside. A nominal
+    feature is split into one value and the others. The trees do not detect changes; the scores of HEROS do.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class RegressionTrees(Family):
         replace(
             MAX_BYTES,
             default=1 << 20,
-            text="The memory of nodes and statistics. If they do not fit, the leaves with the least squared "
+            text="The memory of nodes and statistics. If they do not fit, the leaves with the lowest squared "
             "error stop searching for splits.",
         ),
         GRACE_PERIOD,
@@ -79,7 +79,7 @@ class RegressionTrees(Family):
     costs: Costs = "max-bytes"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the least sizes of the arrays of a state."""
+        """Return the minimum sizes of the arrays of a state."""
         return {"nodes": self.n_models}
 
 

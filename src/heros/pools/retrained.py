@@ -37,7 +37,7 @@ class RetrainedStats:
     trainings: int
     """The number of completed retrainings, including the first training."""
     trees: int
-    """The number of trees of the last training."""
+    """The number of trees in the last training."""
     leaves: int
     """The number of leaves of these trees."""
     depth: int
@@ -45,7 +45,7 @@ class RetrainedStats:
     instances: int
     """The number of instances in the window."""
     window: int
-    """The maximum number of instances in the window: less than the setting if `max_bytes` is too small."""
+    """The maximum number of instances in the window; below the setting if `max_bytes` is too small."""
     bytes: int
     """The bytes of instances, trees and the training in progress."""
     max_bytes: int
@@ -58,12 +58,11 @@ class Retrained(Family):
 
     Each training grows `trees` trees in sequence (with three classes or more, for each class) on the first
     and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
-    The loss is the log loss for classes and half the squared error for numbers. The first training is after
-    50 instances. The next training starts when the number of instances has doubled, or after `every`
+    The loss is the log loss for classes and half the squared error for numbers. The first training starts
+    after 50 instances. The next training starts when the number of instances has doubled, or after `every`
     instances. The work is spread over the following instances (`spread`), so that no single instance waits
-    for a whole training.
-    The previous trees predict until the training is complete. The trees of the other boosted family,
-    `Boosted`, grow with each instance and are never retrained.
+    for a whole training. The previous trees predict until the training is complete. The trees of the other
+    boosted family, `Boosted`, grow with each instance and are never retrained.
 
     Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.
     Training uses no random numbers.
@@ -196,5 +195,5 @@ class BoundRetrained(BoundNative, of=Retrained):
         return [RetrainedStats(*self.native.summary(i), limit) for i, limit in enumerate(limits)]
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return how much the splits on each feature lowered the loss in the last training of model i."""
+        """Return the total loss reduction by splits on each feature in the last training of model i."""
         return gains_of(self, self._expect_model(i, "gains"))

@@ -34,7 +34,7 @@ def prices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
-    The models learn from `settled` instances first; by default from as many as fill their windows.
+    The models first learn from `settled` instances, by default from as many as their windows can hold.
 
     Examples
     --------
@@ -60,15 +60,15 @@ class PriceList:
     train: NDArray[np.float64]  # (M,)
 
     def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the price of all evaluations and of all training steps, from their number per model."""
+        """Return the total prices of evaluation and of training, given the numbers of steps of each model."""
         return float(self.look @ looked), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
-    """Return the prices of a pool's models: measured while they ran, else on random instances.
+    """Return the prices of a pool's models, measured while the models ran or else on random instances.
 
-    Timing on random instances is done once per kind of pool and shape of instance. `learnt` is the number of
-    instances that the models have learnt: windows with fewer instances cost less. None if timing fails.
+    Pools with the same settings are timed only once for the same types of features and target. `learnt` is
+    the number of instances that the models have learnt: shorter windows cost less. None if timing fails.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Settings and functions shared by families of trees, such as the size of a tree and its text."""
+"""Settings and functions shared by families of trees, e.g. to return the size or the text of a tree."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def stats_of(bound: Any) -> list[TreeStats]:
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:
-    """Return how much the splits on each feature have lowered the loss of model i."""
+    """Return the total loss reduction by splits on each feature in model i."""
     names = [feature.name for feature in bound.schema.features]
     return dict(zip(names, bound.native.gains(i).tolist(), strict=True))
 
@@ -140,7 +140,7 @@ class _Nodes:
         self.value, self.test, self.link, self.counts, self.schema = value, test, link, counts, schema
 
     def lines(self, node: int, indent: str) -> Iterator[str]:
-        """Yield the lines of the subtree below a node."""
+        """Yield the text lines of the subtree that starts at a node."""
         if self.test[node] < 0:
             yield indent + self.leaf(node)
             return
