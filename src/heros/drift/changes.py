@@ -82,9 +82,8 @@ class Change:
     at
         The instance at which the change was detected.
     since
-        The instance at which the change began. A run that keeps its predictions estimates it from the losses
-        of its instances. Otherwise it is the start of the detector's window: the change began between
-        `since` and `at`.
+        The instance at which the change began, estimated from the losses if a run keeps its predictions.
+        Otherwise the start of the detector's window: the change began between `since` and `at`.
     before, after
         The error before the change and during it (its first 1,000 instances, or up to its detection if a run
         estimates `since`): the share of wrong predictions or, for numeric targets, the mean absolute error.

@@ -35,7 +35,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class GivenParts:
-    """The parts that the user gave; None for each part that was not given."""
+    """The parts that the user passed; None for every other part."""
 
     task: Task | None
     pool: Pool | None

@@ -43,7 +43,7 @@ class Clock:
     """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the CPU seconds of all steps so far as two numbers: other phases, and training."""
+        """Return two sums of CPU seconds over all steps so far: all phases but training, and training."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
@@ -76,7 +76,7 @@ class Effort(NamedTuple):
 
 
 class Dial:
-    """The controller of a budget, which chooses the awake models and how much they are trained.
+    """The controller of a budget, which decides which models are awake and how much they are trained.
 
     Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With less
     effort, slow models (forests) are trained less while the loss is steady. Below an effort of .3, more
@@ -84,7 +84,7 @@ class Dial:
     (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first, as
     long as they fit into the budget with .8 of their training. A model whose score L is below the best score
     counts as more expensive, and so does a model of a kind that is already awake. The other models sleep:
-    they are neither evaluated nor trained. Every tenth choice adds a model that has slept for long. So does
+    they are neither evaluated nor trained. Every tenth choice adds a model that has long been asleep. So does
     the choice after a fall of the best score, and the scores of sleeping models are then no longer trusted.
 
     Parameters

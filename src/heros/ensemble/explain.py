@@ -32,7 +32,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Contributions:
-    """The contributions of all columns to a prediction: added to `base`, they give `prediction`.
+    """The contributions of all columns to a prediction; `base` plus their sum is `prediction`.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
-    """Return the path from `other` to x: each instance takes one more column from x."""
+    """Return the instances on a path from `other` to x; each instance takes one more column from x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):
         way[step:, features] = x[features]

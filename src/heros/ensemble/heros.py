@@ -385,7 +385,7 @@ class Heros:
                     self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
-        """Create a learner for the bound pool, with a compiled step; `scores` replaces new scores."""
+        """Create a learner with a compiled step for the bound pool; by default with new scores."""
         kept = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
@@ -430,7 +430,7 @@ class Heros:
         x
             One instance: an array (n_features,) gives an array (classes,); a dictionary with the feature
             names as keys gives a dictionary with the class names as keys. Several instances: an array
-            (n, n_features) gives an array (n, classes); a list of dictionaries gives such a list, too; a
+            (n, n_features) gives an array (n, classes); dictionaries in a list give dictionaries in a list; a
             frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
             values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks are
             missing values, and so are unknown nominal values. Several instances are read in order, without
@@ -568,7 +568,7 @@ class Heros:
     ) -> Self:
         """Learn from one labelled instance, or from several in order.
 
-        `predict_proba` describes the forms of instances. With an array, labels are class indices or class
+        `predict_proba` lists the supported instances. With an array, labels are class indices or class
         names of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are
         the same). New features, values and classes are then appended to the schema, so no schema need be
         given. If neither task nor schema was given and the first labels are numbers with decimals, the task
@@ -713,7 +713,7 @@ class Heros:
         return self._learner.validator.instances(one_row(x) if single else x), single
 
     def _rows(self, x: Any) -> tuple[NDArray[np.float64], bool]:
-        """Return instances of any form as rows, and whether `x` is a single instance."""
+        """Return instances in any supported form as rows, and whether `x` is a single instance."""
         if (form := form_of(x)) == "array":
             return self._instances(x)
         _ = self._at_work
@@ -930,7 +930,7 @@ class Heros:
         policy: Policy | None = None,
         score: Score | None = None,
     ) -> Self:
-        """Load the model from a file of `save`, or from a checkpoint of `evaluate` or of the service.
+        """Load a model from a file that `save` wrote, or from a checkpoint of `evaluate` or the service.
 
         Pass your own parts as arguments; loading a file runs no code. A corrupt file raises DataError, and a
         file of another format raises HerosError.
@@ -948,7 +948,7 @@ class Heros:
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the learnt state as groups of arrays for `restore`; empty before `bind`.
 
-        It does not include settings, schema or random generator; `heros.ensemble.serialization.pack` does.
+        `heros.ensemble.serialization.pack` also returns the settings, schema and random generator.
         """
         if self._learner is None:
             return {}
@@ -1050,7 +1050,7 @@ class Heros:
     if not TYPE_CHECKING:  # a type checker reports unknown attributes
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an AttributeError; for a name that other libraries use, it names the method of Heros."""
+            """Raise an AttributeError that names the method of Heros, if other libraries use this name."""
             way = ELSEWHERE.get(name)
             text = f"Heros has no attribute {name!r}"
             raise AttributeError(f"{text}: {way}." if way else text, name=name, obj=self)

@@ -192,7 +192,7 @@ class Keyed:
         serialization.expect_same(kept, own, list(kept), f"{self._store.path}", "use another directory")
 
     def _described(self) -> dict[str, Any]:
-        """Return the pool and the task of the models in the form of the file."""
+        """Return the pool and the task of the models in the format of the file."""
         described = serialization.description(self.template)
         parts: dict[str, Any] = json.loads(json.dumps({part: described[part] for part in ("task", "pool")}))
         return parts
@@ -258,7 +258,7 @@ class Keyed:
 
     @property
     def seen(self) -> int:
-        """The total number of training instances, of the initial model and of all per-key models."""
+        """The total number of training instances of the initial model and of the models of all keys."""
         return self._learnt + (0 if self.start.schema is None else self.start.instances)
 
     def predict_proba(self, key: Key, x: Any) -> Any:
@@ -395,7 +395,7 @@ class Keyed:
 
     @property
     def attached(self) -> bytes:
-        """The bytes attached to a commit, from the last commit that had any; empty if no commit had any."""
+        """The bytes attached to the last commit that had attached bytes; empty if no commit had any."""
         with self._lock:
             return self._store.attached()
 

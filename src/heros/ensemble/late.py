@@ -51,7 +51,7 @@ class LateLabels:
     Parameters
     ----------
     model
-        The Heros that predicts and learns. If instances are arrays, it must have a schema.
+        The Heros that predicts and learns. For instances that are arrays, the Heros must have a schema.
     most
         The maximum number of instances that wait for their labels.
     longest

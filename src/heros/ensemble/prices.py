@@ -120,7 +120,7 @@ class Prices:
         return needs
 
     def alone(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of a step if one model alone were awake, with this share of its training."""
+        """Return, for each model, the price of a step with only that model and this share of its training."""
         alone: NDArray[np.float64] = self.needs(trained) + self.shared[self.part] + self.rest
         return alone
 

@@ -145,7 +145,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming, which is not part of regular work."""
+        """Count the CPU time of resuming, but not as work that recurs between blocks."""
         self.note()
         self.aside = 0.0
 
@@ -154,11 +154,11 @@ class Schedule:
         self._cpu = self.clock.cpu()
 
     def note(self, n: int = 0) -> float:
-        """Count the CPU time since the last call, with n instances learnt; return the time of day."""
+        """Count the CPU time since the last call, with n instances learnt; return the current time."""
         cpu, now = self.clock.cpu(), self.clock.now()
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
-        if hour > self.hour or hour < self.hour - 1:  # a clock that is set back by less repeats no hour
+        if hour > self.hour or hour < self.hour - 1:  # a clock set back by less starts no new hour
             passed = max(hour - self.hour, 1) if self.hour else 0
             self.hours += passed
             share = 0.0 if passed == 0 else passed / max(min(self.hours, 24), passed)
@@ -180,7 +180,7 @@ class Schedule:
         return now
 
     def drained(self, since: float) -> None:
-        """Note that all instances that arrived before `since` are learnt."""
+        """Note that all instances that arrived before `since` have been learnt."""
         self.since = max(self.since, since)
 
     @property
@@ -255,7 +255,7 @@ class Schedule:
             self.path = None
 
     def _keep(self, spent: float) -> None:
-        """Write the state with this many CPU seconds of the hour; warn once about a failure."""
+        """Write the state, with this many CPU seconds for the hour; warn once if writing fails."""
         self._reserved = spent
         if self.path is None:
             return

@@ -88,7 +88,7 @@ class Measure(Part, ABC):
 
     @staticmethod
     def of(name: str) -> Measure:
-        """Return an empty measure by name.
+        """Return a new, empty measure with this name.
 
         Examples
         --------

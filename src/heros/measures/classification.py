@@ -1,4 +1,4 @@
-"""Measures for classification: accuracy, log-loss, measures of a confusion matrix, and calibration."""
+"""Measures for classification: accuracy, log loss, measures based on a confusion matrix, and calibration."""
 
 from __future__ import annotations
 

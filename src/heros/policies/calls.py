@@ -27,7 +27,7 @@ class Layers(NamedTuple):
 
     @property
     def native_surprise(self) -> _core.Surprise | None:
-        """`surprise` as an object of the core."""
+        """`surprise` as an object of the compiled core, or None."""
         return None if self.surprise is None else self.surprise.native()
 
 

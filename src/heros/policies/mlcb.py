@@ -35,8 +35,9 @@ class MLCB(CompiledPolicy):
 
     **Limits.** The guarantee does not hold for streams with drift (set `factor`), for models that training
     makes worse, such as perceptrons with too high a learning rate, or for `answer="best"`, which uses L and
-    not these bounds. It ignores costs. A `scale` below 1 gives narrower bounds without the guarantee: at 1
-    with 50 models, a model that is .02 worse than the best stops being trained after about 60,000 updates.
+    not these bounds. The policy ignores costs. A `scale` below 1 gives narrower bounds without the guarantee:
+    at 1 with 50 models, a model that is .02 worse than the best is no longer trained after about 60,000
+    updates.
 
     **Drift.** With `factor` < 1 the weight of an update falls with each instance, so that the bound of an
     idle model rises until the model is trained again. The guarantee then holds, up to a constant, for each

@@ -1,4 +1,4 @@
-"""The reasons, as text, why a policy chose its models."""
+"""Text that explains why a policy chose its models."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Surprise(Around):
     chosen. All instances update the scores; the weights of `Stack` learn from the same instances as the
     models. After a change few instances are expected, so the models are trained on nearly every instance.
 
-    With late labels, the prediction made when the label arrives decides. Warm-up trains all models.
+    With late labels, the prediction made when the label arrives is used. Warm-up trains all models.
     With a `budget`, `sure` is lowered if the budget is too small (`heros.ensemble.dial.Dial`).
 
     Parameters
@@ -37,7 +37,7 @@ class Surprise(Around):
     inside
         Regression: the share of the interval's half width below which an error counts as expected.
     steady
-        The lowest probability of training slow models (forests) on an unexpected instance while the loss is
+        The minimum probability of training slow models (forests) on an unexpected instance while the loss is
         steady, in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over
         about 1,000 by no more than chance.
     after

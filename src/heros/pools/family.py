@@ -147,7 +147,7 @@ class Family(Pool):
         return self.bound_by(self, schema, rng, costs)
 
     def alone(self, i: int) -> Family:
-        """Return a pool with model i only."""
+        """Return a pool with only model i."""
         others = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
 

@@ -70,7 +70,7 @@ class Forest(Family):
     {settings}
     costs
         The cost γ of a training step: "trees" (∝ this setting), "measured" (CPU time on random instances
-        when the pool is bound), or one number per forest. Always scaled to sum to 1.
+        when the pool is bound), or one number per forest. Costs are scaled to sum to 1.
 
     Examples
     --------

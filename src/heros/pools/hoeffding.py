@@ -52,7 +52,7 @@ class Hoeffding(Family):
     costs
         The cost γ of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ the
         current size of each tree, updated every 1000 instances), "measured" (CPU time on random instances
-        when the pool is bound), or one number per tree. Always scaled to sum to 1.
+        when the pool is bound), or one number per tree. Costs are scaled to sum to 1.
 
     Examples
     --------

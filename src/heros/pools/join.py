@@ -35,8 +35,8 @@ class Join(Pool):
     costs
         The cost γ of a training step: "measured" (CPU time of an evaluation and a training step of each model
         on random instances when the pool is bound, which varies from run to run), one number per pool (the
-        total of its models, divided among them by the costs of that pool), or one number per model. Always
-        scaled to sum to 1.
+        total of its models, divided among them by the costs of that pool), or one number per model. Costs
+        are scaled to sum to 1.
     bounded
         Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
         may lie outside the previous range by at most 3 times the width of the range. A number further outside
@@ -80,7 +80,7 @@ class Join(Pool):
 
     @property
     def plain(self) -> bool:  # type: ignore[override]
-        """Whether files and checkpoints can store the models, without Python objects."""
+        """Whether files and checkpoints can store the models without pickle."""
         return all(part.plain for part in self.pools)
 
     @property
@@ -151,7 +151,7 @@ class BoundJoin(BoundPool):
             self.costs = self._costs()
 
     def measure(self) -> NDArray[np.float64]:
-        """Update and return `costs`: the total of each pool stays the same, but its models' shares change."""
+        """Update and return `costs`: each pool's total stays the same, but its models' shares change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._places()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]
@@ -176,7 +176,7 @@ class BoundJoin(BoundPool):
         self.costs = costs
 
     def _places(self) -> Iterator[slice]:
-        """Yield the slice of models of each pool."""
+        """Yield the slice of model indices of each pool."""
         start = 0
         for part in self.pool.pools:
             yield slice(start, start := start + part.n_models)

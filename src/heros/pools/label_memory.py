@@ -55,7 +55,7 @@ class LabelMemory(Family):
         frequencies or the mean.
     costs
         The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
-        bound), or one number per model. Always scaled to sum to 1.
+        bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------
@@ -150,5 +150,5 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
 
     @property
     def remembered(self) -> int:
-        """The number of labels stored now."""
+        """The number of labels that are currently stored."""
         return self.native.remembered

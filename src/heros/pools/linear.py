@@ -41,14 +41,14 @@ class Linear(Scaled):
     ----------
     {settings}
     own_values
-        The maximum number of values of a nominal feature, the first in the schema, that have their own input.
+        The number of values of a nominal feature that have their own input: the first values in the schema.
     hashed_to
         The number of inputs that all other values share by hashing. This limits the number of weights of
         features with very many values.
     costs
         The cost γ of a training step: "numbers" (∝ the numbers stored per weight: 1 for "sgd", else 3),
-        "measured" (CPU time on random instances when the pool is bound), or one number per model. Always
-        scaled to sum to 1.
+        "measured" (CPU time on random instances when the pool is bound), or one number per model. Costs
+        are scaled to sum to 1.
     scale
         Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3; with 1, training
         steps are larger. False turns scaling off, for data that is already scaled.

@@ -45,7 +45,7 @@ class Models(Pool):
     costs
         The cost γ of a training step: one number per model, a function that returns the cost of a
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
-        run). Always scaled to sum to 1.
+        run). Costs are scaled to sum to 1.
     on_error
         What to do if a model raises an exception. "set_aside" warns and excludes the model: from then on its
         predictions count as wrong, and it is neither trained nor used to predict. "raise" raises the error.

@@ -34,7 +34,7 @@ class NaiveBayes(Family):
     {settings}
     costs
         The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
-        bound), or one number per model. Always scaled to sum to 1.
+        bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

@@ -63,12 +63,12 @@ class Neighbours(Family):
         The maximum size of the store. If the longest window does not fit, windows are shortened until they
         fit; `BoundNeighbours.stats` returns their lengths.
     forget
-        The δ of an ADWIN on the outcomes of a model (for numbers see `heros.ensemble.task.Regression`) on the
-        instances that the model was trained on. When the outcomes get worse, the model drops instances older
-        than ADWIN's window, and the model's window grows again. None turns this off.
+        The δ of an ADWIN on the outcomes of a model (for regression see `heros.ensemble.task.Regression`) on
+        the instances that the model was trained on. When the outcomes get worse, the model drops instances
+        older than ADWIN's window, and the model's window grows again. None turns this off.
     costs
         The cost γ of a training step: "window" (∝ the window), "measured" (CPU time on random instances
-        when the pool is bound), or one number per model. Always scaled to sum to 1.
+        when the pool is bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

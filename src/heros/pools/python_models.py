@@ -37,7 +37,7 @@ class MemberClock:
         self.seconds, self.times = [0.0] * members, [0] * members
 
     def of(self, i: int) -> MemberClock:
-        """Return a context whose time is added to this member."""
+        """Return a context manager that adds the CPU time of its block to this member."""
         self._member = i
         return self
 

@@ -43,7 +43,7 @@ class RegressionTrees(Family):
     {settings}
     costs
         The cost γ of a training step: "max-bytes", "measured" (CPU time on random instances when the pool
-        is bound), or one number per model. Always scaled to sum to 1.
+        is bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class RetrainedStats:
 class Retrained(Family):
     """Gradient-boosted trees, retrained on a window of the latest instances.
 
-    Each training grows `trees` trees in sequence (with three classes or more, for each class) on the first
+    Each training grows `trees` trees in sequence (for each class if there are three or more) on the first
     and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
     The loss is the log loss for classes and half the squared error for numbers. The first training starts
     after 50 instances. The next training starts when the number of instances has doubled, or after `every`
@@ -72,8 +72,8 @@ class Retrained(Family):
     {settings}
     costs
         The cost γ of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
-        (CPU time on random instances when the pool is bound), or one number per model. Always scaled to sum
-        to 1.
+        (CPU time on random instances when the pool is bound), or one number per model. Costs are scaled to
+        sum to 1.
 
     Examples
     --------
