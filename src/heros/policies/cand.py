@@ -13,7 +13,7 @@ __all__ = ["Cand", "CandAsPublished"]
 
 @dataclass(frozen=True)
 class Cand(CompiledPolicy):
-    """Train the ⌊k/2⌋ models with the highest score L and fill up to k with models drawn at random.
+    """Train the ⌊k/2⌋ models with the highest score L and random other models, k models in total.
 
     This is CAND as defined by Gunasekara et al. (2022) and described in the HEROS paper. The paper's tables
     show a different policy: see `CandAsPublished`.
@@ -36,7 +36,7 @@ class Cand(CompiledPolicy):
 
 @dataclass(frozen=True)
 class CandAsPublished(CompiledPolicy):
-    """Train the ⌊k/2⌋ models with the *lowest* score and other models at random: the paper's CAND column.
+    """Train the ⌊k/2⌋ models with the *lowest* score and random other models: the paper's CAND column.
 
     The figures of that column match an implementation that trains the worst half. On Electricity this policy
     has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, and no other policy of the
