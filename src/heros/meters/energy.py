@@ -1,4 +1,4 @@
-"""The energy of a run and of each phase, and the CO2e of electricity, which is stated, never guessed."""
+"""The energy of a run and of each phase, and its CO2e, computed from a stated carbon intensity."""
 
 from __future__ import annotations
 

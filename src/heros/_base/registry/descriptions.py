@@ -18,11 +18,11 @@ from heros._base.registry.part import Part, parameters, parts
 __all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
 
 DEEPEST = 32
-"""The largest nesting depth of parts, well below the limit of Python's stack."""
+"""The maximum nesting depth of parts, well below Python's recursion limit."""
 
 
 def described(part: object) -> dict[str, Any]:
-    """Return a part as plain data.
+    """Return the description of a part as plain data.
 
     Examples
     --------
