@@ -70,7 +70,7 @@ class Results:
 
     @contextmanager
     def rescued(self, model: Heros) -> Iterator[None]:
-        """Save the model, if wanted, if the stream fails: it may have learnt for days."""
+        """If the stream fails, save the model if requested, because it may have been trained for days."""
         try:
             yield
         except Exception:
@@ -110,7 +110,7 @@ class Results:
             yield "report", out / "report.html", lambda path: write_report(out, path)
 
     def found(self, run: Run) -> tuple[list[str], HerosError | None]:
-        """Return a line about each result of a run that was finished before, and write the report again."""
+        """Write the report of a finished run again; return a line about each result, and the error."""
         paths = {"model": self.save, "predictions": self.predictions}
         if self.out is not None:
             paths |= {"record": self.out / records.run_id(run), "report": self.out / "report.html"}

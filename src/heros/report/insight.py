@@ -31,7 +31,7 @@ def change_list(run: Run) -> str:
 def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the importance of the columns: bars for the end of the run, and a heat map over time.
 
-    A run of a model that is not explainable gets a line on how to measure importance.
+    If the model was not explainable, return a line on how to measure importance.
     """
     told = run.importance
     if told is None:
@@ -84,7 +84,7 @@ def target_words(run: Run) -> str:
 
 
 def reading_rows(run: Run) -> dict[str, str]:
-    """Return how the stream was read, by the name of the setting; empty if the record does not say it."""
+    """Return how the stream was read, as a row per setting; empty if the record lacks this information."""
     reading = run.reading
     if reading is None:
         return {}

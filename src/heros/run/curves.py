@@ -119,7 +119,7 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Return curves made from named columns; columns that are not fields are measures."""
+        """Create curves from named columns; columns that are not fields are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 

@@ -33,7 +33,7 @@ class Interrupts:
     Parameters
     ----------
     wanted
-        Whether to note interrupts; if False, they behave as usual.
+        Whether to note interrupts; if False, interrupts have their usual effect.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _break_off(self) -> None:
-        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; runs in its own thread."""
+        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; called in its own thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True

@@ -60,7 +60,7 @@ class Reading:
 
     target: str | None  # the target column; None if the target has no name
     ignored: tuple[str, ...] = ()  # columns that are left out
-    words: tuple[str, ...] = ()  # words read as missing, in addition to the usual words
+    words: tuple[str, ...] = ()  # strings read as missing values, in addition to the default ones
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +88,7 @@ class Run:
     n_instances: int
     figures: dict[str, float]  # by measure, over the whole stream, at its end
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
-    confusion: Confusion | None = field(repr=False)  # None if no measure computes it
+    confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
     looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
@@ -103,7 +103,7 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
-    searched: bool = field(default=False, repr=False)  # whether changes were looked for
+    searched: bool = field(default=False, repr=False)  # whether change detection was on
     reading: Reading | None = field(default=None, repr=False)  # of the stream; None if it is not known
     importance: Importance | None = field(default=None, repr=False)  # of the columns, if `explainable`
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
@@ -204,7 +204,7 @@ Callback = Callable[[Window], Any]
 
 
 def checked_callbacks(callback: Any) -> list[Callback]:
-    """Return a list of callbacks from one callback or several; raise an error if one is not callable."""
+    """Return one callback or several as a list; raise an error if one of them is not callable."""
     given = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
         raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)

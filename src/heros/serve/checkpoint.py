@@ -30,7 +30,7 @@ from heros.storage.keystore import KeyStore
 KIND = "service"
 NAME = "service.heros"
 LOCK = "service.lock"
-OVERHEAD = 600  # bytes of a waiting instance, besides its row and prediction
+OVERHEAD = 600  # bytes of a waiting instance, in addition to its row and prediction
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -111,7 +111,7 @@ class CheckpointDirectory:
         self._lock = -1
 
     def expect(self, *, keyed: bool) -> None:
-        """Raise an error if the directory holds one model but `keyed` is True, or the other way round."""
+        """Raise an error if the directory holds one model but `keyed` is True, or vice versa."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
             raise self._refused("must hold a model per key. Got one model.")
@@ -127,7 +127,7 @@ class CheckpointDirectory:
     def initial(self, model: Heros, names: list[str]) -> Heros:
         """Return the initial model of each key in the checkpoint, or `model` if there is no checkpoint.
 
-        Raises an error if both differ in one of the parts and settings in `names`.
+        Raise an error if the two models differ in a part or setting listed in `names`.
         """
         if not (self.directory / "keys" / KEYS).exists():
             return model
@@ -142,7 +142,7 @@ class CheckpointDirectory:
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
-        """Expect a checkpoint, if there is one, of a service that began with this model file."""
+        """Accept only a checkpoint of a service that began with this model file."""
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
@@ -174,7 +174,7 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None; the model in it replaces the learner's model."""
+        """Return the last checkpoint, or None; the model of the checkpoint replaces the learner's model."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             attached = learner.models.attached

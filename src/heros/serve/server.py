@@ -32,7 +32,7 @@ class Running:
     host, port
         The address to listen on; port 0 selects a free port.
     token
-        The token that requests must send. None means no token, allowed only for loopback addresses.
+        The token that requests must send. None means no token; this is allowed only for loopback addresses.
     allow_hosts
         Additional host names that clients may use, as for `heros.serve.api.Api`.
     """

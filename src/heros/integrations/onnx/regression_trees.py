@@ -41,7 +41,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 def _models(
     reals: NDArray[Any], weights: NDArray[Any], prediction: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); a mean has slopes of 0."""
+    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -120,7 +120,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes, which end with this block; yield them and a function that starts another process."""
+    """Start processes that end with this block; yield the processes and a function that starts another."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
