@@ -16,7 +16,7 @@ Traceback (most recent call last):
     ...
 heros.ParameterError: The 'zeta' parameter of Zeta must be in [0, 1]. Got 1.5 instead.
 
-It suggests the `known` name that is closest to the value.
+The message also suggests the `known` name that is closest to the value.
 
 >>> print(ParameterError.of("target", "read", "a column", "lable", ["age", "label"]))
 The 'target' parameter of read must be a column. Got 'lable' instead. Did you mean 'label'?

@@ -123,7 +123,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
 
 
 def _tell_doubts(path: str, target: str | None, how: Mapping[str, Any]) -> None:
-    """Issue notices about the default target column and about columns that are read with doubt."""
+    """Issue notices about the default target and about columns that may be read in an unexpected way."""
     found = streams.look(path, target=target, **how)
     if target is None:
         notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)

@@ -100,7 +100,7 @@ class Results:
         return told, faults[0] if faults else None
 
     def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[Task]:
-        """Yield the name and path of each wanted result, and the function that writes it."""
+        """Yield the name and path of each requested result, and the function that writes it."""
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None and (predictions := run.predictions) is not None:

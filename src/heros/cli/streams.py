@@ -1,4 +1,4 @@
-"""`heros streams`, `look` and `example`: list streams, show how a file is read, write an example file."""
+"""`heros streams`, `look` and `example`: list streams, show how a file is read, and write an example."""
 
 from __future__ import annotations
 

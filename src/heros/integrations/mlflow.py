@@ -219,7 +219,7 @@ class Callback:
 
 
 def log_run(run: Run, *, prefix: str = "total_", run_id: str | None = None) -> None:
-    """Log the figures of a whole run: measures, cost of training, CPU seconds, joules, instances.
+    """Log the results of a whole run: measures, cost of training, CPU seconds, joules, instances.
 
     Parameters
     ----------

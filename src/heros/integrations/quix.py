@@ -18,11 +18,11 @@ class State(Protocol):
     """The methods of Quix's state object that are used here."""
 
     def get_bytes(self, key: str) -> bytes | None:
-        """Return the bytes stored under this name for the current message key; None if there are none."""
+        """Return the bytes stored under `key` for the current message key, or None."""
         ...
 
     def set_bytes(self, key: str, value: bytes) -> None:
-        """Store bytes under this name for the current message key."""
+        """Store bytes under `key` for the current message key."""
         ...
 
 

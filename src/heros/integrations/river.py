@@ -110,7 +110,7 @@ class _Model(ModelSettings):
             raise
 
     def _learn_frame(self, X: pd.DataFrame, targets: list[Any]) -> None:
-        """Learn from the rows of a frame, with the same results as one row at a time."""
+        """Learn from the rows of a frame, with the same results as learning one row at a time."""
         if self._encoder.schema.n_features:
             batches = self._encoder.learn(X, targets)
         else:  # the encoder would use the whole frame to infer columns

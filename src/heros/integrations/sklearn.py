@@ -67,7 +67,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return given | dict(inside)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``part__parameter`` replaces a part by a copy with this parameter changed."""
+        """Set parameters; ``part__parameter`` replaces a part with a copy that has the new value."""
         known = super().get_params(deep=False)
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
@@ -348,7 +348,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
 
 class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the library has no types
-    """A heterogeneous online ensemble for regression, with the rows and parameters of `HerosClassifier`.
+    """A heterogeneous online ensemble for regression, with the same parameters as `HerosClassifier`.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
         """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
 
-        With a share of 0 this is the first moment of the lowest intensity. None if no intensity is known.
+        With a share of 0 this is the first moment of the lowest intensity. Return None if none is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -157,7 +157,7 @@ class CarbonSignal:
             self._thread.start()
 
     def _read_url(self) -> None:
-        """Read the URL, in a thread; on an error, report it and keep the known values."""
+        """Read the URL, in a separate thread; report an error and keep the known values."""
         from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
 
         headers = {"user-agent": "heros", "accept": "application/json, text/csv"}

@@ -50,7 +50,7 @@ class Predictions:
         return table.add_column(0, "target", targets)
 
     def to_pandas(self) -> Any:
-        """Return the same table as a pandas data frame."""
+        """Return the table of `to_arrow` as a pandas data frame."""
         needed("pandas", "Predictions.to_pandas", "notebook")
         return self.to_arrow().to_pandas()
 

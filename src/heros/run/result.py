@@ -1,4 +1,4 @@
-"""`Run`, the result of an evaluation, and `Window`, its state at the end of a window."""
+"""`Run`, the result of an evaluation, and `Window`, the state of a run at the end of a window."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from heros.streams.live.base import DriftPoint
 
 @dataclass(frozen=True)
 class Price:
-    """The cost of evaluation and training, as shares of evaluating and training every model at every step.
+    """The cost of evaluation and training, relative to evaluating and training every model at every step.
 
     The cost is not timed during the run. It is the number of evaluations and training steps of each model,
     multiplied by the measured cost of a single step (see `heros.pools.timing`). Σγ, in contrast, counts only
@@ -65,7 +65,7 @@ class Reading:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """The performance of a model on a stream, and its cost.
+    """The performance and the cost of a model on a stream.
 
     The value of a measure is also an attribute: ``run.auroc``. In a notebook, a run is shown with its curves.
 
@@ -138,7 +138,7 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class, if it is much rarer than the others; otherwise None."""
+        """The measures of the rarest class if this class is much rarer than the others; otherwise None."""
         return imbalance_of(self.confusion, self.classes, self.predictions)
 
     def summary(self) -> str:

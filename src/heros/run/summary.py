@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from heros.run.result import Run
 
 NO_CHANGE = "no change detected (the error never rose)"
-LATEST = 5  # maximum number of changes in a row
+LATEST = 5  # maximum number of changes in a table row
 SHOWN = 5  # maximum number of measures in a line
 EVEN = 0.4  # classes are imbalanced if the rarest class has less than this fraction of an equal share
 

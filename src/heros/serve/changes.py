@@ -44,7 +44,7 @@ class ChangeLog:
     service
         The service.
     hook
-        The receiver of changes: a change is sent when it is detected, and again when it has ended.
+        The receiver of changes: a change is sent when it is detected, and again when it ends.
     """
 
     def __init__(self, service: Service, hook: Webhook | None = None) -> None:

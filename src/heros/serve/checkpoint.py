@@ -54,7 +54,7 @@ class CheckpointDirectory:
     """The locked directory that holds the checkpoint of one service.
 
     A single model is stored in one file with the rest of the service. Models per key are stored in a
-    database, and the rest of the service is committed to it in the same transaction. Only the owner may read
+    database, which also stores the rest of the service, in the same transaction. Only the owner may read
     the files, because they contain instances.
     """
 
@@ -70,7 +70,7 @@ class CheckpointDirectory:
             raise self._refused(f"cannot be written to: {reason(error)}.") from None
 
     def _locked(self) -> int:
-        """Create the lock file if needed, lock it, and write this process into it; return its descriptor."""
+        """Create the lock file if needed, lock it and record this process in it; return its descriptor."""
         lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         free = True
         with suppress(OSError):  # the file system may not support locks
@@ -159,7 +159,7 @@ class CheckpointDirectory:
         self.origin = origin
 
     def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
-        """Write the whole service atomically."""
+        """Write a checkpoint of the whole service atomically."""
         self._expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}

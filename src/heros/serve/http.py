@@ -62,7 +62,7 @@ class _Request:
         self.size += len(part)
 
     def release(self) -> None:
-        """Stop counting the body among the bodies that the server holds."""
+        """Subtract the body from the server's count of body bytes."""
         self._connection.server.bodies -= self.size
         self.size = 0
 

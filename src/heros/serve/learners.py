@@ -110,7 +110,7 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain the prediction for an instance. Thread-safe; predictions do not wait meanwhile."""
+        """Explain the prediction for an instance. Thread-safe; does not block predictions."""
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:

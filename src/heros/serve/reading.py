@@ -32,7 +32,7 @@ class Reading:
 
     @classmethod
     def of(cls, nominal: Iterable[str], classes: Iterable[object] | None) -> Reading:
-        """Return a `Reading` with the options of the user."""
+        """Return a `Reading` with the user's options."""
         return cls(sorted(nominal), None if classes is None else [str(label_of(one)) for one in classes])
 
     @classmethod

@@ -65,7 +65,7 @@ class Running:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call of `stop`; then train on the queued instances."""
+        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances."""
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()

@@ -484,7 +484,7 @@ class Service:
 
     @property
     def learning_waits(self) -> Wait | None:
-        """Why and until when learning waits; None if learning does not wait."""
+        """The reason why learning waits and the time until which it waits; None if learning does not wait."""
         return None if self.schedule is None or not self._queued else self.schedule.wait
 
     @property
@@ -832,7 +832,7 @@ class Service:
         return schedule, waitlist
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
-        """Count the waiting instances, and prepare an encoder that reads them as on acceptance."""
+        """Count the waiting instances, and prepare the encoder that reads them again when they are learnt."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
         for number, label in waitlist.resume(resumed["learnt"]):
@@ -846,7 +846,7 @@ class Service:
             self._queued += 1
 
     def _resume(self, window: int, reading: Reading) -> dict[str, int]:
-        """Restore the service from its checkpoint, if there is one; return the counts of its waitlist."""
+        """Restore the service from its checkpoint, if there is one; return the counts for the waitlist."""
         self._reading, place = reading, {"learnt": 0, "accepted": 0}
         learner = self.learner
         try:

@@ -193,7 +193,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return until when and why learning waits, and the number of queued instances; None if it does not."""
+    """Return why and until when learning waits and how many instances are queued; None without a wait."""
     wait = service.learning_waits
     if wait is None:
         return None

@@ -47,8 +47,8 @@ class Part:
     `cand_as_published`."""
 
     described_by: ClassVar[tuple[str, ...]] = ()
-    """The attributes that describe the part, if they are not its dataclass fields. The constructor of the
-    class that sets this must accept them; subclasses need not. A grid, e.g., is stored as configurations."""
+    """The attributes that describe the part, if they are not its dataclass fields. The class that sets this
+    attribute takes them as arguments. Its subclasses need not: a grid is stored as its configurations."""
 
     suffix: ClassVar[str] = ""
     """For a part that wraps another part: the separator between their numbers, as in ``zeta:0.05@0.2``."""

@@ -43,7 +43,7 @@ def save(
 ) -> Path:
     """Write a run below `directory` and return the directory of its record.
 
-    The record is written to a temporary directory, which is renamed when it is complete. At any time there is
+    The record is written to a temporary directory, which is renamed once complete. At any time there is
     either a complete record or no record.
 
     Parameters

@@ -71,7 +71,7 @@ def below(root: Path) -> Iterator[Path]:
 
 
 def ids_in(path: Path) -> list[str]:
-    """Return the ids of the records in a Parquet file; an empty list if it is not a table of records."""
+    """Return the ids of the records in a Parquet file; an empty list if the file has no records."""
     return list(_index(path))
 
 
