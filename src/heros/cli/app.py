@@ -93,7 +93,7 @@ def _as_argument(value: str) -> str:
     """Convert the repr of a string or of a list of strings to a shell argument."""
     try:
         given = literal_eval(value or "True")
-    except (SyntaxError, ValueError):  # shortened
+    except (SyntaxError, ValueError):  # the value was shortened
         return shlex.quote(re.sub(r"[\[\]'\"]", "", value))
     if given is True:
         return ""

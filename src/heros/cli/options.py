@@ -251,7 +251,7 @@ Keep = Annotated[int, of_checkpoints(min=1, help="Number of checkpoints to keep.
 Resume = Annotated[
     bool,
     of_checkpoints(
-        "--resume", help="Continue from the newest checkpoint; start anew if there is no checkpoint."
+        "--resume", help="Continue from the newest checkpoint; start a new run if there is none."
     ),
 ]
 ResumeFrom = Annotated[

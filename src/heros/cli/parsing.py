@@ -158,7 +158,7 @@ def watch_of(text: str) -> Watch:
 def _is_there(text: str) -> bool:
     try:
         return Path(text).exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return False
 
 

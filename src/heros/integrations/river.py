@@ -290,7 +290,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
-        p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted by itself
+        p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted independently
         return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:

@@ -37,7 +37,7 @@ class CodeCarbon(Meter):
 
     def _start(self) -> None:
         module = self._module()
-        # Its log is discarded: the reading's detail names missing counters.
+        # The tracker's log is discarded: the reading's detail names missing counters.
         logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         self._tracker = module.OfflineEmissionsTracker(
             country_iso_code=ANYWHERE,

@@ -17,8 +17,8 @@ from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
 
 COLOURS = 8
-SHOWN = 10  # best models in the table; the map shows all models
-LONGEST = 48  # letters of a name in a chart
+SHOWN = 10  # number of models in the table; the map shows all models
+LONGEST = 48  # maximum number of letters of a name in a chart
 SHADES = (
     "The stronger the colour, the larger the share of the instances on which the model was trained. "
     "The cheapest model is at the bottom."

@@ -125,7 +125,7 @@ class Experiment(ModelSettings, _Subject):
             window=self.window,
             meter=None if self.meter is None else self.meter(),
             exact=self.exact,
-            predictions=False,  # runs are sent from process to process
+            predictions=False,  # runs are sent between processes
             progress=progress,
             on_interrupt="raise",
         )

@@ -89,9 +89,9 @@ def evaluate(
         the name of a column, which is then not used as a feature (see also `weights` of
         `heros.streams.read`). Measures do not use the weights.
     measures
-        The measures to compute; for classification, by default AUROC, accuracy, κ and log-loss. Objects of
-        `heros.measures`, or any object with a `name`, an ``update(y, output)`` and a `value` (see
-        `heros.measures.Measure` for optional methods). The run uses empty copies of these objects.
+        The measures to compute: objects of `heros.measures`, or any objects with a `name`, an
+        ``update(y, output)`` and a `value` (see `heros.measures.Measure` for optional methods). The run uses
+        empty copies of them. The default for classification is AUROC, accuracy, κ and log-loss.
     window
         The number of instances per point of the curves.
     block
@@ -132,11 +132,11 @@ def evaluate(
         pickles. Loading a pickle can run any code: resume such a run only from a directory that only you can
         write to. Without `allow_code`, such a pool cannot have checkpoints.
     on_interrupt
-        At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, e.g. in a program with
-        several runs.
+        On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
+        with several runs.
     carbon
-        The carbon intensity of the grid over time: a file or URL with rows of a time and g CO2e per kWh (see
-        `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
+        The carbon intensity of the grid over time: a file or URL whose rows hold a time and g CO2e per kWh
+        (see `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
     carbon_delay
         The maximum time for which `carbon` may delay an instance: a number of seconds, or a string like "6h".
 

@@ -86,7 +86,7 @@ class Run:
     stream: str
     model: str
     n_instances: int
-    figures: dict[str, float]  # by measure, over the whole stream, at its end
+    figures: dict[str, float]  # by measure, over the whole stream
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
@@ -109,7 +109,7 @@ class Run:
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or if unknown
-    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # None if not kept
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False
     )  # measures of simple predictors

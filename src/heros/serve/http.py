@@ -226,7 +226,7 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use the other one
+        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use another of them
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -279,7 +279,7 @@ class _Connection(asyncio.Protocol):
         if last:
             self.transport.close()
         elif self._queue:
-            self.server.loop.call_soon(self._next)  # not at once: many replies would nest too deeply
+            self.server.loop.call_soon(self._next)  # not called directly: many replies would nest too deeply
         else:
             self._next()
 

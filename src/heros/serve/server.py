@@ -86,7 +86,7 @@ class Running:
             self.socket.close()
             try:
                 self.service.stop()
-            finally:  # not before: a second signal must not cost the accepted instances
+            finally:  # not before: a second signal must not lose the accepted instances
                 for one, handler in handlers.items():
                     signal.signal(one, handler)
 

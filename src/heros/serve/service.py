@@ -97,7 +97,7 @@ class Service:
         The maximum number of instances that wait for their labels, and the maximum time in seconds that an
         instance waits. None means no time limit.
     store
-        The directory for checkpoints. The service continues from the checkpoint in it.
+        The directory for checkpoints. If it holds a checkpoint, the service continues from that checkpoint.
     every, seconds
         Write a checkpoint after this many labelled instances, and after this many seconds if any request
         changed the state. None disables the respective rule. A failed checkpoint is retried.

@@ -133,7 +133,7 @@ class StatusSnapshot:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # set last: a waiting client reads the state at once
+        self._made = began  # set last: a waiting client reads the state immediately
 
     def _model(self) -> tuple[Heros, Any]:
         """Return the model for the leaderboard, and its key.
@@ -144,7 +144,7 @@ class StatusSnapshot:
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
         for row in (self._keys or {}).get("rows") or []:
-            with suppress(KeyError, HerosError):  # removed meanwhile, or damaged
+            with suppress(KeyError, HerosError):  # the model was removed or is damaged
                 return learner.models[row["key"]], row["key"]
         return learner.model, None
 

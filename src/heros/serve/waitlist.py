@@ -67,7 +67,7 @@ class Waitlist:
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
-        self.taken_bytes = 0  # of `bytes`: of the instances that were taken, but not deleted yet
+        self.taken_bytes = 0  # the part of `bytes` that belongs to taken instances which are not deleted yet
 
     def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
         """Continue after the instance with this number; yield the waiting instances with their numbers."""

@@ -15,7 +15,7 @@ from heros.pools.regression_trees import BoundRegressionTrees
 __all__ = ["regression_tree"]
 
 REALS = 8  # real numbers of a node, as in the core
-COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # their positions in a node
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among a node's real numbers
 FARTHEST = 3.0  # limit of a feature in standard deviations
 
 
