@@ -250,9 +250,7 @@ Every = Annotated[
 Keep = Annotated[int, of_checkpoints(min=1, help="Number of checkpoints to keep.")]
 Resume = Annotated[
     bool,
-    of_checkpoints(
-        "--resume", help="Continue from the newest checkpoint; start a new run if there is none."
-    ),
+    of_checkpoints("--resume", help="Continue from the newest checkpoint; start a new run if there is none."),
 ]
 ResumeFrom = Annotated[
     Path | None, of_checkpoints(help="Continue from this checkpoint (see heros checkpoints).")
