@@ -58,7 +58,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that replaces this one after its holder has ended; callers share it."""
+    """Return the dictionary that all callers use instead of this one after its holder has ended."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

@@ -97,7 +97,7 @@ def _built(description: object, role: str, depth: int) -> Any:
 
 
 def _inside(value: object, role: str, depth: int) -> object:
-    """Return a value of a description; nested descriptions become parts of the same role."""
+    """Return a value of a description, with nested descriptions replaced by parts of the same role."""
     if isinstance(value, list):
         return [_inside(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):

@@ -56,7 +56,7 @@ def notation_of(kind: type[Any]) -> str:
 
 
 def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> Any:
-    """Return the policy for ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` is the default.
+    """Parse a policy, ``name[:numbers][@epsilon][+surprise[:numbers]]``, with a default for `epsilon`.
 
     Error messages name `owner`, the class or program that has the parameter `policy`.
 
