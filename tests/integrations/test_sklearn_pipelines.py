@@ -57,7 +57,7 @@ def test_texts_in_an_array_need_set_output():
     X, y = orders()
     scaled = ColumnTransformer([("numbers", StandardScaler(), ["km"])], remainder="passthrough")
     with pytest.raises(
-        DataError, match=r"set_output\(transform='pandas'\) keeps texts.*could not convert string"
+        DataError, match=r"set_output\(transform='pandas'\) keeps strings.*could not convert string"
     ):
         make_pipeline(scaled, classifier()).fit(X, y)
 

@@ -39,7 +39,7 @@ def test_other_classes_are_refused_even_after_a_restart(tmp_path):
 
 def test_all_classes_of_a_model_must_be_named():
     trained = model().learn([{"size": 1.0}, {"size": 2.0}], ["no", "yes"])
-    with pytest.raises(HerosError, match=r"must name all classes of the model\. It has 'yes', too"):
+    with pytest.raises(HerosError, match=r"must name all classes of the model\. It also has 'yes'"):
         service(given=trained, classes=["no", "perhaps"])
     with served(service(given=trained, classes=["no", "yes", "perhaps"])) as client:
         assert client.post("/learn", json={"x": {"size": 1.0}, "y": "perhaps"}).status_code == 202

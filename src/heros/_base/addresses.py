@@ -1,4 +1,4 @@
-"""Web addresses: which are valid, and how they are shown without secrets."""
+"""Validation of URLs, and their display without secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
 
 def is_web_address(url: Any) -> bool:
-    """Return whether this is a URL with http(s)://, a host, no user name and, if there is one, a valid port.
+    """Return whether this is an http(s) URL with a host, without a user name, and with a valid port if any.
 
     Examples
     --------
@@ -21,13 +21,13 @@ def is_web_address(url: Any) -> bool:
     try:
         parts = urlsplit(url)
         whole = bool(parts.hostname) and parts.username is None and parts.port != 0
-    except (AttributeError, TypeError, ValueError):  # no text, an invalid IPv6 address or an invalid port
+    except (AttributeError, TypeError, ValueError):  # not a string, or an invalid IPv6 address or port
         return False
     return whole and parts.scheme in ("http", "https")
 
 
 def without_secrets(url: str) -> str:
-    """Return a web address for messages and records: its path and query may hold a key.
+    """Return a URL for messages and records, without user name, path and query, which may hold secrets.
 
     Examples
     --------

@@ -16,12 +16,12 @@ Traceback (most recent call last):
     ...
 heros.ParameterError: The 'zeta' parameter of Zeta must be in [0, 1]. Got 1.5 instead.
 
-It suggests the `known` name that is closest to the value.
+The message also suggests the `known` name that is closest to the value.
 
 >>> print(ParameterError.of("target", "read", "a column", "lable", ["age", "label"]))
 The 'target' parameter of read must be a column. Got 'lable' instead. Did you mean 'label'?
 
-The message of a `MissingExtra` has the command that installs the packages.
+The message of a `MissingExtra` contains the command that installs the packages.
 
 >>> print(MissingExtra.of("Reading Excel files", "excel"))
 Reading Excel files needs packages that are not installed (extra 'excel'): pip install 'openpyxl>=3.1'
@@ -34,7 +34,7 @@ from typing import Self
 
 __all__ = ["DataError", "DataNotice", "HerosError", "MissingExtra", "ParameterError", "WaitNotice"]
 
-LONGEST = 2000  # maximum length of a rule or a value in a message; longer texts are shortened
+LONGEST = 2000  # maximum length of a rule or a value in a message; longer strings are shortened
 
 
 class HerosError(Exception):
@@ -46,15 +46,15 @@ class ParameterError(HerosError, ValueError):
 
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
-        """Return an error with the standard message; long texts are shortened in the middle."""
+        """Return an error with the standard message; long strings are shortened in the middle."""
         text = f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
         return cls(text + did_you_mean(value, known))
 
 
 def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) -> str:
-    """Return a suggestion of the closest known name for the end of a message; empty if no name is close.
+    """Return a sentence that suggests the closest known name, or an empty string if no name is close.
 
-    `likeness` is the least similarity of a suggestion, as in `difflib.get_close_matches`.
+    `likeness` is the minimum similarity of a suggestion, as in `difflib.get_close_matches`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class DataNotice(UserWarning):
 
 
 class WaitNotice(UserWarning):
-    """A warning that learning waits, and until when; or that the carbon intensity is not known."""
+    """A warning that learning waits until a given time, or that the carbon intensity is unknown."""
 
 
 class MissingExtra(HerosError, ImportError):
@@ -102,4 +102,4 @@ class MissingExtra(HerosError, ImportError):
 
 
 for _name in __all__:
-    globals()[_name].__module__ = "heros"  # where users import them from; tracebacks show it
+    globals()[_name].__module__ = "heros"  # users import them from here, and tracebacks show this name

@@ -48,7 +48,7 @@ class Rule:
     brief
         The rule for the documentation, without very large upper limits.
     choices
-        The allowed words; an error message suggests the closest one.
+        The allowed strings; an error message suggests the closest one.
     none
         Whether None is allowed.
 
@@ -106,7 +106,7 @@ def inside_unit() -> Rule:
 
 
 def among(*choices: str) -> Rule:
-    """Return a rule for one of the given words."""
+    """Return a rule for one of the given strings."""
     *others, last = map(repr, choices)
     text = f"{', '.join(others)} or {last}" if others else last
     return Rule(text, _word, lambda word: word in choices, text, choices)

@@ -33,9 +33,9 @@ class Pending(Generic[T]):
     Parameters
     ----------
     most
-        The largest number of items.
+        The maximum number of items.
     longest
-        The largest age of an item in seconds; None for no limit.
+        The maximum age of an item in seconds; None for no limit.
     given_up
         A function that is called with the id and the item when an item is evicted.
     clock
@@ -43,7 +43,7 @@ class Pending(Generic[T]):
     owner
         The class that error messages name.
     most_bytes
-        The largest total size of the items in bytes; None for no limit.
+        The maximum total size of the items in bytes; None for no limit.
     size
         A function that returns the size of an item in bytes.
 
@@ -90,13 +90,13 @@ class Pending(Generic[T]):
         return id in self._held
 
     def pop(self, id: Id) -> tuple[T, float]:
-        """Remove the item with this id, and return it with its arrival time."""
+        """Remove the item with this id; return the item and its arrival time."""
         what, since = self._held.pop(id)
         self.bytes -= self._size(what)
         return what, since
 
     def put(self, id: Id, what: T) -> None:
-        """Add an item with the current time; evict the oldest items that exceed a limit."""
+        """Add an item with the current time, then evict the items that exceed a limit, oldest first."""
         self.hold(id, what, self._clock())
         self.let_go()
 
@@ -108,7 +108,7 @@ class Pending(Generic[T]):
         self.bytes += self._size(what)
 
     def take(self, id: Id) -> T | None:
-        """Remove the item with this id and return it, or None."""
+        """Remove and return the item with this id; return None if there is no such item."""
         return self.pop(id)[0] if id in self._held else None
 
     def give_up(self, id: Id) -> bool:
@@ -138,7 +138,7 @@ class Pending(Generic[T]):
 
     @property
     def full(self) -> bool:
-        """Whether the next item may evict another item."""
+        """Whether adding an item may evict another one."""
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
     def too_large(self, what: T) -> bool:

@@ -1,4 +1,4 @@
-"""The phases of a learning step, by which CPU time is reported.
+"""The phases of a learning step; CPU time is reported for each phase.
 
 Examples
 --------
@@ -13,4 +13,4 @@ from heros._base import core as _core
 __all__ = ["PHASES"]
 
 PHASES: tuple[str, ...] = tuple(_core.phases())
-"""The names of the phases, in the order of the core."""
+"""The names of the phases, in the same order as in the compiled core."""

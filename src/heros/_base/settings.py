@@ -17,7 +17,7 @@ WIDTH = 96  # characters per line of the documentation
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting, which defines its validation, its error message and its documentation.
+    """A setting with its validation rule, error message and documentation.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Setting:
     text
         A description in one or two sentences.
     optional
-        Whether a description omits the setting if it has its default value.
+        Whether a description omits the setting when its value is the default.
     none
         The value that stands for None in the compiled core.
 
@@ -78,7 +78,7 @@ def documented(text: str | None, settings: Iterable[Setting]) -> str | None:
 
 
 def _as_written(default: Any) -> str:
-    """Return a default value as text; large numbers of bytes in MiB."""
+    """Format a default value; large numbers of bytes are given in MiB."""
     if isinstance(default, int) and not isinstance(default, bool) and default >= 1 << 20:
         return f"{default >> 20} MiB"
     return f"{default:g}" if isinstance(default, float) else repr(default)

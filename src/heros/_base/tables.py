@@ -14,7 +14,7 @@ __all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart
 
 GAP = "  "
 NARROWEST = 20  # minimum width of a column that wraps
-FAMILIES = {  # the names of the model families in words
+FAMILIES = {  # readable names of the model families
     "MLP": "perceptron",
     "Hoeffding": "Hoeffding tree",
     "RegressionTrees": "regression tree",
@@ -41,7 +41,7 @@ def short(configuration: Mapping[str, Any]) -> str:
 
 
 def settings_text(configuration: Mapping[str, Any]) -> str:
-    """Return the settings of a model in words, without those that are None.
+    """Describe the settings of a model in words; settings that are None are omitted.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def _differing(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]
 class Table:
     """A plain-text table.
 
-    ``str(table)`` is as wide as its cells, for a ``__repr__``. `show` fits the table to the terminal and
-    prints a line below the headings.
+    ``str(table)`` is as wide as its cells and suits a ``__repr__``. `show` fits the table to the terminal
+    and prints a line below the headings.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Table:
             self.add(*row)
 
     def add(self, *cells: object, style: str = "") -> None:
-        """Append a row; `style` is "bold", "dim" or "red", if the terminal supports styles."""
+        """Append a row; `style` ("bold", "dim" or "red") is used if the terminal supports styles."""
         self._rows.append(([as_text(cell) for cell in cells], style))
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Table:
             print(f"\x1b[{STYLES[style]}m{line}\x1b[0m" if styled and style else line, file=file)
 
     def fitted(self) -> str:
-        """Return the table as text, with wrapped columns fitted to the terminal, without title and caption.
+        """Return the table without title and caption, with wrapped columns fitted to the terminal.
 
         Examples
         --------
@@ -243,7 +243,7 @@ class Table:
 
 
 def wrapped(line: str) -> list[str]:
-    """Return a line of text as lines that fit the terminal, indented after the first.
+    """Wrap a line of text to the width of the terminal; all lines after the first are indented.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Code shared by all checks: the error, and the comparison of two results."""
+"""Code shared by all checks: the error class and the comparison of two results."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _check_growth(
 
 
 def _copy(model: Heros) -> Heros | None:
-    """Return a copy of a model; None if it has objects that cannot be pickled, e.g. of local classes."""
+    """Return a copy of a model, or None if the model has objects that cannot be pickled."""
     try:
         return pickle.loads(pickle.dumps(model))  # type: ignore[no-any-return]
     except (pickle.PicklingError, AttributeError, TypeError):

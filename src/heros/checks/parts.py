@@ -32,9 +32,9 @@ def check_policy(policy: Any) -> None:
     """Check that a policy chooses models as `heros.Heros` requires.
 
     A choice must be a boolean mask with at most k models. It must depend only on the arguments and on the
-    policy's state, and must not change the arguments. All random numbers must come from `rng`. A method
-    `explain` must return a reason for exactly the chosen models. A method `restore` must restore the state
-    that `state` returned.
+    policy's state, and must not change the arguments. All random numbers must come from `rng`. The method
+    `explain`, if defined, must return a reason for exactly the chosen models. The method `restore`, if
+    defined, must restore the state that `state` returned.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def check_policy(policy: Any) -> None:
 
 
 def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
-    """Yield scores and costs, with and without ties, for pools of several sizes."""
+    """Yield scores, costs and k for pools of several sizes, with and without ties."""
     rng = np.random.default_rng(1)
     for models in (1, 2, 5, 30):
         drawn, costs = rng.random(models), rng.random(models) + 0.01
@@ -103,9 +103,9 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
 def check_score(score: Any) -> None:
     """Check that a score computes the performance of models as `heros.Heros` requires.
 
-    The values must be one finite number per model. The score of a model must depend only on its own outcomes.
-    It must not change on an instance on which the model is not evaluated. A method `restore` must restore the
-    state that `state` returned.
+    The score of each model must be a finite number. It must depend only on the outcomes of this model, and
+    must not change on an instance on which the model is not evaluated. The method `restore`, if defined, must
+    restore the state that `state` returned.
 
     Examples
     --------

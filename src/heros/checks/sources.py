@@ -16,10 +16,10 @@ __all__ = ["check_source"]
 def check_source(source: Any, *, most: int = 1000) -> None:
     """Check that a source returns instances as `heros.evaluate` requires.
 
-    The check starts at the current position of the source. A call of `poll` must return IDLE, END, or a block
+    The check starts at the current position of the source. A call to `poll` must return IDLE, END, or a block
     with at most the requested number of rows and one column per feature of the schema. After END, every call
     must return END. The schema may only grow. If the source has `where` and `seek`, it must return the same
-    instances again after it went back to an earlier position.
+    instances again after seeking to an earlier position.
 
     Parameters
     ----------

@@ -90,10 +90,10 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 
 
 def _as_argument(value: str) -> str:
-    """Return a value written in Python, a text or a list of texts, as an argument for a shell."""
+    """Convert the repr of a string or of a list of strings to a shell argument."""
     try:
         given = literal_eval(value or "True")
-    except (SyntaxError, ValueError):  # shortened
+    except (SyntaxError, ValueError):  # the value was shortened
         return shlex.quote(re.sub(r"[\[\]'\"]", "", value))
     if given is True:
         return ""

@@ -88,7 +88,7 @@ def checkpointing(
 
 @contextmanager
 def told(most: int | None = None) -> Iterator[None]:
-    """Print each checkpoint warning, wait and column notice as one line, as soon as it occurs.
+    """Print each checkpoint warning, wait notice and column notice on one line, as soon as it is issued.
 
     If there are more than `most` column notices, the others are only counted.
     """

@@ -1,4 +1,4 @@
-"""The options of a command, gathered into one object: about reading a file, and about the model."""
+"""Groups of command-line options as objects: the options for reading a file, and those for the model."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class EnsembleOptions:
 
 @dataclass(frozen=True)
 class ModelOptions(EnsembleOptions):
-    """The values of the options that describe one model; with the defaults of `heros.Heros`.
+    """The values of the options that describe one model; the defaults are those of `heros.Heros`.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from heros.meters.cpu import WATTS
 
 
 def _state_watts(context: typer.Context, watts: float | None) -> float | None:
-    """Use the power of a core for every meter and budget of the command and of the processes it starts."""
+    """Use this power of a core for all meters and budgets of the command and of its child processes."""
     if watts is not None:
         before = os.environ.get(WATTS, "")  # empty means not stated
         context.call_on_close(lambda: os.environ.update({WATTS: before}))
@@ -191,7 +191,7 @@ MeterName = Annotated[
 Watts = Annotated[
     float | None,
     of_costs(
-        help="Power of a busy core in watts, for the cpu meter and budgets of energy.", callback=_state_watts
+        help="Power of a busy core in watts, for the cpu meter and energy budgets.", callback=_state_watts
     ),
 ]
 Intensity = Annotated[float | None, of_costs("--carbon-intensity", help="Grams of CO2e per kWh.")]
@@ -208,7 +208,7 @@ CarbonDelay = Annotated[
     of_costs(
         "--carbon-delay",
         metavar="6h",
-        help="With --carbon: the longest time that an instance waits for a clean grid.",
+        help="With --carbon: the maximum time that an instance waits for a clean grid.",
     ),
 ]
 Country = Annotated[
@@ -250,9 +250,7 @@ Every = Annotated[
 Keep = Annotated[int, of_checkpoints(min=1, help="Number of checkpoints to keep.")]
 Resume = Annotated[
     bool,
-    of_checkpoints(
-        "--resume", help="Continue from the newest checkpoint; start anew if there is no checkpoint."
-    ),
+    of_checkpoints("--resume", help="Continue from the newest checkpoint; start a new run if there is none."),
 ]
 ResumeFrom = Annotated[
     Path | None, of_checkpoints(help="Continue from this checkpoint (see heros checkpoints).")

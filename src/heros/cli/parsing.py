@@ -46,7 +46,7 @@ def reading(**said: Any) -> dict[str, Any]:
     """
     how = {name: value for name, value in said.items() if value}
     for name, value in how.items():
-        if isinstance(value, list):  # texts with commas; a name that contains a comma is in quotes
+        if isinstance(value, list):  # comma-separated strings; a name with a comma is quoted
             how[name] = [part.strip() for row in csv.reader(value, skipinitialspace=True) for part in row]
     if how.get("delimiter") in {"\\t", "tab"}:
         how["delimiter"] = "\t"
@@ -123,7 +123,7 @@ def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, An
 
 
 def _tell_doubts(path: str, target: str | None, how: Mapping[str, Any]) -> None:
-    """Tell the user which column is the target by default, and what is doubtful about the columns."""
+    """Issue notices about the default target and about columns that may be read in an unexpected way."""
     found = streams.look(path, target=target, **how)
     if target is None:
         notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
@@ -158,12 +158,12 @@ def watch_of(text: str) -> Watch:
 def _is_there(text: str) -> bool:
     try:
         return Path(text).exists()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return False
 
 
 def window_for(text: str, stream: Source) -> int:
-    """Return the number of instances per point of a curve, by the length of the stream.
+    """Choose the number of instances per point of a curve from the length of the stream.
 
     Examples
     --------

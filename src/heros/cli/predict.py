@@ -23,7 +23,7 @@ from heros.streams.bad_rows import BadRow, BadRows
 from heros.streams.files import reader_of
 from heros.streams.readers import TableReader
 
-MOST_COLUMNS = 5  # columns with unknown names that are shown
+MOST_COLUMNS = 5  # maximum number of columns listed in a notice
 
 
 @app.command("predict")

@@ -70,7 +70,7 @@ class Results:
 
     @contextmanager
     def rescued(self, model: Heros) -> Iterator[None]:
-        """Save the model, if wanted, if the stream fails: it may have learnt for days."""
+        """If the stream fails, save the model if requested, because it may have been trained for days."""
         try:
             yield
         except Exception:
@@ -100,7 +100,7 @@ class Results:
         return told, faults[0] if faults else None
 
     def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[Task]:
-        """Yield the name and path of each wanted result, and the function that writes it."""
+        """Yield the name and path of each requested result, and the function that writes it."""
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None and (predictions := run.predictions) is not None:
@@ -110,7 +110,7 @@ class Results:
             yield "report", out / "report.html", lambda path: write_report(out, path)
 
     def found(self, run: Run) -> tuple[list[str], HerosError | None]:
-        """Return a line about each result of a run that was finished before, and write the report again."""
+        """Write the report of a finished run again; return a line about each result, and the error."""
         paths = {"model": self.save, "predictions": self.predictions}
         if self.out is not None:
             paths |= {"record": self.out / records.run_id(run), "report": self.out / "report.html"}

@@ -23,7 +23,7 @@ from heros.run.summary import bill
 from heros.streams.live.late import LateSource
 
 BLOCK = 1000
-MOST_NOTICES = 5  # of a file or another source
+MOST_NOTICES = 5  # maximum number of notices per source
 
 
 @app.command("run")

@@ -205,7 +205,7 @@ def serve_command(
 
 
 def every_of(text: str) -> tuple[int | None, float | None]:
-    """Parse how often to write a checkpoint: a number of labels, or a number of seconds.
+    """Parse the interval between checkpoints: a number of labels, or a number of seconds.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`heros streams`, `look` and `example`: list streams, show how a file is read, write an example file."""
+"""`heros streams`, `look` and `example`: list streams, show how a file is read, and write an example."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _show_stream(name: str, head: int) -> None:
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
-    """Return the indices of the first features whose columns fit into the width, beside the class."""
+    """Return the indices of the first features whose columns fit into the width next to the class."""
     left = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):

@@ -31,7 +31,7 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 @dataclass(eq=False, repr=False)
 class _Described:
-    """The `schema` parameter, which every CapyMOA learner takes first."""
+    """The `schema` parameter, which is the first parameter of every CapyMOA learner."""
 
     schema: Any
 
@@ -95,9 +95,9 @@ class HEROS(CapyMoaSettings, capymoa.base.Classifier):  # type: ignore[misc]  # 
 
 
 class HEROSRegressor(CapyMoaSettings, capymoa.base.Regressor):  # type: ignore[misc]
-    """A heterogeneous online ensemble for regression; `HEROS` describes the parameters.
+    """A heterogeneous online ensemble for regression, with the parameters of `HEROS`.
 
-    Its attribute `heros` also predicts intervals (`predict_interval`).
+    Its attribute `heros` also predicts intervals (see `Heros.predict_interval`).
 
     Examples
     --------
@@ -119,12 +119,12 @@ class HEROSRegressor(CapyMoaSettings, capymoa.base.Regressor):  # type: ignore[m
         self.heros.learn(instance.x, instance.y_value)
 
     def predict(self, instance: Any) -> float:
-        """Return the predicted number."""
+        """Return the predicted value."""
         return float(self.heros.predict(instance.x))
 
 
 def schema_of(schema: Any) -> Schema:
-    """Return a CapyMOA schema as a HEROS schema; any value may be missing.
+    """Convert a CapyMOA schema to a HEROS schema; any value may be missing.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def schema_of(schema: Any) -> Schema:
 
 
 def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
-    """Return the schema; raise an error if its target is of another kind."""
+    """Convert the schema; raise an error if its task is not the expected one."""
     if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
         task = "regression" if numeric else "classification"
         raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)
@@ -155,7 +155,7 @@ def _values(attribute: Any) -> tuple[str, ...] | None:
 
 
 def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) -> Stream:
-    """Return a CapyMOA stream as a HEROS stream, with the same instances in the same order.
+    """Convert a CapyMOA stream to a HEROS stream with the same instances in the same order.
 
     Parameters
     ----------

@@ -97,16 +97,16 @@ def save_model(
 def log_model(
     model: Heros, name: str = "model", *, registered_model_name: str | None = None, **more: Any
 ) -> Any:
-    """Log a model to the active run, and return MLflow's `ModelInfo` with the ``model_uri`` for `load_model`.
+    """Log a model to the active run; return MLflow's `ModelInfo` with the ``model_uri`` for `load_model`.
 
     Parameters
     ----------
     model
         The model.
     name
-        Its name in the run.
+        The name of the model in the run.
     registered_model_name
-        The name under which to register a version of the model as well.
+        The name under which the model is also registered, as a new version.
     more
         Parameters of `save_model`, and those of `mlflow.models.Model.log` (``step``, ``tags``, …).
     """
@@ -163,7 +163,7 @@ class Callback:
     - ``cpu_seconds``: CPU time of the model so far;
     - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
     - ``models_changed``: the number of models whose performance changed, that is, ADWIN shortened the window
-      of their running score; ``models_worse``: the number of these whose score fell. Many changes at once
+      of their running score; ``models_worse``: how many of them have a lower score. Many changes at once
       indicate drift. Both need the score `heros.scores.Adwin`, the default.
 
     Parameters
@@ -219,7 +219,7 @@ class Callback:
 
 
 def log_run(run: Run, *, prefix: str = "total_", run_id: str | None = None) -> None:
-    """Log the figures of a whole run: measures, cost of training, CPU seconds, joules, instances.
+    """Log the results of a whole run: measures, cost of training, CPU seconds, joules, instances.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | N
 
 
 class _Pyfunc:
-    """The object with which MLflow predicts; a lock serialises the calls of the server's threads."""
+    """The object that MLflow predicts with; a lock serialises calls from the threads of its server."""
 
     def __init__(self, model: Heros, method: Predict) -> None:
         self._model, self._method, self._lock = model, method, threading.Lock()

@@ -18,11 +18,11 @@ class State(Protocol):
     """The methods of Quix's state object that are used here."""
 
     def get_bytes(self, key: str) -> bytes | None:
-        """Return the bytes stored under this name for the current message key; None if there are none."""
+        """Return the bytes stored under `key` for the current message key, or None."""
         ...
 
     def set_bytes(self, key: str, value: bytes) -> None:
-        """Store bytes under this name for the current message key."""
+        """Store bytes under `key` for the current message key."""
         ...
 
 
@@ -69,7 +69,7 @@ class QuixModel:
         self._besides = {target, name, *ignore}
 
     def __call__(self, row: Mapping[str, Any], state: State) -> dict[str, Any]:
-        """Return the row with the prediction made before learning: None if the model is not trained."""
+        """Return the row with the prediction made before learning; an untrained model predicts None."""
         model = self._opened(state.get_bytes(self.name))
         features = {field: value for field, value in row.items() if field not in self._besides}
         answer = None if model.schema is None else _said(model, features)
@@ -89,7 +89,7 @@ class QuixModel:
 
 
 def _said(model: Heros, features: Mapping[str, Any]) -> Any:
-    """Return the class probabilities, or the predicted number and its interval."""
+    """Return the class probabilities, or the predicted value and its interval."""
     if not model.task.numeric:
         return model.predict_proba(features)
     return {"answer": model.predict(features), "interval": model.predict_interval(features).tolist()}

@@ -81,14 +81,14 @@ class _Model(ModelSettings):
         return seen + len(pickle.dumps(self.heros))
 
     def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
-        """Return an instance as a row for prediction; unknown values are missing."""
+        """Encode an instance for prediction; unknown values become missing values."""
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
             raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Return the rows of a frame for prediction."""
+        """Encode the rows of a data frame for prediction."""
         if any(map(self._encoder.knows, X.columns)):
             return self._encoder.read(X)
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
@@ -110,7 +110,7 @@ class _Model(ModelSettings):
             raise
 
     def _learn_frame(self, X: pd.DataFrame, targets: list[Any]) -> None:
-        """Learn from the rows of a frame, with the same results as one row at a time."""
+        """Learn from the rows of a frame, with the same results as learning one row at a time."""
         if self._encoder.schema.n_features:
             batches = self._encoder.learn(X, targets)
         else:  # the encoder would use the whole frame to infer columns
@@ -120,7 +120,7 @@ class _Model(ModelSettings):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that `load` opens; the file contains data only, no code.
 
-        Labels must be text, numbers or booleans.
+        Labels must be strings, numbers or booleans.
 
         Examples
         --------
@@ -147,8 +147,8 @@ class _Model(ModelSettings):
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
         """Load a model written by `save`, by `Heros.save` or by ``heros run --save``.
 
-        Rows are read as before the model was saved. For a file of `Heros.save`, labels are the names of its
-        classes. Pass your own parts as arguments, as for `Heros.load`.
+        Rows are read as before the model was saved. If the file was written by `Heros.save`, the labels are
+        the class names. Pass your own parts as arguments, as for `Heros.load`.
         """
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
@@ -170,13 +170,13 @@ class _Model(ModelSettings):
         most_values: int | None = MOST_VALUES,
         known: Schema | None = None,
     ) -> Self:
-        """Return a River model that continues with a `Heros`."""
+        """Create a River model that continues to train a `Heros`."""
         if heros.task.numeric != cls._numeric:
             raise DataError(f"{cls.__name__} does not support the task {type(heros.task).__name__}.")
         if known is not None and heros.schema not in (None, known):
             raise DataError("The schema of the models differs from the schema of the encoder.")
         taken = [name for name in SETTINGS if name in inspect.signature(cls).parameters]
-        make: Any = cls  # the two classes that take these settings
+        make: Any = cls  # the classifier or the regressor, which accept these settings
         model: Self = make(**{name: getattr(heros, name) for name in taken}, most_values=most_values)
         model.heros, model._first = heros, known or model._first
         model._take_labels(labels)
@@ -187,7 +187,7 @@ class _Model(ModelSettings):
         return None
 
     def _take_labels(self, labels: list[Any] | None) -> None:
-        """Set the labels that a file contains."""
+        """Set the labels loaded from a file."""
 
 
 @dataclass(eq=False, repr=False)
@@ -290,11 +290,11 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
-        p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted by itself
+        p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted independently
         return pd.DataFrame(p, index=X.index, columns=pd.Index(self._known, tupleize_cols=False))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the most probable label of each row; None before the first label."""
+        """Return the most probable label for each row; None before the first label."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         values = np.full(len(X), None, dtype=object)
@@ -334,7 +334,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
 
 class HerosRegressor(_Model, base.MiniBatchRegressor):
-    """A heterogeneous online ensemble for regression; `HerosClassifier` describes the parameters.
+    """A heterogeneous online ensemble for regression, with the parameters of `HerosClassifier`.
 
     Examples
     --------
@@ -354,11 +354,11 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
         self._learn_row(*self._encoder.taught(x, y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
-        """Return the predicted number; 0 before the first target."""
+        """Return the predicted value; 0 before the first target."""
         return 0.0 if self.heros.schema is None else float(self.heros.outputs(self._row(x))[0, 0])
 
     def predict_interval_one(self, x: Mapping[Hashable, Any]) -> tuple[float, float]:
-        """Return the lower and upper end of the prediction interval."""
+        """Return the lower and upper bounds of the prediction interval."""
         if self.heros.schema is None:
             return 0.0, 0.0
         _, low, high, *_ = self.heros.outputs(self._row(x))[0].tolist()
@@ -369,7 +369,7 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
         self._learn_frame(X, y.tolist())
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the predicted number of each row; 0 before the first target."""
+        """Return the predicted value for each row; 0 before the first target."""
         import pandas as pd  # noqa: PLC0415 - River works without it
 
         found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X), 0)[:, 0]

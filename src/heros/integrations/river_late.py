@@ -101,8 +101,8 @@ class LateClassifier(_Late[dict[Any, float]]):
     longest
         The maximum waiting time in seconds; None means no limit.
     expired
-        The label to learn for instances whose label has not arrived in time. None drops these instances. Both
-        count as expired.
+        The label to learn for instances whose label has not arrived in time. None drops these instances. In
+        both cases, they count as expired.
     clock
         A function that returns the time in seconds since the epoch.
 

@@ -51,7 +51,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, also of policy, score and answer, e.g. ``policy__zeta``.
+        """Return the parameters and, if `deep`, those of policy, score and answer, e.g. ``policy__zeta``.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return given | dict(inside)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``part__parameter`` replaces a part by a copy with this parameter changed."""
+        """Set parameters; ``part__parameter`` replaces a part with a copy that has the new value."""
         known = super().get_params(deep=False)
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
@@ -78,7 +78,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self
 
     def _part(self, name: str) -> Any:
-        """Return the part of this name, or the default if it was not given."""
+        """Return the part with this name, or the default part if none was given."""
         part = getattr(self, name)
         usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
         return getattr(Heros(self.pool), usual) if part is None and usual else part
@@ -142,12 +142,12 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
-            way = "ColumnTransformer(...).set_output(transform='pandas') keeps texts and names of columns"
+            way = "ColumnTransformer(...).set_output(transform='pandas') keeps strings and column names"
             raise DataError(f"X must be an array of numbers or a data frame ({way}). Got: {error}.") from None
         return X if first or self._names is None else self._table(X, self._names), y
 
     def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
-        """Return an array as a table with the columns of the first frame, if these are all numeric."""
+        """Convert an array to a table with the columns of the first frame, which must all be numeric."""
         columns = self.heros_.encoder().columns
         others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
         if others:
@@ -173,7 +173,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         """Write the fitted model to a file for `load`, `heros.Heros.load` and ``heros serve``.
 
         The file has the parameters of the ensemble and everything learnt, but no code. Labels are stored as
-        their names, so that a loaded classifier predicts text.
+        strings, so that a loaded classifier predicts strings.
 
         Examples
         --------
@@ -231,8 +231,8 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     """A heterogeneous online ensemble that trains k of its M models at each step, for scikit-learn.
 
     The rows are read as a stream: `fit` reads them once, in order, and `partial_fit` continues training. NaN
-    is a missing value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numbers in text,
-    names, booleans or dates. When predicting, an unknown name is a missing value.
+    is a missing value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numeric strings,
+    categories, booleans or dates. When predicting, an unknown category is a missing value.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class for each row."""
         best = self._outputs(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
@@ -348,7 +348,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
 
 class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the library has no types
-    """A heterogeneous online ensemble for regression; `HerosClassifier` describes rows and parameters.
+    """A heterogeneous online ensemble for regression, with the same parameters as `HerosClassifier`.
 
     Attributes
     ----------
@@ -374,11 +374,11 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
         return self._learn(X, y, sample_weight, first=not hasattr(self, "heros_"))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the predicted number of each row."""
+        """Return the predicted value for each row."""
         return self._outputs(X)[:, 0]
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
-        """Return the lower and upper end of the prediction interval of each row."""
+        """Return the lower and upper bounds of the prediction interval for each row."""
         return self._outputs(X)[:, 1:3]
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:

@@ -1,4 +1,4 @@
-"""The base class of energy meters. Export new meters in `__init__.py`; the recipe is in CONTRIBUTING.md."""
+"""The base class of energy meters. Export new meters in `__init__.py`; see CONTRIBUTING.md."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Meter(Part, ABC):
 
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
-        """Return the meter of this name; raise an error with the reason if this machine has no such meter."""
+        """Return the meter with this name; raise an error with the reason if this machine lacks it."""
         return Meter.kind(name)(carbon=carbon, **settings)
 
     @staticmethod
     def kind(name: str) -> type[Meter]:
-        """Return the class of the meter of this name."""
+        """Return the class of the meter with this name."""
         one_of(name, "name", "Meter.of", Meter.names(), f"one of {', '.join(Meter.names())}")
         kind: type[Meter] = next(kind for kind in parts("meter").values() if name_of(kind) == name)
         return kind
@@ -88,4 +88,4 @@ class Meter(Part, ABC):
 
     @abstractmethod
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        """Return the joules since the start, and a text on how they were obtained."""
+        """Return the joules since the start, and a description of how they were obtained."""

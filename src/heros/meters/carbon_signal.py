@@ -22,7 +22,7 @@ from heros._base.notices import notice
 MOST_BYTES = 10_000_000
 AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
-LATEST = 1e11  # seconds since 1970: the year 5138; milliseconds would be later
+LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as they may be milliseconds
 RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
 
 
@@ -94,7 +94,7 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
         """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
 
-        With a share of 0 this is the first moment of the lowest intensity. None if no intensity is known.
+        With a share of 0 this is the first moment of the lowest intensity. Return None if none is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -116,7 +116,7 @@ class CarbonSignal:
                 try:
                     self._read_file()
                 except HerosError as error:
-                    self._say(f"{error} The values that are known are used.")
+                    self._say(f"{error} The known values are used.")
         if self.at(now) is not None:
             self._told = None
         elif self._told is None:
@@ -157,7 +157,7 @@ class CarbonSignal:
             self._thread.start()
 
     def _read_url(self) -> None:
-        """Run in a thread: read the URL; an error is reported, and the known values are kept."""
+        """Read the URL, in a separate thread; report an error and keep the known values."""
         from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
 
         headers = {"user-agent": "heros", "accept": "application/json, text/csv"}
@@ -185,7 +185,7 @@ class CarbonSignal:
 
 
 def _rows(data: bytes, name: str) -> list[Any]:
-    """Return the pairs of a JSON list or of CSV, without the header and without rows that have no value."""
+    """Return the pairs in a JSON list or CSV data, without the header and rows without a value."""
     if len(data) > MOST_BYTES:
         raise DataError(f"{name} must have at most {MOST_BYTES:,} bytes.")
     try:

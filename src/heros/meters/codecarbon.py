@@ -15,15 +15,15 @@ ANYWHERE = "USA"
 
 
 class CodeCarbon(Meter):
-    """A meter that uses CodeCarbon's offline tracker for this process, read once per run.
+    """A meter that runs CodeCarbon's offline tracker on this process and reads it once per run.
 
-    Only its energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs the extra
-    ``energy``.
+    Only the tracker's energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs
+    the extra ``energy``.
     """
 
     written: ClassVar[str] = "codecarbon"
     source: ClassVar[str] = "codecarbon"
-    basis: ClassVar[str] = "modelled"  # always for memory, for the CPU if there are no counters
+    basis: ClassVar[str] = "modelled"  # memory is always modelled, the CPU only if there are no counters
 
     def __init__(self, carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
@@ -37,7 +37,7 @@ class CodeCarbon(Meter):
 
     def _start(self) -> None:
         module = self._module()
-        # Its log is discarded: the reading's detail names missing counters.
+        # The tracker's log is discarded: the reading's detail names missing counters.
         logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
         self._tracker = module.OfflineEmissionsTracker(
             country_iso_code=ANYWHERE,

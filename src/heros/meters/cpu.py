@@ -1,4 +1,4 @@
-"""Energy estimated from CPU time: available everywhere, and not disturbed by parallel runs."""
+"""Energy estimated from CPU time, which works everywhere and is not affected by parallel runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def cpu_model() -> str:
 
 
 def _named_in(cpuinfo: str) -> str:
-    r"""Return the name of the first CPU that Linux lists, or an empty text.
+    r"""Return the name of the first CPU that Linux lists, or an empty string.
 
     Examples
     --------
@@ -115,19 +115,19 @@ class Cpu(Meter):
     """A meter that computes the energy as CPU seconds × watts per core.
 
     This is a model, not a measurement: it ignores clock rates, memory and idle power. The result does not
-    depend on other work of the machine.
+    depend on other work on the machine.
 
     Parameters
     ----------
     watts
-        The power of a busy core. By default that of the environment variable ``HEROS_WATTS``, else the CPU's
-        design power divided by its cores, if the CPU is in a small table, otherwise 10 W; the reading names
-        the source.
+        The power of a busy core; by default, the value of the environment variable ``HEROS_WATTS``. If it is
+        not set, the power is the CPU's design power divided by its number of cores, or 10 W for a CPU that is
+        not in the built-in table. The reading names the source.
     carbon
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        which does all the work of HEROS. Models that start their own threads, such as Java models, use more.
+        which does all the work of HEROS. Use this for models that start threads, such as Java models.
 
     Examples
     --------

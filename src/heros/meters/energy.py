@@ -1,4 +1,4 @@
-"""The energy of a run and of each phase, and the CO2e of electricity, which is stated, never guessed."""
+"""The energy of a run and of each phase, and its CO2e, computed from a stated carbon intensity."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Energy:
 
     @classmethod
     def of(cls, reading: Reading, source: str, cpu: Mapping[str, float], carbon: Carbon | None) -> Energy:
-        """Divide a reading among the phases by their CPU seconds."""
+        """Divide a reading among the phases in proportion to their CPU seconds."""
         kwh, total = reading.joules / JOULES_PER_KWH, sum(cpu.values())
         by_phase = {phase: kwh * seconds / total if total else 0.0 for phase, seconds in cpu.items()}
         return cls(kwh, by_phase, source, reading.detail, carbon, reading.cpu_seconds, reading.wall_seconds)

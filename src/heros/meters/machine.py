@@ -44,7 +44,7 @@ class MachineMeter(Meter):
     """
 
     alone: ClassVar[bool] = True
-    counter: ClassVar[str]  # its name in error messages
+    counter: ClassVar[str]  # the name of the counter in error messages
 
     @abstractmethod
     def __init__(self, counters: Sequence[Counter], carbon: Carbon | None = None) -> None:

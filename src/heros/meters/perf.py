@@ -25,8 +25,8 @@ ATTRIBUTES = 128  # bytes of a perf_event_attr
 class Perf(MachineMeter):
     """The energy of all CPU packages and their memory, from hardware counters read as perf events.
 
-    The counters are those of `Rapl`. Access needs `/proc/sys/kernel/perf_event_paranoid` of 0 or less, or
-    the capability CAP_PERFMON.
+    The counters are those of `Rapl`. Access needs a value of at most 0 in
+    `/proc/sys/kernel/perf_event_paranoid`, or the capability CAP_PERFMON.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class Rapl(MachineMeter):
 
 
 def _zones(root: Path) -> list[Counter]:
-    """Return the zones of packages and their memory, each once; nested zones are listed twice."""
+    """Return the zones of packages and their memory, each once; the directory lists nested zones twice."""
     found: dict[Path, tuple[str, Counter]] = {}
     for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
         try:

@@ -143,7 +143,7 @@ def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
 
 
 def _reading(line: Line, left: float, right: float, unit: str) -> str:
-    """Return the last value of a line in a strip, with its position if it is not the strip's end."""
+    """Return the last value of a line in a strip, with its position unless that is the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""

@@ -21,7 +21,7 @@ LONGEST = 18
 
 
 def class_figures(group: Group) -> str:
-    """Return the confusion matrix and the class table of a group, over all seeds; "" without counts."""
+    """Return the confusion matrix and the class table of a group over all seeds; "" if it has no counts."""
     counted = [run.confusion.counts for run in group.runs if run.confusion is not None]
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
@@ -97,7 +97,7 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
 
 
 def _wide(classes: int) -> bool:
-    """Return whether the matrix is too wide to stand beside the table, so that both take the full width."""
+    """Return whether the matrix is too wide to be shown beside the table; both then take the full width."""
     return ABREAST < classes <= MATRIX
 
 

@@ -88,7 +88,7 @@ class Group:
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer and budget, best first.
 
-    A group is named by the ``label`` in its settings. Without a label, runs with the default settings are
+    The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
     named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, the budget
     and the settings that differ between the groups.
     """

@@ -43,7 +43,7 @@ def row(cells: Iterable[str | tuple[str, str]]) -> str:
 
 
 def key(colour: int, text: str) -> str:
-    """Return a text with a mark of this colour in front of it."""
+    """Return a text as HTML, preceded by a mark of this colour."""
     return f'<i class="key c{colour}"></i>{escape(text)}'
 
 
@@ -103,7 +103,7 @@ def _caption(title: str) -> str:
 
 
 def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
-    """Return the position of each tick on its axis, from 0 to 1, with its label."""
+    """Return the position of each tick on its axis, from 0 to 1, and the label of the tick."""
     return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
 
 
@@ -147,7 +147,7 @@ def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list
 
 
 def short(value: float, digits: int = 4) -> str:
-    """Return a number as short text for an axis.
+    """Format a number briefly, for an axis.
 
     Examples
     --------

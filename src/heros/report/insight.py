@@ -31,7 +31,7 @@ def change_list(run: Run) -> str:
 def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the importance of the columns: bars for the end of the run, and a heat map over time.
 
-    A run of a model that is not explainable gets a line on how to measure importance.
+    If the model was not explainable, return a line on how to measure importance.
     """
     told = run.importance
     if told is None:
@@ -56,7 +56,7 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         return bars
     known = np.nan_to_num(told.history)
     share = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    last = len(share) - 1  # measured as the bars are, in a column of its own
+    last = len(share) - 1  # measured like the bars, and shown in a separate column
     parts = [*np.array_split(np.arange(last), columns_for(len(names), last)), np.array([last])]
     order = [told.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
@@ -84,7 +84,7 @@ def target_words(run: Run) -> str:
 
 
 def reading_rows(run: Run) -> dict[str, str]:
-    """Return how the stream was read, by the name of the setting; empty if the record does not say it."""
+    """Return how the stream was read, as a row per setting; empty if the record lacks this information."""
     reading = run.reading
     if reading is None:
         return {}

@@ -17,8 +17,8 @@ from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
 
 COLOURS = 8
-SHOWN = 10  # best models in the table; the map shows all models
-LONGEST = 48  # letters of a name in a chart
+SHOWN = 10  # number of models in the table; the map shows all models
+LONGEST = 48  # maximum number of letters of a name in a chart
 SHADES = (
     "The stronger the colour, the larger the share of the instances on which the model was trained. "
     "The cheapest model is at the bottom."
@@ -28,7 +28,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class Reign:
-    """The share of instances at which a model had the highest score L, with the first and last of them."""
+    """The share of instances at which a model had the highest score L, and the first and last of these."""
 
     model: int
     share: float
@@ -50,7 +50,7 @@ def names_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return short names for the rows of a map: as few settings as distinguish the models.
+    """Return short names for the rows of a map: the fewest settings that distinguish the models.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the models without the settings that are not needed to distinguish models of one family."""
+    """Return the settings of each model that are needed to distinguish the models of one family."""
     kept = [dict(one) for one in models]
     for family in {one.get("family") for one in models}:
         own = [one for one in kept if one.get("family") == family]
@@ -94,7 +94,7 @@ def champions(run: Run) -> list[Reign]:
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
-    """Return the timeline of best models, a table, and the map of training, if the record has the data."""
+    """Return the timeline of the best models, a table, and a map of training, if their data are recorded."""
     names, reigns, training = labels_of(run.settings["models"]), champions(run), ""
     timeline = _ribbon(run, reigns, names, label) if reigns else ""
     if run.curves.trained.size:

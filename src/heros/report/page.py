@@ -170,7 +170,7 @@ def _source(run: Run) -> str:
 
 
 def _inside(group: Group, opened: bool) -> str:
-    """Return the changes, importance and models of a group's first run, and its classes over all runs."""
+    """Return the changes, importance and models of a group's first run, and the group's class measures."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (

@@ -51,7 +51,7 @@ SYMBOLS = {
 
 
 def policy_words(written: str) -> str:
-    """Return in words which models a policy trains; an unknown policy is returned as written.
+    """Describe in words which models a policy trains; an unknown policy is returned unchanged.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def policy_words(written: str) -> str:
 
 
 def answer_words(written: str) -> str:
-    """Return in words which models make the prediction.
+    """Describe in words which models make the prediction.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _read(node: ast.AST, known: dict[str, Callable[..., str]]) -> Any:
 
 
 def pool_words(pool: str) -> str:
-    """Return the models of a pool in words, from its id.
+    """Describe the models of a pool in words, given the id of the pool.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def pool_words(pool: str) -> str:
         if match is None:
             return pool
         found[names.get(match[1], match[1])] += int(match[2])
-    alike = ("s", "memory")  # endings of names that are the same for several models
+    alike = ("s", "memory")  # names with these endings have no other plural
     plural = {name: name if n == 1 or name.endswith(alike) else f"{name}s" for name, n in found.items()}
     return ", ".join(f"{n} {plural[name]}" for name, n in found.items())
 

@@ -39,7 +39,7 @@ class Baselines:
         self._last: float | None = None
 
     def update(self, y: NDArray[Any]) -> None:
-        """Add labels, in the order of the stream."""
+        """Add labels, which must be in the order of the stream."""
         if not len(y):
             return
         before = y if self._last is None else np.concatenate([[self._last], y])
@@ -63,7 +63,7 @@ class Baselines:
         ]  # fmt: skip
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Return the measures of each predictor by name; undefined values are left out."""
+        """Return the measures of each predictor, by name; undefined values are omitted."""
         found = self._of_numbers() if self._numeric else self._of_classes()
         return {
             name: {measure: value for measure, value in figures.items() if math.isfinite(value)}
@@ -137,7 +137,7 @@ def _no_change(confusion: Confusion) -> dict[str, float]:
 
 
 def _mean(shares: NDArray[np.float64]) -> float:
-    """Return the mean without NaN; np.nanmean takes several times as long for a few numbers."""
+    """Return the mean without NaN values; np.nanmean is several times slower for a few numbers."""
     known = ~np.isnan(shares)
     return float(np.where(known, shares, 0.0).sum() / np.count_nonzero(known))
 

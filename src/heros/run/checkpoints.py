@@ -44,7 +44,7 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """Writes the checkpoints of a run, or resumes a run from a checkpoint; parameters as for `evaluate`."""
+    """A class that writes the checkpoints of a run or resumes a run; parameters as for `evaluate`."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Checkpointer:
         self.content = None  # frees its arrays
 
     def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Read the stream again up to the checkpoint; its schema grows at the same instances as before.
+        """Read the stream again up to the checkpoint; the schema grows at the same instances as before.
 
         The checksums of the instances are computed again.
         """
@@ -205,7 +205,7 @@ class Checkpointer:
                 bar.update(task, completed=done)
 
     def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
-        """Raise an error if the model, stream, meter or settings differ from the checkpoint."""
+        """Raise an error if the model, stream, meter or settings differ from those of the checkpoint."""
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
@@ -250,7 +250,7 @@ class Checkpointer:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Update the checksums of rows, targets and weights; they do not depend on the size of the blocks."""
+    """Update the checksums of rows, targets and weights, which do not depend on the block size."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))

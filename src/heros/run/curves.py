@@ -23,7 +23,7 @@ LATEST = ("end", "scores", "invested")
 class Points:
     """The points of all curves so far, as one list per curve.
 
-    If there are too many points, neighbouring points are merged. A merged point covers the windows of both:
+    If there are too many points, neighbours are merged. A merged point covers the windows of both points:
     sums are added, measures are averaged (weighted by the lengths of the windows), and the other curves take
     the later value. All points except the last cover the same number of instances.
 
@@ -119,7 +119,7 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Return curves made from named columns; columns that are not fields are measures."""
+        """Create curves from named columns; columns that are not fields are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 
@@ -141,7 +141,7 @@ class Curves:
         return pa.table(columns)
 
     def to_pandas(self) -> Any:
-        """Return the same table as a pandas data frame."""
+        """Return the table of `to_arrow` as a pandas data frame."""
         needed("pandas", "to_pandas", "notebook")
         return self.to_arrow().to_pandas()
 

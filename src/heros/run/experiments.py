@@ -71,7 +71,7 @@ class Experiment(ModelSettings, _Subject):
     pool, policy, k, answer, watch, burst, warmup, budget, explainable, seed
         The model, as for `heros.Heros`.
     n
-        Use only the first n instances.
+        The number of instances to use, from the start of the stream; None uses all instances.
     window, exact
         As for `heros.evaluate`.
     meter
@@ -125,7 +125,7 @@ class Experiment(ModelSettings, _Subject):
             window=self.window,
             meter=None if self.meter is None else self.meter(),
             exact=self.exact,
-            predictions=False,  # runs are sent from process to process
+            predictions=False,  # runs are sent between processes
             progress=progress,
             on_interrupt="raise",
         )
@@ -141,7 +141,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The ids of the jobs that were run, that were already recorded, and that failed."""
+    """The ids of the jobs by outcome: run, already recorded, or failed."""
 
     done: tuple[str, ...]  # run by this call
     kept: tuple[str, ...]  # already recorded, so not run
@@ -256,12 +256,12 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
 
 
 def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
-    """Run the job; if `progress` is None, its progress bar is labelled with the number of the run."""
+    """Run the job; if `progress` is None, label the progress bar with the number of the run."""
     return job.run(names.get(job.id) if progress is None else progress)
 
 
 def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
-    """Run the job; return the run, or the failure, so that an error does not stop the other jobs."""
+    """Run the job and return the run, or a `Failure` so that an error does not stop the other jobs."""
     try:
         return _made(progress, names, job)
     except Exception as error:

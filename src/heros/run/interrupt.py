@@ -1,8 +1,8 @@
 """End an evaluation on Ctrl-C, so that it can return the result so far.
 
-While the model is trained on a block, an interrupt is only noted, so that the model and the measures agree.
-A read from the stream is interrupted only if it takes longer than another `PATIENCE` seconds, because
-interrupting it could lose rows.
+While the model is trained on a block, an interrupt only sets a flag, so that the model and the measures
+agree. A read from the stream is interrupted only if it takes another `PATIENCE` seconds or longer, because
+an interrupted read could lose rows.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ T = TypeVar("T")
 
 
 class Interrupts:
-    """A context manager that notes the first SIGINT in `pressed`; a second SIGINT raises KeyboardInterrupt.
+    """A context manager that sets `pressed` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
 
     The handler is not installed outside the main thread, or if the program has its own SIGINT handler. A
-    KeyboardInterrupt that is raised while the stream is read is noted in any case.
+    KeyboardInterrupt that is raised while the stream is read sets `pressed` in any case.
 
     Parameters
     ----------
     wanted
-        Whether to note interrupts; if False, they behave as usual.
+        Whether to handle interrupts; if False, interrupts have their usual effect.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _break_off(self) -> None:
-        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; runs in its own thread."""
+        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; run in a separate thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True

@@ -35,7 +35,7 @@ from heros.streams.live import END, IDLE, Source, expect_source
 from heros.streams.live.base import Block, Signal
 
 TIMEOUT = 0.2
-"""The time in seconds to wait for a full block, before the model is trained on the rows that have arrived."""
+"""The time in seconds to wait for a full block before the model is trained on the rows that have arrived."""
 
 
 def evaluate(
@@ -69,9 +69,9 @@ def evaluate(
     KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
     `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
-    If the model has a budget of power, e.g. ``budget="500 J/h"``, no hour of the clock exceeds it by more
-    than 1 %: when the hour's energy is spent, the stream is not read until the next hour begins. A
-    `heros.WaitNotice` says so, and a checkpoint is written.
+    If the model has a power budget, e.g. ``budget="500 J/h"``, no clock hour exceeds the budget by more than
+    1 %: when the hour's energy is spent, the stream is not read until the next hour begins. In this case, a
+    `heros.WaitNotice` is issued and a checkpoint is written.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def evaluate(
         the name of a column, which is then not used as a feature (see also `weights` of
         `heros.streams.read`). Measures do not use the weights.
     measures
-        The measures to compute; for classification, by default AUROC, accuracy, κ and log-loss. Objects of
-        `heros.measures`, or any object with a `name`, an ``update(y, output)`` and a `value` (see
-        `heros.measures.Measure` for optional methods). The run uses empty copies of these objects.
+        The measures to compute: objects of `heros.measures`, or any objects with a `name`, an
+        ``update(y, output)`` and a `value` (see `heros.measures.Measure` for optional methods). The run uses
+        empty copies of them. The default for classification is AUROC, accuracy, κ and log-loss.
     window
         The number of instances per point of the curves.
     block
-        The largest number of instances read at a time.
+        The maximum number of instances read at a time.
     meter
         The energy meter; `heros.meters.Cpu()` by default.
     exact
@@ -109,7 +109,7 @@ def evaluate(
         A function, or a list of functions, called with a `heros.run.Window` at the end of each window. If a
         function returns True, the run ends after this window and is `interrupted`.
     progress
-        Whether to show a progress bar; by default on a terminal and in a notebook. A text replaces the
+        Whether to show a progress bar; by default on a terminal and in a notebook. A string replaces the
         stream's name in the bar.
     checkpoint
         A directory for the checkpoints of this run only. If the process is killed and the run is resumed, the
@@ -128,17 +128,17 @@ def evaluate(
         If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints are not changed.
     allow_code
-        Whether checkpoints may hold models of other libraries and your own (`heros.pools.Models`), as
+        Whether checkpoints may hold your own models and those of other libraries (`heros.pools.Models`) as
         pickles. Loading a pickle can run any code: resume such a run only from a directory that only you can
         write to. Without `allow_code`, such a pool cannot have checkpoints.
     on_interrupt
-        At Ctrl-C: "return" the Run so far, or "raise" a KeyboardInterrupt at once, e.g. in a program with
-        several runs.
+        On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
+        with several runs.
     carbon
-        The carbon intensity of the grid over time: a file or URL with rows of a time and g CO2e per kWh (see
-        `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
+        The carbon intensity of the grid over time: a file or URL whose rows hold a time and g CO2e per kWh
+        (see `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
     carbon_delay
-        The longest time for which `carbon` may keep an instance waiting: seconds, or a text like "6h".
+        The maximum time for which `carbon` may delay an instance: a number of seconds, or a string like "6h".
 
     Examples
     --------
@@ -306,7 +306,7 @@ def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
 
 
 def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
-    """Return a stream of a data frame, a pair (X, y) or an iterable of pairs; return a source unchanged."""
+    """Convert a data frame, a pair (X, y) or an iterable of pairs to a stream; return a source unchanged."""
     if is_frame(stream):
         return streams.from_frame(stream, target=target, weights=weights, task=task)
     if target is not None:
@@ -341,7 +341,7 @@ def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
 
 
 def _expect_keepable(model: Heros, allow_code: bool) -> None:
-    """Raise an error, before training, if checkpoints need pickle and `allow_code` is False."""
+    """Before training, raise an error if checkpoints need pickle and `allow_code` is False."""
     if model.pool.plain:
         return
     if not allow_code:
@@ -373,7 +373,7 @@ def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:
-    """Raise an error if a measure is for classification and the task is regression, or the reverse."""
+    """Raise an error if a measure is for classification and the task is regression, or vice versa."""
     numeric = model.task.numeric
     for measure in measures:
         if not isinstance(measure, Own) and measure.numeric != numeric:

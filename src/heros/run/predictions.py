@@ -41,7 +41,7 @@ class Predictions:
         return f"<Predictions of {len(self):,} instances: {names}>"
 
     def to_arrow(self) -> Any:
-        """Return an Arrow table of targets and predictions, with a column per class for its probability.
+        """Return an Arrow table of targets and predictions, with one probability column per class.
 
         In regression, the columns `lower` and `upper` hold the interval, if the predictions have one.
         """
@@ -50,7 +50,7 @@ class Predictions:
         return table.add_column(0, "target", targets)
 
     def to_pandas(self) -> Any:
-        """Return the same table as a pandas data frame."""
+        """Return the table of `to_arrow` as a pandas data frame."""
         needed("pandas", "Predictions.to_pandas", "notebook")
         return self.to_arrow().to_pandas()
 

@@ -1,4 +1,4 @@
-"""`Run`, the result of an evaluation, and `Window`, its state at the end of a window."""
+"""`Run`, the result of an evaluation, and `Window`, the state of a run at the end of a window."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from heros.streams.live.base import DriftPoint
 
 @dataclass(frozen=True)
 class Price:
-    """The cost of evaluation and training, as shares of evaluating and training every model at every step.
+    """The cost of evaluation and training, relative to evaluating and training every model at every step.
 
     The cost is not timed during the run. It is the number of evaluations and training steps of each model,
     multiplied by the measured cost of a single step (see `heros.pools.timing`). Σγ, in contrast, counts only
@@ -60,12 +60,12 @@ class Reading:
 
     target: str | None  # the target column; None if the target has no name
     ignored: tuple[str, ...] = ()  # columns that are left out
-    words: tuple[str, ...] = ()  # words read as missing, in addition to the usual words
+    words: tuple[str, ...] = ()  # strings read as missing values, in addition to the default ones
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """The performance of a model on a stream, and its cost.
+    """The performance and the cost of a model on a stream.
 
     The value of a measure is also an attribute: ``run.auroc``. In a notebook, a run is shown with its curves.
 
@@ -86,9 +86,9 @@ class Run:
     stream: str
     model: str
     n_instances: int
-    figures: dict[str, float]  # by measure, over the whole stream, at its end
+    figures: dict[str, float]  # by measure, over the whole stream
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
-    confusion: Confusion | None = field(repr=False)  # None if no measure computes it
+    confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
     looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
@@ -103,13 +103,13 @@ class Run:
     settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
-    searched: bool = field(default=False, repr=False)  # whether changes were looked for
+    searched: bool = field(default=False, repr=False)  # whether change detection was on
     reading: Reading | None = field(default=None, repr=False)  # of the stream; None if it is not known
     importance: Importance | None = field(default=None, repr=False)  # of the columns, if `explainable`
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or if unknown
-    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # if they were kept
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # None if not kept
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False
     )  # measures of simple predictors
@@ -138,7 +138,7 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class, if it is much rarer than the others; otherwise None."""
+        """The measures of the rarest class if this class is much rarer than the others; otherwise None."""
         return imbalance_of(self.confusion, self.classes, self.predictions)
 
     def summary(self) -> str:
@@ -204,7 +204,7 @@ Callback = Callable[[Window], Any]
 
 
 def checked_callbacks(callback: Any) -> list[Callback]:
-    """Return a list of callbacks from one callback or several; raise an error if one is not callable."""
+    """Return one callback or several as a list; raise an error if one of them is not callable."""
     given = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
         raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)

@@ -37,9 +37,9 @@ SHOWN = 2  # number of measures in the progress bar
 class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
-    Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep` is
-    whether to keep all predictions; None keeps them only if a measure does. `weights` holds the weight of
-    each instance, in the order of the stream.
+    Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep` says
+    whether to keep all predictions; None keeps predictions only if a measure does. `weights` holds the weight
+    of each instance, in the order of the stream.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Evaluation:
         )
 
     def _changes(self) -> tuple[Change, ...]:
-        """Return the changes; their beginnings are estimated from the predictions if these are stored."""
+        """Return the changes; if predictions are stored, estimate the beginning of each change from them."""
         changes = counted_from(self.model.changes, self.model.instances - self.n)
         parts = self.predictions
         if not changes or sum(len(labels) for labels, _ in parts) != self.n:
@@ -296,7 +296,7 @@ class Evaluation:
 
 
 def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return predictions that were made earlier; classes that are new since then get probability 0."""
+    """Return earlier predictions as an array; classes that were added since then get probability 0."""
     then = np.zeros_like(now)
     for row, answer in zip(then, answers, strict=True):
         if answer is None:  # the model was not trained yet

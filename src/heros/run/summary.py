@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from heros.run.result import Run
 
 NO_CHANGE = "no change detected (the error never rose)"
-LATEST = 5  # maximum number of changes in a row
+LATEST = 5  # maximum number of changes in a table row
 SHOWN = 5  # maximum number of measures in a line
 EVEN = 0.4  # classes are imbalanced if the rarest class has less than this fraction of an equal share
 
 
 def lines(run: Run) -> list[str]:
-    """Return a few lines on performance, cost and the best model, and on the rarest class if imbalanced."""
+    """Return lines on performance, cost, the best model and, for imbalanced classes, the rarest class."""
     early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
     ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
@@ -43,7 +43,7 @@ def lines(run: Run) -> list[str]:
 
 
 def _name_of_champion(run: Run) -> str:
-    """Return the settings in which the best model differs from the others, or all its settings."""
+    """Return the settings that distinguish the best model from the others, or else all its settings."""
     apart, _ = told_apart(run.settings["models"])
     return settings_text(apart[_champion(run)] or champion(run))
 

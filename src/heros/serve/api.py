@@ -44,7 +44,7 @@ HEALTH = {
     "status_error": "metrics and the page are out of date",
 }
 MOST_NOTICES = 50
-LARGE = 16_384  # bytes of a body, which may take thirty times as much memory when it is parsed
+LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -63,7 +63,7 @@ class Api:
     token
         The token that requests must send as ``Authorization: Bearer …``; None means no token.
     hosts
-        The host names that clients may use, besides ``localhost`` and IP addresses. Another name in the
+        The host names that clients may use, besides ``localhost`` and IP addresses. Any other name in the
         ``Host`` header is rejected, because it indicates DNS rebinding.
     """
 
@@ -156,7 +156,7 @@ class Api:
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """Return the body, or None if the client disconnected.
 
-        Raises an error if the content-type is not JSON or the body is too large.
+        Raise an error if the content-type is not JSON or the body is too large.
         """
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != JSON:
             raise Refusal("The content-type must be application/json.", 415)
@@ -182,7 +182,7 @@ class Api:
     async def _wait(self, query: bytes, receive: Receive) -> None:
         """If the query has wait=true, wait until predictions use all labels sent so far.
 
-        If the client disconnects, stop waiting: the request counts among those in progress.
+        If the client disconnects, stop waiting, because the request counts as one in progress.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             published = asyncio.wrap_future(self.service.after(self.service.publish))
@@ -334,7 +334,7 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch without an accepted instance.
 
-    If any instance may be accepted later, so may the batch: the reply then has the status of this instance.
+    If an instance may be accepted later, so may the batch; the reply then has the status of that instance.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
@@ -375,8 +375,8 @@ async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes
 async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
     """Send an error and return its status.
 
-    A separate function: a variable that holds an error refers to its own frame, and so to the whole request.
-    Such cycles stay in memory until the next garbage collection, which is rare.
+    This is a separate function because a variable that holds an error refers to its own frame, and thus to
+    the whole request. Such cycles stay in memory until the next garbage collection, which is rare.
     """
     why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
     await _send(send, why.status, _dumped({"detail": str(why)}), PLAIN + why.headers)

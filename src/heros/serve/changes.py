@@ -1,4 +1,4 @@
-"""The changes that a service has detected: it counts them, shows them on its page and sends them to a URL."""
+"""Changes detected by a service: they are counted, shown on its page and sent to a URL."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 EVERY = 1.0  # seconds between two checks for changes
 SHOWN = 50  # maximum number of changes on the page
 KINDS = ("error", "model")
-MOST = 100  # maximum number of waiting events; a further event replaces the oldest
+MOST = 100  # maximum number of waiting events; each further event replaces the oldest one
 TRIES = 8
-FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, doubled for each further retry, and the maximum
+FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, which double with each retry, and their maximum
 TIMEOUT = 10.0  # seconds for one request
 LAST = 2.0  # seconds to deliver waiting events when the service stops
 LOG = logging.getLogger("heros.serve")
@@ -44,7 +44,7 @@ class ChangeLog:
     service
         The service.
     hook
-        The receiver of changes: a change is sent when it is detected, and again when it has ended.
+        The receiver of changes: a change is sent when it is detected, and again when it ends.
     """
 
     def __init__(self, service: Service, hook: Webhook | None = None) -> None:
@@ -52,7 +52,7 @@ class ChangeLog:
         self.counts = dict.fromkeys(KINDS, 0)
         self.latest: list[dict[str, Any]] = []
         self._last = 0  # the instance at which the last known change was detected
-        self._open: int | None = None  # the same for an error change that has not ended
+        self._open: int | None = None  # the same for an error change that has not ended yet
         self._looked = 0.0
 
     def look(self) -> None:
@@ -114,7 +114,7 @@ def _shown(change: Change) -> dict[str, Any]:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Redirections are errors: a redirected POST would arrive as a GET without the event."""
+    """A handler that rejects redirections: a redirected POST would arrive as a GET without the event."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -165,7 +165,7 @@ class Webhook:
         return len(self._events)
 
     def put(self, event: dict[str, Any]) -> None:
-        """Queue an event; if too many events wait, the oldest is dropped."""
+        """Queue an event; if too many events are waiting, drop the oldest one."""
         with self._news:
             if len(self._events) >= MOST:
                 self._events.popleft()
@@ -199,7 +199,7 @@ class Webhook:
         for left in reversed(range(TRIES)):
             try:
                 self._send(event)
-            except Exception as error:  # a reply may break every rule of HTTP
+            except Exception as error:  # a reply may be invalid HTTP
                 self.last_error = f"{type(error).__name__}: {error}"
             else:
                 self.last_error = None

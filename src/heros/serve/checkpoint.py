@@ -30,7 +30,7 @@ from heros.storage.keystore import KeyStore
 KIND = "service"
 NAME = "service.heros"
 LOCK = "service.lock"
-OVERHEAD = 600  # bytes of a waiting instance, besides its row and prediction
+OVERHEAD = 600  # bytes of a waiting instance, in addition to its row and prediction
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -54,7 +54,7 @@ class CheckpointDirectory:
     """The locked directory that holds the checkpoint of one service.
 
     A single model is stored in one file with the rest of the service. Models per key are stored in a
-    database, and the rest of the service is committed to it in the same transaction. Only the owner may read
+    database, which also stores the rest of the service, in the same transaction. Only the owner may read
     the files, because they contain instances.
     """
 
@@ -70,7 +70,7 @@ class CheckpointDirectory:
             raise self._refused(f"cannot be written to: {reason(error)}.") from None
 
     def _locked(self) -> int:
-        """Create the lock file if needed, lock it, and write this process into it; return its descriptor."""
+        """Create the lock file if needed, lock it and record this process in it; return its descriptor."""
         lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         free = True
         with suppress(OSError):  # the file system may not support locks
@@ -111,7 +111,7 @@ class CheckpointDirectory:
         self._lock = -1
 
     def expect(self, *, keyed: bool) -> None:
-        """Raise an error if the directory holds one model but `keyed` is True, or the other way round."""
+        """Raise an error if the directory holds one model but `keyed` is True, or vice versa."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
             raise self._refused("must hold a model per key. Got one model.")
@@ -127,7 +127,7 @@ class CheckpointDirectory:
     def initial(self, model: Heros, names: list[str]) -> Heros:
         """Return the initial model of each key in the checkpoint, or `model` if there is no checkpoint.
 
-        Raises an error if both differ in one of the parts and settings in `names`.
+        Raise an error if the two models differ in a part or setting listed in `names`.
         """
         if not (self.directory / "keys" / KEYS).exists():
             return model
@@ -142,7 +142,7 @@ class CheckpointDirectory:
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
-        """Expect a checkpoint, if there is one, of a service that began with this model file."""
+        """Accept only a checkpoint of a service that began with this model file."""
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
@@ -159,7 +159,7 @@ class CheckpointDirectory:
         self.origin = origin
 
     def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
-        """Write the whole service atomically."""
+        """Write a checkpoint of the whole service atomically."""
         self._expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
@@ -174,7 +174,7 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None; the model in it replaces the learner's model."""
+        """Return the last checkpoint, or None; the model of the checkpoint replaces the learner's model."""
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             attached = learner.models.attached

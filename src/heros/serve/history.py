@@ -241,7 +241,7 @@ class History:
         return {measure.name: self.points.last(measure.name) for measure in self.measures}
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the state as groups of arrays, with the instances since the last point."""
+        """Return the state as groups of arrays, including the instances since the last point."""
         self._count()
         counts = {name: np.array([getattr(self, name)]) for name in COUNTS}
         return {

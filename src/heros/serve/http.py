@@ -34,7 +34,7 @@ Headers = list[tuple[bytes, bytes]]
 
 ASGI = {"version": "3.0", "spec_version": "2.3"}
 BACKLOG = 2048
-OTHER_FILES = 64  # file descriptors that a process needs besides its connections
+OTHER_FILES = 64  # file descriptors that a process needs in addition to its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
 READING = 60.0  # seconds that a client may leave a reply unread
@@ -62,7 +62,7 @@ class _Request:
         self.size += len(part)
 
     def release(self) -> None:
-        """Stop counting the body among the bodies that the server holds."""
+        """Subtract the body from the server's count of body bytes."""
         self._connection.server.bodies -= self.size
         self.size = 0
 
@@ -87,7 +87,7 @@ class _Request:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:
-        """Store the status and headers, or a part of the body; the last part of the body sends the reply."""
+        """Store the status and headers, or a part of the body; send the reply after the last part."""
         if message["type"] == "http.response.start":
             self.head = message
             return
@@ -118,9 +118,9 @@ class _Connection(asyncio.Protocol):
         self._paused = False  # reading is paused while requests are queued
         self._full = False  # the client does not read the replies
         self._written = 0  # bytes of replies
-        self._delivered = 0  # how many of them had left the buffer at the last check
+        self._delivered = 0  # number of these bytes that had left the buffer at the last check
         self._moved = 0.0  # time of the last check at which this number had changed or the buffer was empty
-        self.stalled = 0.0  # seconds from then to the last check
+        self.stalled = 0.0  # seconds between that time and the last check
 
     # -- from the transport -------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use the other one
+        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use another of them
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -279,7 +279,7 @@ class _Connection(asyncio.Protocol):
         if last:
             self.transport.close()
         elif self._queue:
-            self.server.loop.call_soon(self._next)  # not at once: many replies would nest too deeply
+            self.server.loop.call_soon(self._next)  # not called directly: many replies would nest too deeply
         else:
             self._next()
 
@@ -312,7 +312,7 @@ class _Connection(asyncio.Protocol):
             body = json.dumps({"detail": why}).encode()
             lines = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
             self.write(STATUS[status] + lines % len(body) + body)
-        if self._incoming is not None:  # its end may be parsed before the connection is lost
+        if self._incoming is not None:  # the end of the request may be parsed before the connection is lost
             self._incoming.release()
         self.transport.close()
 
@@ -338,7 +338,7 @@ class Server:
         self.app, self.socket, self.limits = app, sock, limits
         self.most = _affordable(limits.connections)
         self.connections: set[_Connection] = set()
-        self.quiet: dict[_Connection, None] = {}  # connections that wait for a request, longest first
+        self.quiet: dict[_Connection, None] = {}  # connections waiting for a request, longest-waiting first
         self.bodies = 0  # bytes of request bodies being received or processed
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
@@ -406,9 +406,9 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection whose client has not read for longest, or else has been idle for longest.
+        """Return the connection with the slowest reader, or else the one that has been idle for longest.
 
-        None if all connections but the newest have requests in progress.
+        Return None if all connections except the newest have requests in progress.
         """
         unread = [one for one in self.connections if one.unsent]
         slowest = max(unread, key=lambda one: (one.stalled, one.unsent), default=None)

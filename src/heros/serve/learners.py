@@ -49,7 +49,7 @@ class ServedOutput(NamedTuple):
 
     classes: tuple[str, ...]
     predicted: NDArray[np.float64]  # probabilities, or a number with its interval
-    limit: float | None = None  # the prediction set has the classes with 1 - probability <= limit
+    limit: float | None = None  # the prediction set contains the classes with 1 - probability <= limit
 
 
 NOTHING = ServedOutput((), np.zeros(0))
@@ -58,7 +58,7 @@ Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.
 
 
 class NotLearnt(HerosError):
-    """Models cannot be stored: `rows` were not learnt; the models of the other rows were trained."""
+    """Some models cannot be stored, so `rows` were not learnt; the other rows of the block were learnt."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -94,11 +94,11 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def open(self, schema: Schema) -> None:
-        """Adopt a schema that has grown."""
+        """Use an extended schema from now on."""
 
     @abstractmethod
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict instances, each given as (key, instance); raise `Refused` if one cannot be read."""
+        """Predict instances, given as (key, instance) pairs; raise `Refused` if one cannot be read."""
 
     def known(self) -> int | None:
         """Return the number of labels on which the predicting model was trained; None for models per key."""
@@ -110,13 +110,13 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
-        """Explain the prediction for an instance. Thread-safe; predictions do not wait for it to finish."""
+        """Explain the prediction for an instance. Thread-safe; does not block predictions."""
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         """Apply `what` to the model that predicts, or to the model of a key. Thread-safe.
 
-        Returns the result, or None if the key is unknown. A numeric key may be given as text.
+        Return the result, or None if the key is unknown. A numeric key may be given as a string.
         """
 
     def publish(self) -> None:  # noqa: B027
@@ -140,7 +140,7 @@ class OneModel(ServedLearner):
         self.take_over(model)
 
     def take_over(self, model: Heros) -> None:
-        """Replace the model; only before the first request."""
+        """Replace the model; call this only before the first request."""
         model.explainable = model.explainable or self._explainable
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)

@@ -81,9 +81,9 @@ def expect_name(text: str, what: str, longest: int) -> str:
 
 
 def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
-    """Raise an error unless an instance is an object with few enough and short enough field names.
+    """Raise an error unless an instance is an object with at most `most` fields and short enough names.
 
-    Fields of nested objects count too. Values that are nested too deep to be stored are refused.
+    Fields of nested objects also count. Values that are nested too deeply to be stored are rejected.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class _Collector:
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
             "learning_waits_until": ("Time until which learning waits, in seconds since 1970, or 0.", until),
-            "hour_joules": ("Energy of learning in the present hour.", hour.get("joules")),
+            "hour_joules": ("Energy of learning in the current hour.", hour.get("joules")),
             "hour_budget_joules": ("Budget for the energy of learning in an hour.", hour.get("budget")),
             "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),

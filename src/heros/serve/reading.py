@@ -19,7 +19,7 @@ MOST_COMPARED = 1000  # known columns with which the name of a new column is com
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The options of the user about values: the nominal columns, and all classes or None.
+    """The user's options for reading values: the nominal columns, and all classes or None.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Reading:
 
     @classmethod
     def of(cls, nominal: Iterable[str], classes: Iterable[object] | None) -> Reading:
-        """Return a `Reading` with the options of the user."""
+        """Return a `Reading` with the user's options."""
         return cls(sorted(nominal), None if classes is None else [str(label_of(one)) for one in classes])
 
     @classmethod
@@ -41,7 +41,7 @@ class Reading:
         kept = cls(plain["nominal"], plain["classes"])
         for names in (kept.nominal, [] if kept.classes is None else kept.classes):
             if type(names) is not list or not all(type(name) is str for name in names):
-                raise DataError(f"names must be texts. Got {names!r:.60} instead.")
+                raise DataError(f"names must be strings. Got {names!r:.60} instead.")
         try:
             kept.applied_to(schema)
         except HerosError as error:
@@ -49,7 +49,7 @@ class Reading:
         return kept
 
     def continued(self, kept: Reading) -> Reading:
-        """Return the `Reading` of a checkpoint plus new options; raise an error if the classes differ."""
+        """Return a checkpoint's `Reading` with new options added; raise an error if the classes differ."""
         if self.classes is not None and kept.classes is not None and {*self.classes} != {*kept.classes}:
             raise HerosError(
                 f"The classes must be the same as in the checkpoint: {listed(kept.classes)}. Got "
@@ -58,7 +58,7 @@ class Reading:
         return Reading(sorted({*self.nominal, *kept.nominal}), kept.classes or self.classes)
 
     def applied_to(self, schema: Schema | None) -> Schema | None:
-        """Return the schema of the model with all classes; raise an error if the two do not agree."""
+        """Return the model's schema with all classes added; raise an error if it contradicts the options."""
         if schema is None:
             return None
         numbers = {one.source for one in schema.features if not one.nominal}
@@ -71,7 +71,7 @@ class Reading:
         others = [name for name in schema.classes if name not in self.classes]
         if others or schema.numeric:
             got = "a number as target" if schema.numeric else listed(others)
-            raise HerosError(f"The option --classes must name all classes of the model. It has {got}, too.")
+            raise HerosError(f"The option --classes must name all classes of the model. It also has {got}.")
         return replace(schema, classes=tuple(dict.fromkeys((*schema.classes, *self.classes))))
 
 
@@ -87,7 +87,7 @@ class TrainingEncoder(Encoder):
         super().__init__(*known, **settings)
 
     def tell(self, text: str) -> None:
-        """Store a notice and issue it as a warning, which never raises, whatever the warning filters are."""
+        """Store a notice and issue it as a warning, which raises no error under any warning filter."""
         if self.quiet:
             return
         self.notices.append(text)

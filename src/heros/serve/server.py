@@ -32,7 +32,7 @@ class Running:
     host, port
         The address to listen on; port 0 selects a free port.
     token
-        The token that requests must send. None means no token, allowed only for loopback addresses.
+        The token that requests must send. None means no token; this is allowed only for loopback addresses.
     allow_hosts
         Additional host names that clients may use, as for `heros.serve.api.Api`.
     """
@@ -65,7 +65,7 @@ class Running:
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     def work(self) -> None:
-        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call of `stop`; then train on the queued instances."""
+        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances."""
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
@@ -86,7 +86,7 @@ class Running:
             self.socket.close()
             try:
                 self.service.stop()
-            finally:  # not before: a second signal must not cost the accepted instances
+            finally:  # not before: a second signal must not lose the accepted instances
                 for one, handler in handlers.items():
                     signal.signal(one, handler)
 

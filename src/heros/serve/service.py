@@ -1,4 +1,4 @@
-"""The service without HTTP: it predicts immediately, trains in a background thread, writes checkpoints."""
+"""The service without HTTP: immediate predictions, training in a background thread, and checkpoints."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_o
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
 FEW = 64  # wait for more instances if fewer than this are queued
-IDLE = 1.0  # longest sleep of the training thread in seconds
+IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
-MOST_CHECKPOINTS = 4  # in the queue: each holds a copy of the waiting instances
+MOST_CHECKPOINTS = 4  # maximum in the queue: each holds a copy of the waiting instances
 RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
-MOST_NAMES = 20  # in the reply to a prediction request, of features that are not known
+MOST_NAMES = 20  # maximum number of unknown feature names in the reply to a prediction request
 PREDICT = frozenset({"x", "id", "key", "abstain"})
 EXPLAIN = frozenset({"x", "of", "key"})
 LEARN = frozenset({"x", "y", "id", "key"})
@@ -70,7 +70,7 @@ class LearnOutcome:
     """The outcome of a batch of training instances."""
 
     accepted: int = 0
-    notices: list[str] = field(default_factory=list)  # what the instances showed for the first time
+    notices: list[str] = field(default_factory=list)  # notices issued while the instances were read
     unknown: int = 0  # labels with an id for which no instance waits
     refused: list[Rejected] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ class Service:
         The maximum number of instances that wait for their labels, and the maximum time in seconds that an
         instance waits. None means no time limit.
     store
-        The directory for checkpoints. The service continues from the checkpoint in it.
+        The directory for checkpoints. If it holds a checkpoint, the service continues from that checkpoint.
     every, seconds
         Write a checkpoint after this many labelled instances, and after this many seconds if any request
         changed the state. None disables the respective rule. A failed checkpoint is retried.
@@ -114,8 +114,8 @@ class Service:
     on_change
         A URL to which detected changes are sent (see `heros.serve.changes.Webhook`).
     carbon, carbon_delay
-        The carbon intensity of the grid over time, and the longest time for which an instance may wait for a
-        clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a budget of power, labelled
+        The carbon intensity of the grid over time, and the maximum time for which an instance may wait for a
+        clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a power budget, labelled
         instances wait in the store until they may be learnt.
 
     Examples
@@ -183,9 +183,9 @@ class Service:
         self._stopping = self._changed = False
         self._next_publishing = 0.0
         self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = self._growth_debt = 0.0  # seconds of the last one; of all, less half of the time
+        self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all, minus half the time
         self._growth_time = time.monotonic()
-        self._retry = self._patience = 0.0  # when to retry after a storage error; until when, if stopping
+        self._retry = self._patience = 0.0  # when to retry after a storage error; until when, while stopping
         try:
             resumed = self._resume(window, Reading.of(nominal, classes))
             self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
@@ -202,7 +202,7 @@ class Service:
             limits=self.limits.of_schema,
             seen=learner.seen,
         )
-        self._bound = self._opened = known = self._encoder.schema  # of accepted and of taken instances
+        self._bound = self._opened = known = self._encoder.schema  # schemas of accepted and taken instances
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
@@ -294,7 +294,7 @@ class Service:
         return key
 
     def _held(self, asked: list[Asked]) -> list[bytes | None]:
-        """Return the instances with an id as JSON, else None; raise an error if one cannot be stored."""
+        """Return each instance as JSON, or None if it has no id; raise an error if one cannot be stored."""
         self.pending.let_go()
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
@@ -413,7 +413,7 @@ class Service:
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
     def _expect_intact(self, key: Id | None) -> None:
-        """Refuse labels of a key whose model cannot be read: they would be lost."""
+        """Refuse labels of a key whose model cannot be read, because the labels would be lost."""
         if key is not None and key in self.learner.damaged:
             raise Wrong(f"The model of the key {key!r} cannot be read: {self.learner.damaged[key]}")
 
@@ -432,7 +432,7 @@ class Service:
     def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
         """Encode an instance and its label, which may extend the schema, and store them.
 
-        An error changes nothing: the encoder that reads the stored instances again must see the same ones.
+        On an error nothing changes, because another encoder later reads the same instances from disk.
         """
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
@@ -452,14 +452,14 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # extends the schema, which the instance was found to be able to
+        if coded is None:  # the instance extends the schema; checked above
             coded = encoder.encode(x, y)
             assert coded is not None
         self._encoder = encoder
         return coded
 
     def _may_grow(self) -> bool:
-        """Return whether the schema may grow now; growing large models takes time in which others wait."""
+        """Return whether the schema may grow now; while large models grow, other requests wait."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -484,12 +484,12 @@ class Service:
 
     @property
     def learning_waits(self) -> Wait | None:
-        """The reason why learning waits, and until when; None if it does not wait."""
+        """The reason why learning waits and the time until which it waits; None if learning does not wait."""
         return None if self.schedule is None or not self._queued else self.schedule.wait
 
     @property
     def notices(self) -> list[str]:
-        """The notices about new classes, and columns that are ignored or read in an unexpected way."""
+        """The notices about new classes and about columns that are ignored or read in an unexpected way."""
         return self._encoder.notices
 
     @property
@@ -506,8 +506,8 @@ class Service:
     def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
         """Run an action in the training thread, after training on all queued instances.
 
-        With a waitlist the action runs when learning must wait, too, and with `at_once` after the current
-        block.
+        With a waitlist, the action also runs while learning must wait. With `at_once`, it runs after the
+        current block.
         """
         done: Future[Any] = Future()
 
@@ -549,7 +549,7 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of what is learnt; only for the training thread, between two blocks."""
+        """Write a checkpoint of everything learnt so far; only for the training thread, between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
@@ -653,7 +653,7 @@ class Service:
         return True
 
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Queue the next instances of the waitlist that may be learnt now; return whether there are some."""
+        """Queue the next instances of the waitlist that may be learnt now; return whether there are any."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         room, since = self.learner.chunk, waitlist.oldest
@@ -740,7 +740,7 @@ class Service:
 
     @property
     def _is_waitlist_full(self) -> bool:
-        """Whether a checkpoint is needed to make room for labels; a failed one is retried by time."""
+        """Whether a checkpoint is needed to make room for labels; a failed checkpoint is retried later."""
         if self.waitlist is None or self._checkpoints_queued or self.checkpoint_error is not None:
             return False
         return self.waitlist.taken_bytes > self.limits.queue_bytes // 2
@@ -782,7 +782,7 @@ class Service:
             raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
         with self._door:
             self._checkpoints_queued -= 1
-        if self.waitlist is not None and self.fault is not None:  # it would delete instances not learnt
+        if self.waitlist is not None and self.fault is not None:  # a checkpoint would lose instances
             raise HerosError(f"The service can no longer train, so it writes no checkpoint: {self.fault}")
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
@@ -809,14 +809,14 @@ class Service:
                 self._unsaved, self._due = True, time.monotonic() + again
                 if not self._stopping or time.monotonic() >= self._patience:
                     raise
-                time.sleep(RETRY / 50)  # a stopping service does not come back later
+                time.sleep(RETRY / 50)  # a stopping service cannot retry later
         if self.checkpoint_error is not None:
             LOG.warning("Checkpoints can be written again")
         self.checkpoint_error = None
         self.checkpoints += 1
 
     def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
-        """Return when to learn, and the instances that wait; None if learning never waits."""
+        """Return the learning schedule and the waitlist; None for each if learning never waits."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
@@ -832,13 +832,13 @@ class Service:
         return schedule, waitlist
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
-        """Count the waiting instances, and prepare an encoder that reads them as when they were accepted."""
+        """Count the waiting instances, and prepare the encoder that reads them again when they are learnt."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
         for number, label in waitlist.resume(resumed["learnt"]):
             if number > resumed["accepted"] and label.id is not None:
                 self.pending.take(label.id)
-            with suppress(Refused):  # told when it is learnt
+            with suppress(Refused):  # reported when the instance is learnt
                 self._encoder.encode(label.x, label.y)
             if self._encoder.schema is not self._bound:
                 self._bound = self._encoder.schema
@@ -846,7 +846,7 @@ class Service:
             self._queued += 1
 
     def _resume(self, window: int, reading: Reading) -> dict[str, int]:
-        """Restore the service from its checkpoint, if there is one; return the counts of its waitlist."""
+        """Restore the service from its checkpoint, if there is one; return the counts for the waitlist."""
         self._reading, place = reading, {"learnt": 0, "accepted": 0}
         learner = self.learner
         try:
@@ -909,7 +909,7 @@ def _number(output: ServedOutput) -> Prediction:
 
 
 def _trainable(learner: ServedLearner) -> ServedLearner:
-    """Raise an error if the pool cannot learn the task: the training thread would stop at the first label."""
+    """Raise an error if the pool cannot learn the task; training would fail at the first label."""
     model = learner.model
     try:
         if model.schema is None:

@@ -133,7 +133,7 @@ class StatusSnapshot:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # set last: a waiting client reads the state at once
+        self._made = began  # set last: a waiting client reads the state immediately
 
     def _model(self) -> tuple[Heros, Any]:
         """Return the model for the leaderboard, and its key.
@@ -144,7 +144,7 @@ class StatusSnapshot:
         if not isinstance(learner, ModelPerKey):
             return learner.model, None
         for row in (self._keys or {}).get("rows") or []:
-            with suppress(KeyError, HerosError):  # removed meanwhile, or damaged
+            with suppress(KeyError, HerosError):  # the model was removed or is damaged
                 return learner.models[row["key"]], row["key"]
         return learner.model, None
 
@@ -193,7 +193,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return until when learning waits, why, and for how many instances; None if it does not wait."""
+    """Return why and until when learning waits and how many instances are queued; None without a wait."""
     wait = service.learning_waits
     if wait is None:
         return None
@@ -228,7 +228,7 @@ def importance(model: Heros) -> dict[str, Any]:
 
 
 def _importance(service: Service) -> dict[str, Any] | None:
-    """Return the importance of columns, with the same instance numbers as the curves, if it is known."""
+    """Return the importance of columns, with the instance numbers of the curves; None if unknown."""
     learner, model = service.learner, service.learner.model
     if learner.keyed or not learner.model.explainable or model.schema is None:
         return None
@@ -253,7 +253,7 @@ def _explained(model: Heros) -> dict[str, Any]:
 
 
 def _why(service: Service, model: Heros) -> dict[str, Any]:
-    """Return the policy's rule in words, and the models of the last step, if it is `known`, by reason."""
+    """Return the policy's rule in words and, if the last step is `known`, its models grouped by reason."""
     try:
         said = _explained(model)
     except HerosError as error:

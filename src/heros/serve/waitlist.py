@@ -22,7 +22,7 @@ from heros.streams.live.journal import Journal, Received
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
-OVERHEAD = 50  # bytes of an instance on disk, besides its content
+OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
 class WaitingLabel(NamedTuple):
@@ -38,10 +38,10 @@ class WaitingLabel(NamedTuple):
 
 
 class Waitlist:
-    """Labelled instances in order of arrival; on disk when `add` returns, until a checkpoint covers them.
+    """Labelled instances in order of arrival, stored on disk until a checkpoint covers them.
 
-    A kill of the process loses none of them. A service that starts again continues after the last instance
-    that its checkpoint has learnt, so that none is learnt twice. Thread-safe.
+    No instance is lost if the process is killed after `add` has returned. A restarted service continues after
+    the last instance that its checkpoint covers, so that no instance is learnt twice. Thread-safe.
 
     Parameters
     ----------
@@ -67,14 +67,14 @@ class Waitlist:
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
-        self.taken_bytes = 0  # of `bytes`: of the instances that were taken, but not deleted yet
+        self.taken_bytes = 0  # the part of `bytes` that belongs to taken instances which are not deleted yet
 
     def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
-        """Continue after this number; yield the instances that wait, with their numbers."""
+        """Continue after the instance with this number; yield the waiting instances with their numbers."""
         if taken < 0:
             raise DataError(f"the checkpoint must belong to {FILE}")
         if taken > self.last:
-            lost = "labels that were accepted shortly before may be missing, as after a loss of power"
+            lost = "labels that were accepted shortly before may be missing, as after a power failure"
             LOG.warning("%s ends before the checkpoint: %s", FILE, lost)
             self._journal.skip_to(taken)
             self.last = taken
@@ -91,7 +91,7 @@ class Waitlist:
 
     @property
     def oldest(self) -> float | None:
-        """The time of the label that waits for longest; None if no instance waits."""
+        """The time of the oldest waiting label; None if no instance waits."""
         with self._lock:
             if self._oldest is None and self.last > self.taken:
                 ((_, message),) = self._journal.after(self.taken, 1)
@@ -99,7 +99,7 @@ class Waitlist:
             return self._oldest
 
     def add(self, label: WaitingLabel) -> None:
-        """Write an instance to disk; raise a HerosError, without any effect, if that fails."""
+        """Write an instance to disk; if this fails, raise a HerosError and change nothing."""
         predicted = None if label.predicted is None else label.predicted.tolist()
         payload = orjson.dumps(tuple(label._replace(predicted=predicted)))
         with self._lock:
@@ -120,7 +120,7 @@ class Waitlist:
             return [_read(message.payload) for _, message in found]
 
     def settle(self, number: int) -> None:
-        """Delete the instances up to this number, which are learnt and need not be learnt again."""
+        """Delete the instances up to this number, which will not have to be learnt again."""
         with self._lock:
             self._journal.settle(number, number)
             while self._blocks and self._blocks[0][0] <= number:
@@ -140,7 +140,7 @@ def _read(payload: bytes) -> WaitingLabel:
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
-    """Raise a HerosError if instances wait in a file that a service with other options has accepted.
+    """Raise a HerosError if the file has waiting instances that were accepted with other options.
 
     Such instances would be read differently, and many of them refused.
     """
@@ -163,7 +163,7 @@ def expect_options(path: Path, options: Mapping[str, Any]) -> None:
 
 
 def write_options(path: Path, options: Mapping[str, Any]) -> None:
-    """Write the options with which a service accepts instances to the file of its waitlist."""
+    """Write the options with which a service accepts instances to the waitlist file."""
     with _opened(path) as file:
         file.execute("CREATE TABLE IF NOT EXISTS options (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
         rows = [(name, orjson.dumps(value).decode()) for name, value in options.items()]

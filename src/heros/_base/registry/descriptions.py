@@ -18,11 +18,11 @@ from heros._base.registry.part import Part, parameters, parts
 __all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
 
 DEEPEST = 32
-"""The largest nesting depth of parts, well below the limit of Python's stack."""
+"""The maximum nesting depth of parts, well below Python's recursion limit."""
 
 
 def described(part: object) -> dict[str, Any]:
-    """Return a part as plain data.
+    """Return the description of a part as plain data.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _built(description: object, role: str, depth: int) -> Any:
 
 
 def _inside(value: object, role: str, depth: int) -> object:
-    """Return a value of a description; nested descriptions become parts of the same role."""
+    """Return a value of a description, with nested descriptions replaced by parts of the same role."""
     if isinstance(value, list):
         return [_inside(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):

@@ -13,7 +13,7 @@ __all__ = ["policy_id", "pool_id", "variant_id"]
 
 
 def pool_id(pool: Any) -> str:
-    """Return a short name of a pool: `mlp50`, `mlp50+trees50`; a user-defined pool is named by its class."""
+    """Return a short name of a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
     joined = getattr(pool, "pools", ())
     if joined:
         return "+".join(pool_id(part) for part in joined)

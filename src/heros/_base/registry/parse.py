@@ -1,4 +1,4 @@
-"""Parts in command-line notation or in a TOML file."""
+"""Parsing of parts in command-line notation or in a TOML file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from heros._base.registry.part import name_of, plain_parts
 __all__ = ["answer_of", "notation_of", "policy_of", "pool_of", "written_parts"]
 
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
-"""The annotations of fields that can be given as numbers, and their conversions."""
+"""The annotations of fields that hold numbers, with the functions that parse them."""
 
 EXAMPLES = {"policy": "zeta:0.05@0.2", "answer": "top:5:60"}
 
 
 def written_parts(role: str) -> dict[str, type[Any]]:
-    """Return the parts that have a command-line notation, by name.
+    """Return the classes of the parts that have a command-line notation, by name.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def notation_of(kind: type[Any]) -> str:
 
 
 def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> Any:
-    """Return the policy for ``name[:numbers][@epsilon][+surprise[:numbers]]``; `epsilon` is the default.
+    """Parse a policy, ``name[:numbers][@epsilon][+surprise[:numbers]]``, with a default for `epsilon`.
 
     Error messages name `owner`, the class or program that has the parameter `policy`.
 
@@ -115,7 +115,7 @@ def _numbers(kind: type[Any], text: str, whole: str, owner: str = "heros") -> li
 
 
 def answer_of(text: str, owner: str = "heros") -> Any:
-    """Return the `answer` for a text: a name such as ``best``, or a part with numbers such as ``top:5:60``.
+    """Parse an `answer`: a name such as ``best``, or a part with numbers such as ``top:5:60``.
 
     Examples
     --------
@@ -133,11 +133,11 @@ def answer_of(text: str, owner: str = "heros") -> Any:
 
 
 def pool_of(text: str) -> Any:
-    """Return the pool for a name (``mlp`` or ``trees``, as in the paper) or for a TOML file.
+    """Return the pool that a name (``mlp`` or ``trees``, as in the paper) or a TOML file describes.
 
     The file has a ``kind``, and optionally ``costs`` and other arguments of that kind. It also has either a
     table ``[grid]`` with the arguments of the grid, or tables ``[[models]]`` with the settings of each model.
-    For a pool of pools, each pool is such a table.
+    For a pool of pools, the file has one such table per pool.
     """
     known = written_parts("pool")
     if text in known:

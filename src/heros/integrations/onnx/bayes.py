@@ -69,6 +69,6 @@ def _densities(
 
 
 def _table(block: Floats, values: int, smoothing: float) -> Floats:
-    """Return the log probability of each value (values + 1, classes); the last row, for missing, is 0."""
+    """Return the log probability of each value (values + 1, classes); the last row (missing) is 0."""
     table = np.log((block[:, 1 : 1 + values] + smoothing) / (block[:, :1] + smoothing * values)).T
     return np.concatenate([table, np.zeros((1, len(block)))])

@@ -46,7 +46,7 @@ def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
 
 
 def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
-    """Set the output: class probabilities, or the predicted number in the unit of the target."""
+    """Set the output: class probabilities, or the predicted value in the unit of the target."""
     if numeric:
         graph.number(graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"]))
     else:

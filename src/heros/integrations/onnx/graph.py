@@ -51,7 +51,7 @@ class Graph:
         return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
 
     def for_each(self, row: NDArray[Any]) -> str:
-        """Repeat a row of numbers (columns,) for each instance: (n, columns)."""
+        """Repeat a row of numbers (columns,) for each instance; the result has shape (n, columns)."""
         missing = self("IsNaN", self("Gather", "X", np.array([0]), axis=1))
         return self(
             "Add", self("Mul", self.cast(missing, row.dtype.type), np.zeros((1, 1), row.dtype)), row[None]
@@ -63,7 +63,7 @@ class Graph:
         self("ArgMax", "probabilities", axis=1, keepdims=0, named="label")
 
     def log_odds(self, result: str, classes: int) -> None:
-        """Set the output of a classifier from log-odds (n, classes); (n, 1) for one class or two."""
+        """Set the output of a classifier from log-odds: (n, classes), or (n, 1) for one or two classes."""
         if classes > 2:
             return self.probabilities(self("Softmax", result, axis=1))
         if classes == 1:
@@ -113,7 +113,7 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
 
 
 def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
-    """Return probabilities from logarithms, and whether any class is possible; if not, use `otherwise`."""
+    """Return probabilities from logarithms (`otherwise` if no class is possible), and whether any is."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))
     shares = graph("Exp", graph("Sub", logs, top))

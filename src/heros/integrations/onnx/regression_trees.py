@@ -15,7 +15,7 @@ from heros.pools.regression_trees import BoundRegressionTrees
 __all__ = ["regression_tree"]
 
 REALS = 8  # real numbers of a node, as in the core
-COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # their positions in a node
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among a node's real numbers
 FARTHEST = 3.0  # limit of a feature in standard deviations
 
 
@@ -41,7 +41,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 def _models(
     reals: NDArray[Any], weights: NDArray[Any], prediction: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); a mean has slopes of 0."""
+    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -82,7 +82,7 @@ def _places(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
 
 
 def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return a mask of the bytes that pass each node's test, (nodes, 256): up to a cut, or in a set."""
+    """Return a mask of the bytes (nodes, 256) that pass each node's test: up to a cut, or in a set."""
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1

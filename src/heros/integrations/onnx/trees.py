@@ -70,7 +70,7 @@ class _Tree:
         self.by_bayes = self._by_bayes(prediction)
 
     def walk(self) -> Walk:
-        """Return the arrays with which instances descend the tree."""
+        """Return the arrays that are needed to pass instances down the tree."""
         each, stays = self.kind == EACH_VALUE, np.full(len(self.test), -1)
         return Walk(
             self.feature, self.kind == AT_MOST, each, self.value, self.link, self.splits, stays, self.depth()
@@ -112,8 +112,8 @@ class _Tree:
 class _Leaf:
     """The naive Bayes statistics of a leaf, which give the log-likelihood of each feature of the schema.
 
-    For a number x it is constant − (x − mean)²·precision. A feature without values in this leaf has no
-    effect. If only some classes have values of a feature, the other classes are impossible.
+    For a number x, the log-likelihood is constant − (x − mean)²·precision. A feature without values in this
+    leaf has no effect. If only some classes have values of a feature, the other classes are impossible.
     """
 
     prior: Floats  # (classes,)
@@ -242,14 +242,14 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
 
 
 def _whole(graph: Graph, x: str) -> str:
-    """Return codes as integers; other values are clipped."""
+    """Return codes as integers; values outside the range of codes are clipped."""
     return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
 
 
 def _bayes(
     graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
 ) -> tuple[str, str]:
-    """Return the probabilities by naive Bayes (n, trees, classes), and whether any class is possible."""
+    """Return the naive Bayes probabilities (n, trees, classes), and whether any class is possible."""
     room = sum(int(one.by_bayes.sum()) for one in trees)
     size = 8 * room * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:

@@ -120,7 +120,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes, which end with this block; yield them and a function that starts another process."""
+    """Start processes that end with this block; yield the processes and a function that starts another."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
@@ -132,7 +132,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        held.close()  # ends the processes at once
+        held.close()  # ends the processes immediately
         raise
     finally:
         for worker in started:
@@ -148,7 +148,7 @@ def _begin(watched: Any) -> None:
 
 
 def _end_with(watched: Any) -> None:
-    """Wait until the pipe to the parent closes, then exit at once."""
+    """Wait until the pipe to the parent closes, then exit immediately."""
     try:
         watched.recv()
     except (EOFError, OSError):

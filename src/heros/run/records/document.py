@@ -46,7 +46,7 @@ LONGEST = 200  # maximum number of bytes of a stream's name in an id
 
 
 class Kind(NamedTuple):
-    """A kind of field: a check of its JSON value, and a conversion of the value for a `Run`."""
+    """A kind of field, with a check of its JSON value and the conversion of this value for a `Run`."""
 
     fits: Callable[[Any], bool]
     read: Callable[[Any], Any] = lambda value: value
@@ -74,7 +74,7 @@ BY_TYPE = {
     **{"str": TEXT, "int": WHOLE, "float": FIGURE, "bool": TRUTH},
     **{"str | None": _optional(TEXT), "int | None": _optional(WHOLE)},
 }
-"""The kind of a field of a dataclass, by its type."""
+"""The kind of a dataclass field, by the annotation of the field."""
 
 
 def _each(kind: Kind) -> Kind:
@@ -228,7 +228,7 @@ def at(document: Any, path: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to JSON types, without arrays, tuples, dataclasses or NaN, and with text in UTF-8."""
+    """Convert arrays, tuples, dataclasses, NaN and strings that are not valid UTF-8 to JSON values."""
     if isinstance(value, Confusion):
         value = value.counts
     if is_dataclass(value):
@@ -307,7 +307,7 @@ def _broken(label: str, got: str) -> DataError:
 
 
 def run_id(run: Run) -> str:
-    """Return the id of a run: stream, pool, policy, k and seed, as ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
+    """Return the id of a run: stream, pool, policy, k and seed, e.g. ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
     Settings of `watch`, `burst`, `warmup`, `budget` and `answer` that differ from the paper are appended to
     k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``. A run of ``Heros()`` has a short id:
@@ -317,7 +317,7 @@ def run_id(run: Run) -> str:
 
 
 def id_from(stream: str, settings: Mapping[str, Any]) -> str:
-    """Return the `run_id` of a run with these settings on a stream of this name.
+    """Return the `run_id` of a run with these settings on a stream with this name.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def save(
 ) -> Path:
     """Write a run below `directory` and return the directory of its record.
 
-    The record is written to a temporary directory, which is renamed when it is complete. At any time there is
+    The record is written to a temporary directory, which is renamed once complete. At any time there is
     either a complete record or no record.
 
     Parameters
@@ -110,7 +110,7 @@ def read(directory: Path_) -> Run:
 
 
 def find(directory: Path_) -> list[Path]:
-    """Return the paths of all records at or below a directory, or in a packed file, sorted."""
+    """Return the sorted paths of all records at or below a directory, or in a packed file."""
     root = Path(directory)
     if root.is_file():
         return sorted(root.parent / id for id in packed.ids_in(root))
@@ -156,7 +156,7 @@ def _move(draft: Path, place: Path, force: bool) -> None:
 
 
 def _set_aside(place: Path) -> list[Path]:
-    """Return renamed old records of this path, which are left behind if a process is killed."""
+    """Return the renamed old records of this path, left behind by processes that were killed."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
@@ -166,12 +166,12 @@ def _place_of(aside: Path) -> Path:
 
 
 def _there(place: Path) -> Path:
-    """Return the directory of the record; after a kill during a replacement, the renamed old record."""
+    """Return the directory of the record, or of the old record if a kill interrupted its replacement."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
 
 def mend(place: Path) -> None:
-    """Restore or remove the old record that a process left behind when it was killed during a replacement."""
+    """Restore or remove the old record left behind by a process that was killed while replacing it."""
     for aside in _set_aside(place):
         if place.exists():
             shutil.rmtree(aside, ignore_errors=True)

@@ -57,7 +57,7 @@ class _Curve(NamedTuple):
 
 
 def holder(place: Path) -> tuple[Path, str] | None:
-    """Return the packed file that holds the record of this path, and the record's id in it, or None."""
+    """Return the packed file that holds the record with this path and the record's id, or None."""
     for path in _above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
@@ -71,7 +71,7 @@ def below(root: Path) -> Iterator[Path]:
 
 
 def ids_in(path: Path) -> list[str]:
-    """Return the ids of the records in a Parquet file; an empty list if it is not a table of records."""
+    """Return the ids of the records in a Parquet file; an empty list if the file has no records."""
     return list(_index(path))
 
 
@@ -136,7 +136,7 @@ def _shaped(column: pa.ChunkedArray, field: pa.Field) -> pa.Array:
 
 
 def write_table(path: Path, records: Mapping[str, Packed]) -> None:
-    """Write records, given by id, to one file.
+    """Write records to one file; `records` maps ids to records.
 
     Measured values rarely repeat, so curves are not dictionary-encoded; byte-stream splitting compresses them
     better.

@@ -1,4 +1,4 @@
-"""A table of all records below a directory, and packing: many single records in one file."""
+"""Read all records below a directory as a table, and pack single records into one file."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _packed(place: Path) -> Packed:
 
 
 def _bytes(table: pa.Table) -> dict[str, tuple[pa.DataType, bytes]]:
-    """Return the type and the bytes of each column, in which NaN equals NaN."""
+    """Return the type and the bytes of each column; comparing bytes makes NaN equal to NaN."""
     found = {}
     for name in table.column_names:
         array = table[name].combine_chunks()

@@ -1,4 +1,4 @@
-"""Workers that divide the models of many keys among themselves: each trains the keys of some partitions."""
+"""Workers that share the models of many keys: each worker trains the models of some partitions."""
 
 from heros.run.workers.kafka import KafkaWorker
 from heros.run.workers.snapshots import Snapshots

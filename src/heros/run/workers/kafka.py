@@ -35,8 +35,8 @@ class KafkaWorker:
     Kafka's consumer group assigns partitions to workers. When a partition is reassigned, its old worker
     writes a snapshot of the partition's models and its offset to `store`, and the new worker continues from
     this snapshot. If the old worker was killed, the new worker continues from the newest snapshot and trains
-    on the rows after it again. Either way, the model of a key is bit for bit the model that was trained once
-    on each row.
+    again on the rows after the snapshot. Either way, the model of a key is bit for bit the same as a model
+    that was trained once on each row.
 
     All rows of a key must be in the same partition. Kafka ensures this if messages have keys.
 
@@ -50,7 +50,7 @@ class KafkaWorker:
         The consumer group of the workers.
     model
         The template for the model of each key. Its task determines whether labels are classes or numbers.
-        Its budget may be a time or an energy per instance, but no power: a worker does not wait.
+        Its budget may be a time or an energy per instance, but not a power, because workers do not wait.
     store
         Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
         ``s3://bucket/models``.
@@ -68,9 +68,9 @@ class KafkaWorker:
     schema, nominal, classes, on_bad_row
         As for `heros.streams.live.RowSource`, separately for each partition.
     on_gap
-        How to handle messages after the newest snapshot of a partition that Kafka has deleted: "stop" with a
+        What to do if Kafka has deleted messages after the newest snapshot of a partition: "stop" with a
         `DataError`, or "go on" with the remaining messages and a `DataNotice`. A topic that was created again
-        is always an error: it needs another `store`.
+        is always an error and needs another `store`.
     options
         Additional settings of librdkafka.
     """
@@ -99,7 +99,7 @@ class KafkaWorker:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "KafkaWorker", "a Heros", model)
         if model.budget is not None and SpendingLimit.of(model.budget).kind == "power":
-            rule = "a time or an energy per instance, e.g. '20 us': workers have no schedule for a power"
+            rule = "a time or an energy per instance, e.g. '20 us', because workers never wait"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._stops = stops_at_gap(on_gap, "KafkaWorker")
@@ -220,7 +220,7 @@ class KafkaWorker:
         return partition.ahead
 
     def _seek(self, number: int) -> None:
-        """Continue to read a partition whose next messages were deleted meanwhile."""
+        """Continue to read a partition after Kafka has deleted its next messages."""
         if number in self._partitions:
             self._learn()
             start = self._start(number)
@@ -257,7 +257,7 @@ class KafkaWorker:
 
 
 def _text(key: bytes | str) -> bytes | str:
-    """Return the key of a message as text; bytes that are not UTF-8 remain bytes, which are a bad key."""
+    """Return the key of a message as a string; bytes that are not UTF-8 are returned unchanged (bad key)."""
     try:
         return key if isinstance(key, str) else key.decode()
     except UnicodeDecodeError:

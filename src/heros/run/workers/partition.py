@@ -26,7 +26,7 @@ Rows = dict[Key, tuple[list[list[float]], list[float]]]
 
 
 class Partition:
-    """The models of a partition's keys, restored from its newest snapshot.
+    """The models of the keys in one partition, restored from the partition's newest snapshot.
 
     Each partition has its own schema, which grows with its rows. The model of a key therefore depends only on
     the rows of its partition.
@@ -36,7 +36,7 @@ class Partition:
     number
         The number of the partition.
     snapshots
-        The store of its snapshots.
+        The store of the partition's snapshots.
     scratch
         A directory on this machine, used by this partition only.
     model
@@ -70,7 +70,7 @@ class Partition:
         self._target, self._key, self._skip = target, key, skip
         self._encoder = encoder
         self.next, self.bad_rows = 0, BadRows()
-        self._told: set[bool] = set()  # kinds of skipped rows that the user was told of
+        self._told: set[bool] = set()  # kinds of skipped rows that were reported to the user
         self._messages: list[Message] = []
         self._whole = True  # whether the models have learnt all rows before the offset
         try:
@@ -110,7 +110,7 @@ class Partition:
         return self.next - self._saved
 
     def skip_to(self, offset: int) -> None:
-        """Continue at this offset if it is ahead: the messages before it were deleted."""
+        """Skip to this offset if it is ahead, because the messages before it were deleted."""
         self.next, self.ahead = max(self.next, offset), max(self.ahead, offset)
 
     def take(self, key: Any, row: Any, offset: int) -> None:
@@ -120,7 +120,7 @@ class Partition:
             self.ahead = offset + 1
 
     def learn(self) -> int:
-        """Train on the queued messages, in order for each key; return their number."""
+        """Train on the queued messages, in order for each key; return the number of messages."""
         messages, self._messages = self._messages, []
         rows: Rows = {}
         for message in messages:

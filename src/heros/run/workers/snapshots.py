@@ -61,7 +61,7 @@ class Snapshots:
             raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
 
     def fetch(self, partition: int, file: Path) -> int:
-        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 if there is none."""
+        """Copy the newest snapshot of a partition to `file`; return the snapshot's offset, else 0."""
         folder = self._folder(partition)
         try:
             for name in self._names(folder):
