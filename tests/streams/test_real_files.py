@@ -611,7 +611,7 @@ def test_typed_columns_that_cannot_be_used_are_refused_by_name(tmp_path, ending)
         streams.read(path)
     write(pa.table({"a": numbers, "b": lists, "label": labels}), path)
     for options in ({"target": "b"}, {"nominal": ["b"]}):
-        with pytest.raises(DataError, match=r"the column 'b' must hold numbers, texts or dates\. Got list<"):
+        with pytest.raises(DataError, match=r"the column 'b' must hold numbers, text or dates\. Got list<"):
             streams.read(path, **options)
 
 

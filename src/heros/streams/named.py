@@ -1,4 +1,4 @@
-"""Streams by name: the eleven streams of the paper, and an example in the package."""
+"""Streams by name: the eleven streams of the paper, and an example from the package."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
         stream = open_real(REAL[name])
     elif name in EXAMPLES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataNotice)  # how an example is read is no news
+            warnings.simplefilter("ignore", DataNotice)  # an example is known to be read correctly
             stream = read(EXAMPLES[name], target="late")
     else:
         known = (*NAMES, *EXAMPLES)

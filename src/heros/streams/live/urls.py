@@ -31,8 +31,8 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
-    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the largest number of waiting
-    instances; `longest`, their largest waiting time in seconds; and `expired`, the label of instances that
+    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the maximum number of waiting
+    instances; `longest`, their maximum waiting time in seconds; and `expired`, the label of instances that
     waited too long.
 
     Parameters
@@ -42,7 +42,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     directory
         The directory in which a source stores its state for a resume (MQTT: its journal).
     **settings
-        More settings of the source, e.g. `target` or `decode`: see
+        Additional settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
 
     Examples
@@ -128,7 +128,7 @@ _at_gap = partial(_word, "'stop' or 'go-on' for 'on_gap'", {"stop": "stop", "go-
 COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list, "on_gap": _at_gap}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
 JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
-"""Settings of the joined source, not of its two queues."""
+"""The settings of the joined source rather than of its two queues."""
 MOST_WAITING = 100_000
 MQTT: Readers = {"journal": str, "keep": _number}
 REDIS: Readers = {"db": _number, "keep": _yes}
