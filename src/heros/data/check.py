@@ -146,7 +146,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return an aligned array of this type in C order; call `np.require`, which takes 4 µs, if needed."""
+    """Return an aligned array of this type in C order; avoid `np.require`, which takes 4 µs, if possible."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -173,14 +173,14 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
-    """Raise a DataError if there are strings, dates or complex numbers, which NumPy would convert."""
+    """Raise a DataError for strings, dates and complex numbers, which NumPy would convert to numbers."""
     for kind in set(map(type, objects.flat)):
         if not issubclass(kind, Real | np.bool_ | Decimal | None) or issubclass(kind, np.timedelta64):
             raise DataError(f"{rule}. Got an array that contains {kind.__name__} instead.")
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Return whether the target is numeric, according to `task` if it is given, else to the values."""
+    """Return whether the target is numeric; `task` decides if it is given, otherwise the values decide."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):

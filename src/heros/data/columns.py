@@ -104,7 +104,7 @@ class NumberColumn:
         return _convert_each(self, array)
 
     def features(self) -> list[Feature]:
-        """Return the feature that the column provides, in a list."""
+        """Return a list with the feature that the column provides."""
         origin = (self.name, "number") if self.feature else ()
         return [Feature(self.feature or self.name, None, self.missing, _written(self), *origin)]
 
@@ -180,7 +180,7 @@ class NameColumn:
         return table[codes]
 
     def features(self) -> list[Feature]:
-        """Return the feature that the column provides, in a list."""
+        """Return a list with the feature that the column provides."""
         name, written = self.feature or self.name, NAMES if self.declared else ""
         origin = (self.name, "name") if self.feature else ("", "")
         return [Feature(name, self.values.labels, self.missing, written, *origin, self.values.shared)]
@@ -278,7 +278,7 @@ Column = NumberColumn | NameColumn | DateColumn
 
 
 def _written(column: NumberColumn | DateColumn) -> str:
-    """Return the text format as a feature stores it."""
+    """Return the text format in the form stored in a feature."""
     return "" if column.format is None else column.format.written + "?" * column.tentative
 
 

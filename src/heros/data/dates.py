@@ -1,4 +1,4 @@
-"""Formats of dates and times, and their conversion to microseconds since 1970."""
+"""Formats of dates and times, and conversion of dates and times to microseconds since 1970."""
 
 from __future__ import annotations
 

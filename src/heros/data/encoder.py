@@ -83,7 +83,7 @@ class Batch:
 
 
 class Encoder(RowEncoder):
-    """An encoder of rows as numbers, with a schema that grows as new columns, names and classes appear.
+    """An encoder of rows to numbers, with a schema that grows as new columns, names and classes appear.
 
     The first value of a column determines the kind of the column: a number, a number in a string
     (``"€12.50"``, ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An

@@ -124,7 +124,7 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the clear decimal mark of a column, or ""; with `plain`, the default format counts too."""
+    """Return the decimal mark of a column, or "" if it is unclear; `plain` includes the default format."""
     first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""

@@ -77,7 +77,7 @@ Step = Callable[[], None]
 
 
 class RowEncoder:
-    """An encoder of single rows as numbers. See `heros.data.Encoder` for the parameters."""
+    """An encoder of single rows to numbers. See `heros.data.Encoder` for the parameters."""
 
     def __init__(
         self,
@@ -544,7 +544,7 @@ class RowEncoder:
 
 
 def _told(column: Any, text: str) -> Any:
-    """Return the format of an ambiguous column that a string shows; None if the string is ambiguous too."""
+    """Return the format that a string shows for an ambiguous column; None if the string is ambiguous."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

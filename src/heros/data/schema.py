@@ -164,7 +164,7 @@ class Schema:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # it never changes
+        return self  # a schema never changes
 
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:

@@ -117,7 +117,7 @@ def number_of(feature: str, value: Any) -> float:
 
 
 def checked_task(task: str | None, owner: str) -> str | None:
-    """Return the task; raise a ParameterError if it is unknown."""
+    """Validate the task; raise a ParameterError if it is unknown."""
     tasks, rule = ("classification", "regression"), "'classification', 'regression' or None"
     return None if task is None else one_of(task, "task", owner, tasks, rule)
 

@@ -167,7 +167,7 @@ class DirectoryLock:
         try:
             there = os.stat(self._locked)
         except OSError:
-            return  # writing there fails with its own message
+            return  # a later write fails with its own message
         if not os.path.samestat(there, os.fstat(self._descriptor)):
             raise _refused(self._directory, "was replaced by another directory during the run.")
 

@@ -182,7 +182,7 @@ class ExcelReader(TableReader):
             self._tell_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, without {others}.")
+            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
 

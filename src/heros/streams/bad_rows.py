@@ -119,7 +119,7 @@ class BadRows:
         return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled, columns)
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether too many of the rows with a target are bad, or none of very many rows has a target.
+        """Return whether the stream must end: too many rows are bad, or none of very many rows has a target.
 
         Examples
         --------
@@ -182,7 +182,7 @@ def _counted(n: int, what: str) -> str:
 
 
 def tell_skipped(skipped: BadRows, told: set[bool]) -> None:
-    """Warn about the first bad row and the first row without a target, unless `told` has their kind."""
+    """Warn about the first bad row and the first row without a target; `told` holds the kinds reported."""
     for row in skipped.first:
         if row.unlabelled not in told:
             told.add(row.unlabelled)

@@ -338,7 +338,7 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     """Return a stream at the position of `origin`, to replace `current`."""
     fresh = origin._fork()
     if fresh is current:
-        current.restart()  # it cannot be copied, but may be restarted
+        current.restart()  # a stream that cannot be copied may still be restarted
     return fresh
 
 

@@ -72,7 +72,7 @@ def read(
     ----------
     path
         The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
-        In an Excel file (``.xlsx``, extra ``excel``) the first sheet is read.
+        Of an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
     target
         The target column, by name or index; by default the last column.
     nominal

@@ -119,7 +119,7 @@ class RandomRBF(Synthetic):
 
     Each centroid has a centre in the unit cube, a class, a spread and a weight; an instance lies in a
     random direction from a centroid chosen by weight. The instances are those of MOA's
-    RandomRBFGeneratorDrift (of RandomRBFGenerator without drift).
+    RandomRBFGeneratorDrift (or of RandomRBFGenerator without drift).
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class RandomRBF(Synthetic):
 class LED(Synthetic):
     """A stream of digits on a seven-segment display with noise, and 17 irrelevant bits.
 
-    The instances are those of MOA's LEDGeneratorDrift (of LEDGenerator for ``drift=0``).
+    The instances are those of MOA's LEDGeneratorDrift (or of LEDGenerator for ``drift=0``).
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
-        """Warn about fields that appear too late to become columns, but about at most five fields."""
+        """Warn about up to five fields that appear too late to become columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
@@ -77,7 +77,7 @@ class JsonReader(TextReader):
         return value if kind is list or kind is dict else label_of(value)
 
     def _array(self, cells: list[Any]) -> pa.Array:
-        """Convert the cells of a column; if the first value is a list or an object, all cells become null."""
+        """Convert the cells of a column to strings, or to nulls if the first value is a list or an object."""
         first = next((cell for cell in cells if cell is not None), None)
         if isinstance(first, list | dict):
             return pa.nulls(len(cells), pa.list_(pa.string()))

@@ -290,7 +290,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers if at least nine in ten rows have numbers, else no values."""
+    """Return the values that are not numbers, but none if fewer than nine in ten rows have numbers."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []

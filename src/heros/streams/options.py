@@ -125,7 +125,7 @@ class Options:
 
     def stream_name(self, file: str, names: Sequence[str]) -> str:
         """Return the name of a stream: the file name, followed by the target if it is not the default."""
-        target = self.target_among(names)  # named, so that runs on two targets are not compared
+        target = self.target_among(names)  # so that runs on different targets are not compared
         return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"
 
     def check(self, names: Sequence[str]) -> None:

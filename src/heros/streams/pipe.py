@@ -1,4 +1,4 @@
-"""Streams from a pipe, which can be read only once, as the data arrive, and may be endless."""
+"""Streams from a pipe, which can be read only once and may be endless."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""The number of lines to wait for; types and initial values are inferred from these lines."""
+"""The number of first lines to wait for, from which types and initial values are inferred."""
 
 
 def read_pipe(
@@ -183,7 +183,7 @@ class Pipe:
             return True
 
     def read(self) -> bytes:
-        """Return the available bytes, and wait if there are none; at the end, return no bytes."""
+        """Return the available bytes, or wait until some arrive; return no bytes at the end."""
         data, self._ready = self._ready, b""
         return data or self._read()
 

@@ -36,7 +36,7 @@ NUMBERED = re.compile(r"|unnamed.*|(.*[\W_])?(id|idx|index|row|nr|no|number)", r
 """Names of columns that may number the rows."""
 
 WORDS_FOR_NOTHING = "blank empty missing n.a. na nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
-"""Names, in lower case, that may stand for a missing value."""
+"""Lower-case names that may stand for a missing value."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
-    may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
+    may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" is not
     hint = {
         "names": " (columns= with the list of all its values keeps such a word as a name)",
         "target": " (classes= with all classes keeps such a word as a class)",
@@ -284,5 +284,5 @@ def _cut(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Wrap a text into lines without breaking paths."""
+    """Wrap text into lines without breaking paths."""
     return textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -48,7 +48,7 @@ class TableStream(RowStream):
 
     def _restart(self) -> None:
         self._rows.reader.restart()
-        self._rows.start_at(0, BadRows())  # the columns stay known
+        self._rows.start_at(0, BadRows())  # the columns are not inferred again
 
 
 class TableRows(RowBlocks):

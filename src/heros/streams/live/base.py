@@ -104,9 +104,9 @@ class Source(ABC):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds.
 
-        Return IDLE if no instance arrives in time, and END, in this and all later calls, if no more will
-        arrive. Without a timeout, wait for `most` instances or the end. If an instance is bad, the instances
-        before it are returned first; the next call raises the error.
+        Return IDLE if no instance arrives in time. Return END, in this and all later calls, if no more
+        instances will arrive. Without a timeout, wait for `most` instances or the end. If an instance is bad,
+        the instances before it are returned first; the next call raises the error.
         """
 
     @property
@@ -145,7 +145,7 @@ class Source(ABC):
         """Note that a checkpoint covers everything up to `where`; earlier rows are not needed again."""
 
     def hold(self) -> None:  # noqa: B027 - optional
-        """Receive messages that a broker would drop; called while learning waits."""
+        """Receive messages that a broker would otherwise drop; called while no instances are read."""
 
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that has learnt from `seen` instances.

@@ -1,4 +1,4 @@
-"""A source that joins instances with labels that arrive later; both have the same id."""
+"""A source that joins instances with labels that arrive later and have the same id."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class LateSource(RowSource):
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
         """Return up to `most` instances with their labels, each with the position after its label."""
-        if self._fetched_some and self._model is not None:  # first learn these, then predict
+        if self._fetched_some and self._model is not None:  # learn these rows before predicting more
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
@@ -250,7 +250,7 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as text, so that 7, 7.0 and "7" are equal; None if there is none."""
+        """Return the id of a row as a string, so that 7, 7.0 and "7" are equal; None if there is no id."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
@@ -337,12 +337,12 @@ class LateSource(RowSource):
             self.labels.go_to(_labels_at(position))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """Acknowledge the positions of a checkpoint to both sources."""
+        """Call `acknowledge` on both sources with their positions in a checkpoint."""
         self.labels.acknowledge({"position": _labels_at(where["position"])})
         self.features.acknowledge({"position": where["features"]})
 
     def hold(self) -> None:
-        """Call `hold` of both sources."""
+        """Call `hold` on both sources."""
         self.features.hold()
         self.labels.hold()
 

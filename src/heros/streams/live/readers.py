@@ -64,7 +64,7 @@ class BackgroundReader:
 
 
 class _Exchange:
-    """The shared state of the reading and the requesting thread."""
+    """The state that the reading thread and the requesting thread share."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -126,7 +126,7 @@ def _entries(got: Any) -> Entries:
 
 
 def _value(field: bytes) -> int | float | str | None:
-    """Convert a field to a number if it has the usual form of a number, else to text, or None if it is empty.
+    """Convert a field to a number if it is clearly one, else to text; return None if it is empty.
 
     Text such as ``007`` or ``12e34567`` may be an id and is not converted here; in a column of numbers, the
     encoder converts it later. Whole numbers stay exact, however many digits they have.

@@ -1,4 +1,4 @@
-"""Sources of rows with names and values, encoded into blocks."""
+"""Sources of rows of named values, which are encoded into blocks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class RowBlocks:
                 self.encoder.seen += len(y)
                 left, done, read = left - len(y), done + 1, read + len(y)
                 continue
-            try:  # rows before the first feature join its block
+            try:  # rows without features join the block of the first row with a feature
                 grow = span or not (parts or (rows and rows[-1]))
                 coded = self.encoder.encode(*self._pair(row), grow=grow)
             except Refused as why:
@@ -130,7 +130,7 @@ class RowBlocks:
         return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
 
     def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
-        """Return the record of a bad row; `at` is its number in the source."""
+        """Return the record of a bad row; `at` is the number of the row in the source."""
         return BadRow(self.name, f"row {at}", why.column, why.value, why.rule)
 
     def _raise_what_is_due(self) -> None:
@@ -226,7 +226,7 @@ class RowSource(Source):
     read_as = passed("read_as", "_rows")
 
     def stop_after(self, n: int) -> None:
-        """End after the first n instances, counted from the start of the source, also after a resume."""
+        """End after the first n instances, counted from the start of the source even if a run is resumed."""
         self._length = whole(n, "n", "stop_after", 1)
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:

@@ -26,8 +26,8 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 
     ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
     ``mqtt://host:1883/topic``. All sources support the settings `follow` (``no``: end after the existing
-    messages), `on_gap` (``go-on``: continue if messages are lost) and, as lists with commas, `nominal`,
-    `classes` and `columns` (the column names, if messages are lines of CSV). Kafka also supports `group` and
+    messages), `on_gap` (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`,
+    `classes` and `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and
     `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
@@ -40,7 +40,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     address
         The address, as described above.
     directory
-        The directory in which a source stores its state for a resume (MQTT: its journal).
+        The directory in which a source stores the state that a resumed run needs (MQTT: its journal).
     **settings
         Additional settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
@@ -79,7 +79,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a source."""
+    """Return whether a string is the address of a source."""
     return text.partition("://")[0] in SCHEMES and "://" in text
 
 
