@@ -193,7 +193,7 @@ def test_frames_that_break_a_rule():
         "The frame of from_frame must be a data frame. Got list instead."
     )
     assert refused(lambda: streams.from_frame(mixed)) == (
-        "The column 'a' of from_frame must hold only numbers, texts and dates. Got a list."
+        "The column 'a' of from_frame must hold only numbers, text and dates. Got a list."
     )
     assert refused(lambda: streams.from_frame({"a": [], "y": []})) == (
         "frame must have at least one row. Got a header without rows instead."

@@ -587,7 +587,7 @@ def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
         X, y = stream.draw(99)
     told = [str(one.message) for one in said]
     assert told[0] == f"The first row is skipped: the header of {path} is in row 3."
-    assert told[1] == f"{path}: only the first sheet, 'Sheet', is read, without 'other'."
+    assert told[1] == f"{path}: only the first sheet, 'Sheet', is read, not 'other'."
     assert "s.xlsx, row 13: the 'amount' column must be a number" in told[-1]
     assert [f"{feature.name}" for feature in stream.schema.features] == [
         "when (day)", "when (weekday)", "when (day of year)", "when (hour)", "amount", "ok", "city", "floor",
@@ -611,7 +611,7 @@ def test_typed_columns_that_cannot_be_used_are_refused_by_name(tmp_path, ending)
         streams.read(path)
     write(pa.table({"a": numbers, "b": lists, "label": labels}), path)
     for options in ({"target": "b"}, {"nominal": ["b"]}):
-        with pytest.raises(DataError, match=r"the column 'b' must hold numbers, texts or dates\. Got list<"):
+        with pytest.raises(DataError, match=r"the column 'b' must hold numbers, text or dates\. Got list<"):
             streams.read(path, **options)
 
 

@@ -1,6 +1,7 @@
-"""Conversion of raw values to numbers, for all kinds of input.
+"""Conversion of raw values to numbers, for all types of input.
 
-Files, frames, rows, queues, the service, River, scikit-learn and CapyMOA all use the `Encoder`.
+The readers of files, data frames and queues, the service, and the interfaces to River, scikit-learn and
+CapyMOA all use the `Encoder`.
 """
 
 from heros.data.encoder import Encoder

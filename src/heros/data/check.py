@@ -29,7 +29,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class Validator:
-    """A validator that checks instances against a schema and converts them for the core."""
+    """A validator that checks instances against a schema and converts them to arrays for the core."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -38,7 +38,7 @@ class Validator:
         self._missing = np.array([feature.missing for feature in schema.features], dtype=np.uint8)
 
     def instances(self, X: ArrayLike, first_row: int = 0) -> NDArray[np.float64]:
-        """Return X (n, n_features) as an array for the core; raise a DataError for the first bad value."""
+        """Convert X to an array (n, n_features) for the core; raise a DataError at the first bad value."""
         block = _numbers(X)
         if block.ndim != 2:
             got = f"an array of {block.ndim} dimensions"
@@ -59,12 +59,12 @@ class Validator:
 
 
 def delay_of(labels: int) -> int:
-    """Limit a delay, which is a number of labels, to the range that models accept."""
+    """Clip a delay, which is a number of labels, to the range that models accept."""
     return min(max(0, labels), MOST_LABELS)
 
 
 def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
-    """Return the label delay of each instance for the core; None if no label is late."""
+    """Return the label delays (n,) as integers for the core, or None if no label is late."""
     if delay is None or (type(delay) is int and delay == 0):
         return None
     if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path, for predictions of the service
@@ -81,18 +81,18 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Return whether this is a masked array; does not import `numpy.ma`, which takes 10 milliseconds."""
+    """Return whether this is a masked array, without importing `numpy.ma`, which takes 10 milliseconds."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
 
 def one_row(values: ArrayLike) -> NDArray[Any]:
-    """Return the values or the label of one instance as an array with one row; keep the mask."""
+    """Add a leading axis to the values or the label of one instance; masked arrays keep their mask."""
     array: NDArray[Any] = np.ma.asarray(values) if is_masked(values) else np.asarray(values)
     return array[np.newaxis]
 
 
 def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
-    """Return y (n,), indices or names of classes, as indices; a DataError names the first bad label."""
+    """Convert labels (class indices or names) to class indices; raise a DataError at the first bad label."""
     labels = _one_each(y, n, "label", "class indices")
     if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
         codes, names = {name: code for code, name in enumerate(classes)}, labels.tolist()
@@ -114,7 +114,7 @@ def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.in
 
 
 def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return y (n,) as finite numbers; raise a DataError that names the first bad target."""
+    """Convert y (n,) to finite numbers; raise a DataError that names the first invalid target."""
     targets = _one_each(y, n, "target", "numbers")
     if targets.dtype.kind == "O":
         _expect_numbers(targets, "y must be an array of numbers")
@@ -133,7 +133,7 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
-    """Return y as an array with one label or target for each of n instances."""
+    """Convert y to an array (n,); raise a DataError if its shape differs or values are masked."""
     try:
         array = np.asarray(y)
     except (TypeError, ValueError) as error:
@@ -146,7 +146,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return the array in C order and aligned; `np.require`, which takes 4 µs, is called only if needed."""
+    """Return an aligned array of this type in C order; avoid `np.require`, which takes 4 µs, if possible."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -154,7 +154,7 @@ def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
 
 
 def _numbers(X: ArrayLike) -> NDArray[np.float64]:
-    """Return X as numbers in C order; masked values are missing."""
+    """Convert X to an array of numbers in C order, with NaN for masked values."""
     rule = "X must be an array of numbers (nominal values as codes)"
     try:
         array = np.asarray(X)
@@ -173,14 +173,14 @@ def _numbers(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
-    """Raise a DataError for text, dates and complex numbers, which NumPy would convert to numbers."""
+    """Raise a DataError for strings, dates and complex numbers, which NumPy would convert to numbers."""
     for kind in set(map(type, objects.flat)):
         if not issubclass(kind, Real | np.bool_ | Decimal | None) or issubclass(kind, np.timedelta64):
             raise DataError(f"{rule}. Got an array that contains {kind.__name__} instead.")
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Return whether the target is numeric: by `task` if given, else by its values."""
+    """Return whether the target is numeric; `task` decides if it is given, otherwise the values decide."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):
@@ -199,7 +199,7 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
 
 
 def _number_as_text(values: NDArray[np.generic]) -> str:
-    """Return one of the texts if they are more than `MANY` numbers in a format; otherwise an empty string."""
+    """Return an example if more than `MANY` different numbers are written as text, else an empty string."""
     texts: Counter[str] = Counter()
     for value in values.tolist():
         if not isinstance(value, str):

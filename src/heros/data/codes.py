@@ -1,4 +1,4 @@
-"""Names of nominal values or of classes, and their codes."""
+"""Integer codes for the names of nominal values and classes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from heros.data.values import BOOLEANS
 __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 
 MOST_VALUES = 256
-"""The default maximum number of inputs for a nominal feature."""
+"""The default maximum number of model inputs for a nominal feature."""
 
 
 class Codes(dict[str, int]):
-    """The names of nominal values or of classes, each with its 0-based code.
+    """A dictionary from the names of nominal values or classes to 0-based codes.
 
     ``true``, ``True`` and ``TRUE`` are the same name, in the spelling that came first.
 
-    `most` is the largest number of codes. Three quarters of them are assigned to names in order of
-    appearance. All later names share the last quarter by a hash of the name. If hardly any name occurs twice,
+    `most` is the maximum number of codes. Three quarters of the codes are assigned to names in order of
+    appearance. A hash maps each later name to a code in the last quarter. If hardly any name occurs twice,
     as with identifiers, all later names share a single code.
 
-    The dictionary holds only names that do not share a code. `shared` is the number of shared codes, which
-    `labels` calls ``#1 of 64`` and so on. A feature of a schema stores both, so the schema alone
-    determines the code of a new name.
+    The dictionary holds only names that do not share a code. `shared` is the number of shared codes, whose
+    labels in `labels` are ``#1 of 64`` and so on. A feature of a schema stores `labels` and `shared`, so the
+    schema alone determines the code of a new name.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Codes(dict[str, int]):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All names, then one distinct label per shared code."""
+        """All names, followed by one distinct label per shared code."""
         shared = [f"#{place} of {self.shared}" for place in range(1, self.shared + 1)]
         while not self.keys().isdisjoint(shared):
             shared = [f"{label}'" for label in shared]
@@ -57,7 +57,7 @@ class Codes(dict[str, int]):
 
     @property
     def own(self) -> int | None:
-        """The largest number of names that do not share a code; None for no limit."""
+        """The maximum number of names that do not share a code; None for no limit."""
         return None if self.most is None else max(1, self.most - max(1, self.most // 4))
 
     def code(self, name: str) -> int | None:
@@ -73,8 +73,8 @@ class Codes(dict[str, int]):
     def add(self, name: str, seen: int | None = None) -> int:
         """Return the code of a name; append the name if it is new and there is room.
 
-        `seen` is the number of earlier values. If it is hardly larger than the number of names, the
-        names are identifiers.
+        `seen` is the number of earlier values. If it is less than twice the number of names, the names are
+        treated as identifiers.
         """
         code = self.code(name)
         if code is None and self.own is not None and len(self) >= self.own:
@@ -88,11 +88,11 @@ class Codes(dict[str, int]):
 
 
 def many_values(name: str, codes: Codes) -> str:
-    """Return the notice about a nominal feature that has more values than inputs."""
+    """Return a notice that a nominal feature has more values than inputs."""
     own = f"{len(codes)} have an input each"
     return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
 
 
 def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:
-    """Validate the largest number of inputs of a nominal feature; None for no limit."""
+    """Validate `most_values`, the maximum number of inputs of a nominal feature; None for no limit."""
     return None if most is None else whole(most, "most_values", owner, 2)

@@ -1,4 +1,4 @@
-"""Columns of a table, which convert single values and whole arrays by the same rules."""
+"""Types of table columns, which convert single values and whole arrays by the same rules."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from heros.data.values import (
 )
 
 Faults = dict[int, Refused]
-"""The unreadable value of each row that has one."""
+"""The values that could not be read, by row index."""
 
 Values = NDArray[np.float64]
-"""One number per row, or several numbers if the column provides several features."""
+"""An array (n,), or (n, n_features) if the column provides several features."""
 
 Words = Collection[str]
-"""Words that stand for a missing value."""
+"""Strings that are read as missing values."""
 
 NAMES = "names"  # the text format of a column that the user declared as nominal
 DATE_PARTS = ("day", "weekday", "day of year")
@@ -71,14 +71,14 @@ class NumberColumn:
     missing: bool = False
     format: NumberFormat | None = None  # of text; None: the default format
     rule: str = "be a number"  # for error messages
-    tentative: bool = False  # whether the texts so far also match another format (``1,234``)
+    tentative: bool = False  # whether the strings so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     hint: str = ""  # advice added to error messages
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1  # number of features
 
     def value(self, value: Any, words: Words = ()) -> float:
-        """Return one value as a number, NaN if missing; raise `Refused` if it is not a finite number."""
+        """Convert a value to a number, NaN if it is missing; raise `Refused` if it is not a finite number."""
         number: float | None
         if isinstance(value, str):
             text = value.strip(BLANKS)
@@ -94,24 +94,24 @@ class NumberColumn:
         return number
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return the values, NaN where missing, and the rows without a finite number."""
+        """Convert an array to numbers, with NaN for missing values; also return the unreadable values."""
         text = is_text(array.type)
         if self.format is None or not text:
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text; a date
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text that is not a number; dates
                 values = _floats(array)
                 if not np.isinf(values).any() and not (text and array.null_count < np.isnan(values).sum()):
                     return values, {}
         return _convert_each(self, array)
 
     def features(self) -> list[Feature]:
-        """Return the column as a feature."""
+        """Return a list with the feature that the column provides."""
         origin = (self.name, "number") if self.feature else ()
         return [Feature(self.feature or self.name, None, self.missing, _written(self), *origin)]
 
 
 @dataclass
 class NameColumn:
-    """A column of names, turned into 0-based codes.
+    """A column of names, which are converted to 0-based codes.
 
     Examples
     --------
@@ -128,13 +128,13 @@ class NameColumn:
     missing: bool = False
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
-    declared: bool = False  # by the user: it is not left out as an identifier
+    declared: bool = False  # whether the user declared it, so that it is not left out as an identifier
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
 
     def learn(self, labels: Mapping[str, int]) -> None:
-        """Use the names in the first rows, sorted; only the most frequent names if there are too many."""
+        """Assign codes to the names of the first rows; if there are too many, only to the most frequent."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
             counts[str(self._name(label))] += n
@@ -153,7 +153,7 @@ class NameColumn:
         return label_of(value) if self.classes else name_of(value)
 
     def value(self, value: Any, words: Words = ()) -> float | None:
-        """Return the code of one value, NaN if missing, None if new."""
+        """Return the code of a value: NaN if the value is missing, None if it is new."""
         if isinstance(value, str):
             name: str | None = value if value in self.values else value.strip(BLANKS)
             if name in words and name not in self.values:
@@ -168,9 +168,9 @@ class NameColumn:
         return code
 
     def codes_of(self, array: pa.Array, words: Words) -> Values:
-        """Return the codes, NaN where missing, -1 where a name is new."""
+        """Return the codes of an array, with NaN for missing values and -1 for new names."""
         codes, labels = encode(array, self._name)
-        table = np.full(len(labels) + 1, math.nan)  # a missing value has code -1: the last entry
+        table = np.full(len(labels) + 1, math.nan)  # missing values have the code -1: the last entry
         for at, label in enumerate(labels):
             code = None if label is None else self.values.code(label)
             if code is not None:
@@ -180,7 +180,7 @@ class NameColumn:
         return table[codes]
 
     def features(self) -> list[Feature]:
-        """Return the column as a feature."""
+        """Return a list with the feature that the column provides."""
         name, written = self.feature or self.name, NAMES if self.declared else ""
         origin = (self.name, "name") if self.feature else ("", "")
         return [Feature(name, self.values.labels, self.missing, written, *origin, self.values.shared)]
@@ -188,7 +188,7 @@ class NameColumn:
 
 @dataclass
 class DateColumn:
-    """A column of dates or times, with up to four features: day since 1970, weekday, day of year, hour.
+    """A column of dates or times with up to four features: days since 1970, weekday, day of year, hour.
 
     Examples
     --------
@@ -204,13 +204,13 @@ class DateColumn:
     dates: bool = True  # whether values have dates
     clock: bool = False  # whether values have times of day
     missing: bool = False
-    tentative: bool = False  # whether the texts so far also match the other order (``03/04/2026``)
+    tentative: bool = False  # whether the strings so far also match the other order (``03/04/2026``)
     hint: str = ""  # advice added to error messages
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
 
     @property
     def rule(self) -> str:
-        """The rule for error messages."""
+        """The rule for valid values, for error messages."""
         how = "" if self.format is None or not self.format.written else f", {self.format.name}"
         return f"be a date{how}{self.hint}"
 
@@ -220,7 +220,7 @@ class DateColumn:
         return 3 * self.dates + self.clock
 
     def value(self, value: Any, words: Words = ()) -> tuple[float, ...]:
-        """Return the features of one value, NaN if missing; raise `Refused` if it is not a date."""
+        """Return the features of a value, all NaN if it is missing; raise `Refused` if it is not a date."""
         text = value.strip(BLANKS) if isinstance(value, str) else value
         if is_missing(text) or (isinstance(text, str) and text in words):
             return (math.nan,) * self.width
@@ -237,7 +237,7 @@ class DateColumn:
         return (days if self.clock else whole, (whole + 3) % 7, whole - float(year) + 1.0, *hour)
 
     def convert(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return the features (n, width), NaN where missing, and the rows without a date."""
+        """Return the features (n, width), with NaN for missing values, and the values that are not dates."""
         if not is_text(array.type):
             if not is_date(array.type) and (self.format is None or not self.format.written):
                 values, faults = _convert_each(self, array)
@@ -268,7 +268,7 @@ class DateColumn:
         return values
 
     def features(self) -> list[Feature]:
-        """Return the column as features."""
+        """Return the features that the column provides."""
         name, how = self.name, (None, self.missing, _written(self), self.name)
         parts = DATE_PARTS * self.dates + ("hour",) * self.clock
         return [Feature(f"{name} ({part})", *how, part) for part in parts]
@@ -278,12 +278,12 @@ Column = NumberColumn | NameColumn | DateColumn
 
 
 def _written(column: NumberColumn | DateColumn) -> str:
-    """Return the text format as a feature stores it."""
+    """Return the text format in the form stored in a feature."""
     return "" if column.format is None else column.format.written + "?" * column.tentative
 
 
 def reading_of(column: Column) -> str:
-    """Return how the text of a column is read if this may surprise the user; else an empty string."""
+    """Describe how the text of a column is read if this may surprise the user; else return ""."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -306,7 +306,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features, by name; the later kind if the kind of a column changed."""
+    """Return the source columns of features, by name; if the kind of a column changed, use its later kind."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""
@@ -338,7 +338,7 @@ def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], li
 
 
 def counts_of(array: pa.Array) -> dict[str, int]:
-    """Return the number of occurrences of each label, without missing values."""
+    """Return the number of occurrences of each label, excluding missing values."""
     codes, labels = encode(array)
     counts: dict[str, int] = {}
     for label, n in zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True):
@@ -362,16 +362,16 @@ def _floats(array: pa.Array) -> Values:
 
 
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return a text column with trimmed values, and null for words that stand for a missing value.
+    """Trim the values of a text column, and replace strings that are read as missing values with null.
 
-    Other columns are unchanged, also dictionaries, which declare their names.
+    Other columns are returned unchanged, including dictionaries, which declare their names.
     """
     if not is_text(column.type) or pa.types.is_dictionary(column.type):
         return column
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     encoded = column.dictionary_encode()
-    few = 2 * len(encoded.dictionary) < len(column)  # trim each distinct text once
+    few = 2 * len(encoded.dictionary) < len(column)  # trim each distinct string once
     given = encoded.dictionary if few else column
     names = pc.ascii_trim(given, BLANKS)
     missing = pc.is_in(names, pa.array(list(words), names.type))
@@ -389,7 +389,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def target_of(value: Any) -> float:
-    """Return a numeric target, given as a number or as text."""
+    """Convert a target to a number; raise `Refused` if it is missing or not a finite number."""
     text = isinstance(value, str)
     if text:
         value = value.strip(BLANKS)

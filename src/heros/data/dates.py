@@ -1,4 +1,4 @@
-"""Formats of dates and times, and their conversion to microseconds since 1970."""
+"""Formats of dates and times, and conversion of dates and times to microseconds since 1970."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CLOCK = (
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
-LAST_YEAR = 290_000  # of the years before and after 1970 whose microseconds fit into 64 bits
+LAST_YEAR = 290_000  # years before or after 1970 for which the microseconds fit into 64 bits
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
-"""Numeric date formats, and the length of their unit in seconds."""
+"""The numeric date formats, each with the length of its unit in seconds."""
 
 
 @dataclass(frozen=True)
 class DateFormat:
-    """A date format: its name, and a regular expression or a format of `strptime`."""
+    """A date format: its name, and a regular expression or a format for `strptime`."""
 
     name: str
     pattern: str = ""
@@ -40,14 +40,14 @@ class DateFormat:
 
     @classmethod
     def of(cls, written: str) -> DateFormat | None:
-        """Return the format that a feature stores, or None if the format is inferred for each date."""
+        """Return the format stored in a feature, or None if the format is inferred for each date."""
         if not written:
             return None
         known = {one.name: one for one in (*FORMATS, *NUMBERS)}
         return known[written] if written in known else cls(f"written {written}", format=written)
 
     def moment(self, text: str) -> datetime | None:
-        """Return the date and time without a zone, converted to UTC; None if the text has another format."""
+        """Parse a string as a naive datetime (in UTC if it has a time zone); None if the format differs."""
         try:
             if self.name in SINCE_1970:
                 return EPOCH + timedelta(seconds=float(text) * SINCE_1970[self.name])
@@ -78,7 +78,7 @@ NUMBERS = tuple(map(DateFormat, SINCE_1970))
 
 
 def _moment(parts: Mapping[str, str | None]) -> datetime:
-    """Return the date and time with these parts; raise a ValueError if the date does not exist."""
+    """Return the datetime with these parts; raise a ValueError if the date does not exist."""
     hour = int(parts.get("hour") or 0)
     if half := parts.get("half"):
         if not 1 <= hour <= 12:
@@ -109,7 +109,7 @@ def _without_zone(moment: datetime) -> datetime:
 def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
     """Return the date format of a column, and whether another format fits equally well.
 
-    Return None if fewer than nine in ten values are dates in one format.
+    Return None if no format matches at least nine in ten values.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
 
 
 def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
-    """Return the format of numeric dates, seconds or milliseconds since 1970; None if neither fits."""
+    """Return the numeric date format, seconds or milliseconds since 1970; None if neither fits."""
     if not counts or not all(NUMBER.fullmatch(text) for text in counts):
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
@@ -146,10 +146,10 @@ def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
 
 
 def micros_of(value: object, reading: DateFormat | None) -> int | None:
-    """Return a date or time as microseconds since 1970 (in UTC, or without a zone), or None if invalid.
+    """Convert a date or time to microseconds since 1970 (in UTC if it has a time zone); None if invalid.
 
-    `value` is a trimmed text, a `date`, `datetime` or `time`, a NumPy or pandas equivalent, or a number if
-    the format is numeric. `reading` is the format of text; None tries all formats.
+    `value` is a trimmed string, a `date`, `datetime` or `time`, a NumPy or pandas equivalent, or a number if
+    the format is numeric. `reading` is the format of strings; if it is None, all formats are tried.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     elif isinstance(value, datetime):
         try:
             moment = _without_zone(value.replace(fold=0) if value.tzinfo is None else value)
-        except OverflowError:  # a zone at the end of the calendar
+        except OverflowError:  # the time zone moves the date beyond the calendar
             return None
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
@@ -181,7 +181,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Parse a text as a date, in the column's format or else in the first other format that matches."""
+    """Parse a string as a date, in the column's format or else in the first other format that matches."""
     if reading is not None:
         moment = reading.moment(text)
         if moment is not None or reading == TIMES:
@@ -192,7 +192,7 @@ def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
 
 
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
-    """Return the dates of an array that is not text, NaT where missing or invalid."""
+    """Convert an array of dates, times or numbers to datetimes, with NaT for missing or invalid values."""
     kind = array.type
     if reading is not None and reading.name in SINCE_1970 and not is_date(kind):
         unit = SINCE_1970[reading.name]

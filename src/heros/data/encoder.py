@@ -40,7 +40,7 @@ ROWS = 1 << 16
 """The number of table rows that are converted at once."""
 
 Item = tuple[int, int, Any]
-"""An item between converted rows: the number of rows before it and up to and with it, and the item."""
+"""An item between stretches: the number of rows before the item, the number including it, and the item."""
 
 
 class Stretch(NamedTuple):
@@ -51,10 +51,10 @@ class Stretch(NamedTuple):
 
 
 class Stretches:
-    """The n rows of a table, cut at the rows that must be encoded alone.
+    """The n rows of a table, split at the rows that must be encoded one by one.
 
-    `convert` returns all rows converted, their targets, and the items between them, in order. It is called
-    again when the encoder changes how it reads a column.
+    `convert` returns all encoded rows, their targets, and the items between the stretches, in order. It is
+    called again when the encoder changes how it reads a column.
     """
 
     def __init__(self, encoder: Encoder, n: int, convert: Callable[[], tuple[Any, Any, list[Item]]]) -> None:
@@ -63,7 +63,7 @@ class Stretches:
         self._revision = -1  # of the encoder that converted the rows
 
     def next(self) -> list[Any]:
-        """Return the next converted rows and the item after them, or only one of them; empty at the end."""
+        """Return the next stretch and the item after it, or only one of the two; an empty list at the end."""
         if self._revision != self._encoder.revision:
             self._X, self._y, items = self._convert()
             self._items = deque(item for item in items if item[0] >= self._at)
@@ -75,7 +75,7 @@ class Stretches:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Instances to learn from, their targets and their schema."""
+    """A batch of training instances, with their targets and their schema."""
 
     X: NDArray[np.float64]  # (n, n_features)
     y: NDArray[np.float64]  # (n,): class indices, or numbers
@@ -83,11 +83,11 @@ class Batch:
 
 
 class Encoder(RowEncoder):
-    """Encodes rows as numbers by a schema, which grows as new columns, names and classes appear.
+    """An encoder of rows to numbers, with a schema that grows as new columns, names and classes appear.
 
-    The first value of a column decides its kind: a number, a text that is a number (``"€12.50"``,
-    ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An instance changes
-    the encoder only if all of its values can be read.
+    The first value of a column determines the kind of the column: a number, a number in a string
+    (``"€12.50"``, ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An
+    instance changes the encoder only if all of its values can be read.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Encoder(RowEncoder):
         The initial schema.
     nominal
         Columns whose numbers are names, not quantities. None if the caller has no such option: notices then
-        advise a schema instead.
+        recommend a schema instead.
     ignore
         Columns to ignore.
     classes
@@ -103,18 +103,18 @@ class Encoder(RowEncoder):
     grows
         Whether a given schema may grow.
     most_values
-        The largest number of inputs of a nominal feature; see `heros.data.codes.Codes`.
+        The maximum number of inputs of a nominal feature; see `heros.data.codes.Codes`.
     numeric
         Whether the target is a number; a given schema takes precedence.
     fractions
         Whether a number with decimals may be a new class. If the user has not set a task, such a label is
         more likely a numeric target.
     words
-        Additional words that stand for a missing value.
+        Additional strings that are read as missing values.
     limits
         The limits on the growth of the schema.
     seen
-        The number of instances learnt before.
+        The number of instances learnt so far.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Encoder(RowEncoder):
     # -- rows ---------------------------------------------------------------------------------------------
 
     def read(self, x: Any) -> NDArray[np.float64]:
-        """Return one row, several rows or a frame as an array (n, n_features), for prediction."""
+        """Encode one row, several rows or a data frame as an array (n, n_features) for prediction."""
         form = form_of(x)
         if form == "row":
             row = row_of(x)
@@ -148,10 +148,10 @@ class Encoder(RowEncoder):
         return X
 
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
-        """Yield the rows and labels in batches; the schema does not change within a batch.
+        """Yield encoded rows and labels in batches; the schema does not change within a batch.
 
-        Rows are encoded one after the other. The first frame is inspected as a whole before its first row,
-        like the first chunk of a file.
+        Rows are encoded one by one. The first data frame is inspected as a whole before its first row is
+        encoded, like the first chunk of a file.
         """
         form = form_of(x)
         if form == "row":
@@ -166,16 +166,16 @@ class Encoder(RowEncoder):
         yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
     def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
-        """Return a row for prediction, or raise a `DataError`; `at` is its index if there are several."""
+        """Encode a row for prediction or raise a `DataError`; `at` is the row's index among several rows."""
         try:
             return self.row_to_predict(x)
         except Refused as why:
             raise why.error(at) from None
 
     def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
-        """Yield rows with their labels in batches, none of which spans a growth of the schema."""
+        """Yield encoded rows with their labels in batches; the schema does not grow within a batch."""
         waiting: list[Any] = []
-        before = 0  # rows of stretches, each of which `enumerate` counts once
+        before = 0  # rows in stretches, minus one per stretch, which `enumerate` counts
         for at, row in enumerate(rows):
             if type(row) is Stretch:
                 if waiting:
@@ -187,7 +187,7 @@ class Encoder(RowEncoder):
             x, y = row
             try:
                 known = self.encode(x, y, grow=not waiting)
-                if known is None:  # the rows before it are learnt before the schema grows
+                if known is None:  # earlier rows are learnt before the schema grows
                     yield self._batch(waiting)
                     waiting, known = [], self.encode(x, y)
             except Refused as why:
@@ -197,7 +197,7 @@ class Encoder(RowEncoder):
             yield self._batch(waiting)
 
     def taught(self, x: Mapping[Any, Any], y: Any) -> Any:
-        """Return the result of `encode`; raise a `DataError` if a value is unreadable."""
+        """Return the result of `encode`, but raise a `DataError` if a value is unreadable."""
         try:
             return self.encode(x, y)
         except Refused as why:
@@ -209,7 +209,7 @@ class Encoder(RowEncoder):
         return Batch(X.reshape(len(waiting), self.width), y, self.schema)
 
     def targets(self, labels: Sequence[Any]) -> NDArray[np.float64]:
-        """Return the class indices or numbers of labels, NaN where a label is new or unreadable.
+        """Convert labels to class indices or numbers, with NaN for new and unreadable labels.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class Encoder(RowEncoder):
     # -- tables: whole columns at a time, with the same result as row by row ------------------------------
 
     def _read_table(self, table: pa.Table) -> NDArray[np.float64]:
-        """Return the rows of a table, for prediction."""
+        """Encode the rows of a table for prediction."""
         _expect_columns(table)
         names = dict.fromkeys(table.column_names, 0)
         if not any(map(self.knows, names)):
@@ -259,10 +259,10 @@ class Encoder(RowEncoder):
     def converted(
         self, names: Sequence[str], arrays: Sequence[pa.Array], n: int, *, plain: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
-        """Return the known values, which rows have a new feature or value, and the unreadable values.
+        """Return the encoded rows, a mask of rows with new features or values, and the unreadable values.
 
-        A row also counts as new if a feature is missing for the first time. `plain` means that texts are
-        already trimmed and missing values are null.
+        The mask includes rows in which a feature is missing for the first time. `plain` means that strings
+        are already trimmed and missing values are null.
         """
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
@@ -299,7 +299,7 @@ class Encoder(RowEncoder):
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
     ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
-        """Yield the rows of a table; only those with something new or unreadable are encoded one by one."""
+        """Yield a table as stretches, but rows with new or unreadable values one by one."""
         _expect_columns(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
@@ -319,7 +319,7 @@ class Encoder(RowEncoder):
     def _known(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
-        """Convert rows and labels; also return the rows to encode one by one."""
+        """Encode rows and labels; also return the rows that must be encoded one by one."""
         X, closely, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
         closely[list(faults)] = True
@@ -376,7 +376,7 @@ class Encoder(RowEncoder):
 
 
 def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
-    """Return features as the columns of an array, filled in blocks of rows that fit into the cache."""
+    """Combine features into an array, one per column, in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
     rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB fit into the cache of a core
     for start in range(0, n, rows):
@@ -387,7 +387,7 @@ def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> ND
 
 
 def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Return rows with `width` features; added features are missing."""
+    """Extend rows to `width` features; the added features are missing."""
     more = width - X.shape[1]
     return np.pad(X, ((0, 0), (0, more)), constant_values=math.nan) if more else X
 
@@ -398,7 +398,7 @@ def _expect_columns(table: pa.Table) -> None:
 
 
 def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
-    """Return an array with trimmed texts, and null for words that stand for a missing value."""
+    """Trim the strings of an array, and replace strings that are read as missing values with null."""
     if not is_text(array.type):
         return array
     if pa.types.is_dictionary(array.type):  # dictionaries of polars cannot be cast directly
@@ -408,7 +408,7 @@ def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
 
 
 def in_micros(array: pa.Array) -> pa.Array:
-    """Return times in microseconds, the resolution of Python's types."""
+    """Convert times and durations to microseconds, the resolution of Python's types."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":
         return pc.cast(array, pa.timestamp("us", kind.tz), safe=False)

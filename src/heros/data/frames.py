@@ -1,4 +1,4 @@
-"""Conversion of rows, labels and data frames in all supported forms."""
+"""Conversion of rows, labels and data frames of all supported types."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FEW = 32
 """Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""
 
 DEEPEST = 8
-"""The largest nesting depth at which fields of mappings become columns."""
+"""The maximum nesting depth at which fields of mappings become columns."""
 
 Form = Literal["array", "row", "rows", "frame"]
 
 
 def form_of(x: Any) -> Form:
-    """Return the form of x: an array, one row or several rows as dictionaries, or a data frame.
+    """Return whether x is an array, one row or several rows (mappings), or a data frame.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def form_of(x: Any) -> Form:
 
 
 def row_of(x: Any) -> Mapping[Any, Any]:
-    """Return one row, given as a mapping or as a pandas row (`frame.iloc[0]`), as a mapping."""
+    """Convert one row, which is a mapping or a row of a pandas frame (`frame.iloc[0]`), to a mapping."""
     mapping: Mapping[Any, Any] = x if isinstance(x, Mapping) else x.to_dict()
     return mapping
 
@@ -58,7 +58,7 @@ def _is_named_row(x: Any) -> bool:
 
 
 def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of a row; fields of nested mappings get dotted names.
+    """Yield the field names and values of a row; fields of nested mappings get dotted names.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _library(frame: Any) -> str:
 
 
 def table_of(frame: Any, owner: str) -> pa.Table:
-    """Return the frame as an Arrow table; fields of structs become columns with dotted names."""
+    """Convert a data frame to an Arrow table; fields of structs become columns with dotted names."""
     try:
         return flat_table(_table(frame, owner))
     except HerosError:
@@ -126,7 +126,7 @@ def table_of(frame: Any, owner: str) -> pa.Table:
 
 
 def flat_table(table: pa.Table) -> pa.Table:
-    """Return the table with fields of structs as columns with dotted names, e.g. ``address.city``."""
+    """Convert the fields of structs to columns with dotted names, e.g. ``address.city``."""
     for _ in range(DEEPEST):
         table = table.flatten() if any(map(pa.types.is_struct, table.schema.types)) else table
     return table
@@ -152,7 +152,7 @@ def _table(frame: Any, owner: str) -> pa.Table:
 
 
 def _array(column: Any, name: str, owner: str) -> pa.Array:
-    """Return a column of a pandas frame as an Arrow array; values of mixed types become text."""
+    """Convert a column of a pandas frame to an Arrow array; values of mixed types become strings."""
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -160,7 +160,7 @@ def _array(column: Any, name: str, owner: str) -> pa.Array:
         for value in column:
             kind = kind_of(value)
             if kind == "none":
-                must = f"The column {name!r} of {owner} must hold only numbers, texts and dates."
+                must = f"The column {name!r} of {owner} must hold only numbers, text and dates."
                 raise DataError(f"{must} Got {shown(value)}.") from None
             durations = kind == "number" and isinstance(value, timedelta | np.timedelta64)
             texts.append(repr(number_of(name, value)) if durations else label_of(value))

@@ -1,4 +1,4 @@
-"""Inference of a column's kind from the values of a table, or from the first value of a row."""
+"""Inference of the kind of a column from the values of a table, or from the column's first value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heros.data.number_format import NumberFormat, format_of, is_clear
 from heros.data.values import BLANKS, kind_of, label_of
 
 FEWEST = 50
-"""The smallest number of rows in which distinct values indicate an identifier."""
+"""The minimum number of rows for which distinct values in all rows indicate an identifier."""
 
 DAY = 86_400_000_000  # in microseconds
 
@@ -29,13 +29,13 @@ def infer(
     comma: Callable[[], bool] | bool = False,
     names: bool = False,
 ) -> Column | str:
-    """Return the inferred kind of a text column, or the reason why it is left out.
+    """Infer the kind of a text column; return the column, or the reason why it is left out.
 
-    A column is numeric if at least half of its values are numbers, in any format. It holds dates if nine in
-    ten of its values are dates in one format. It is left out if its values are identifiers: all distinct, or
-    more than `most` and mostly distinct. Otherwise it is nominal. `counts` has the number of occurrences of
-    each value, without missing values. `most` is the largest number of inputs of a nominal column; `comma` is
-    as for `format_of`, and `names` is whether numbers are names.
+    A column is numeric if at least half of its values are numbers in the same format. It is a date column if
+    at least nine in ten values are dates in the same format. It is left out if its values are identifiers:
+    all distinct, or more than `most` and mostly distinct. Otherwise it is nominal. `counts` holds the number
+    of occurrences of each value, excluding missing values. `most` is the maximum number of inputs of a
+    nominal column, `comma` is as for `format_of`, and `names` means that numbers are names.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def infer(
 
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
-    """Return a numeric column with a format, which is tentative if all texts are ambiguous."""
+    """Return a numeric column with this format; the format is tentative if all strings are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a date column with this format; `other` means that the texts also match another order."""
+    """Return a date column with this format; `other` means that the strings also match another order."""
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     moments = filter(None, map(form.moment, labels))
@@ -76,7 +76,7 @@ def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bo
 
 
 def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: bool = False) -> Column:
-    """Return a column for this first value, by the type of the value or the format of its text."""
+    """Infer a column from its first value, using the type of the value or the format of a string."""
     kind = kind_of(value)
     if kind == "text":
         found = infer(name, {value.strip(BLANKS): 1}, most, comma=comma, names=names)
@@ -93,7 +93,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
 def infer_array(  # noqa: PLR0911  one per kind
     name: str, array: pa.Array, most: int | None, *, comma: Callable[[], bool] | bool = False
 ) -> Column | str:
-    """Return the inferred column of an array, by its type or its texts, or the reason why it is left out."""
+    """Infer a column from the type or the strings of an array, or return the reason why it is left out."""
     kind, types = array.type, pa.types
     if why := no_feature(kind):
         return why

@@ -18,7 +18,7 @@ BLANK = " \u00a0\u2009\u202f"
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """The number format of a column, if it is not the default (``1234.5``).
+    """A number format other than the default (``1234.5``).
 
     Examples
     --------
@@ -44,7 +44,7 @@ class NumberFormat:
         )
 
     def number(self, text: str) -> float | None:
-        """Return the number, or None if the text is not a number in this format."""
+        """Parse a string as a number; return None if it is not a number in this format."""
         found = self._pattern.fullmatch(text)
         if found is None or bool(found["open"]) != bool(found["close"]) or (found["minus"] and found["sign"]):
             return None
@@ -60,7 +60,7 @@ class NumberFormat:
 
     @classmethod
     def of(cls, written: str) -> NumberFormat | None:
-        """Return the format that a feature stores, or None for the default format."""
+        """Return the format stored in a feature, or None for the default format."""
         return next((form for form in FORMATS if form.written == written), None)
 
     def __str__(self) -> str:
@@ -76,8 +76,8 @@ def format_of(
 ) -> tuple[NumberFormat | None, int]:
     """Return the most frequent format (None: the default format) and the number of values that match it.
 
-    `comma` is whether a comma is more likely a decimal mark than a thousands separator. If it is a function,
-    it is called only if the values can be read in both ways.
+    `comma` says whether a comma is more likely a decimal mark than a thousands separator. If `comma` is a
+    function, it is called only if the values can be read in both ways.
 
     Examples
     --------
@@ -105,11 +105,11 @@ def format_of(
 
 
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
-    """Return whether ambiguous numbers such as ``1,234`` have decimal commas, by the columns of their table.
+    """Return whether ambiguous numbers such as ``1,234`` have decimal commas, judging by the table's columns.
 
-    The columns decide if all clear columns have the same decimal mark. Otherwise the result is `usual`:
-    whether the delimiter of the file suggests decimal commas. Only then are numbers in the default format
-    (``12.5``) evidence, too: without such a delimiter they may have been written by a program.
+    If all unambiguous columns have the same decimal mark, it is also the mark of ambiguous numbers. Otherwise
+    the result is `usual`, which says whether the file's delimiter suggests decimal commas. Numbers in the
+    default format (``12.5``) are evidence only if `usual` is set: otherwise a program may have written them.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark that a column clearly has, by `plain` numbers too; "" if there is none."""
+    """Return the decimal mark of a column, or "" if it is unclear; `plain` includes the default format."""
     first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""
@@ -133,21 +133,21 @@ def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
 
 
 def is_clear(text: str) -> bool:
-    """Return whether a text shows which character is the decimal mark."""
+    """Return whether a string shows which character is the decimal mark."""
     return not text.isdecimal() and _mark(text) != ""
 
 
 def _mark(text: str) -> str:
-    """Return the decimal mark of a number; "" if the text is not a number or may have either mark."""
+    """Return the decimal mark of a number; "" if the string is not a number or may have either mark."""
     marks = {form.decimal for form in FORMATS if form.number(text) is not None}
     return marks.pop() if len(marks) == 1 else ""
 
 
 def number_in(text: str, own: NumberFormat | None = None) -> float | None:
-    """Return the number in a trimmed text; None if the text is not a number or is ambiguous.
+    """Parse a trimmed string as a number; return None if it is not a number or is ambiguous.
 
-    A text that does not match `own`, the format of its column, is a number if all formats that match it give
-    the same number.
+    A string that does not match `own`, the format of its column, is a number if all formats that match the
+    string give the same number.
 
     Examples
     --------
@@ -167,9 +167,9 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
 
 
 def _has_thousands(counts: Iterable[str]) -> bool:
-    """Return whether commas look like thousands separators: before three digits, and not in all values.
+    """Return whether commas look like thousands separators: before three digits, and not in all numbers.
 
-    If every number has a $ or £, three digits after the comma are enough.
+    If each number with a comma also has a $ or £ sign, all numbers may have commas.
     """
     bodies = [(value, found[0]) for value in counts if (found := re.search(r"\d[\d.,]*", value))]
     commas = [(value, body) for value, body in bodies if "," in body]

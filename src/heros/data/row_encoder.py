@@ -1,4 +1,4 @@
-"""Encoding of single rows as numbers, by a schema that can grow."""
+"""Encoding of single rows as numbers, with a schema that can grow."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ from heros.data.values import (
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
-"""Only in this many first instances may a column gain times of day, or change from names to numbers."""
+"""The number of first instances in which columns may gain times of day or change from names to numbers."""
 
 MOST_COMPARED, ALIKE = 1000, 0.75
-"""The number of unknown names that are compared with the features, and their least similarity."""
+"""The maximum number of unknown names that are compared with the features, and the minimum similarity."""
 
 MOST_NUMBERS = 4
-"""A column is numeric if it has at least this many numbers per other value, otherwise nominal."""
+"""A column is numeric if it has at least this many numbers per value that is not a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ Step = Callable[[], None]
 
 
 class RowEncoder:
-    """Encodes single rows as numbers by a schema. See `heros.data.Encoder` for the parameters."""
+    """An encoder of single rows to numbers. See `heros.data.Encoder` for the parameters."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class RowEncoder:
         self.seen = seen
         self.revision = 0  # number of changes in how a column is read
         self.unknown = Counter[str]()  # number of unknown names in the tables converted so far, per column
-        self._doubted = set[str]()  # names of rows to predict that have been compared with the features
+        self._doubted = set[str]()  # names in rows to predict that have been compared with the features
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
@@ -112,7 +112,7 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Replace the columns and classes of the encoder with the columns and classes of a schema."""
+        """Replace the columns and classes of the encoder with those of a schema."""
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.ignored = dict.fromkeys(schema.ignored)
@@ -176,7 +176,7 @@ class RowEncoder:
         return str(name) in self.known or any(known.startswith(f"{name}.") for known in self.known)
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
-        """Return the names in a row that have a value but neither are a feature nor are left out.
+        """Return the names of columns that have a value in a row but are neither features nor ignored.
 
         Examples
         --------
@@ -193,13 +193,13 @@ class RowEncoder:
     # -- one row ------------------------------------------------------------------------------------------
 
     def row(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return the known features of an instance, NaN elsewhere; raise `Refused` for a bad value."""
+        """Encode the known features of an instance, with NaN for others; raise `Refused` for a bad value."""
         row = self._blank.copy()
         self._fill(row, x)
         return row
 
     def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
-        """Return the row as `row` does; raise `Refused` if the instance has no known name."""
+        """Encode an instance like `row`; also raise `Refused` if the instance has no known feature."""
         row = self._blank.copy()
         if not self._fill(row, x) and self.width and not any(map(self.knows, x)):
             rule = f"have some of the features {listed(list(self.known))}"
@@ -207,7 +207,7 @@ class RowEncoder:
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:
-        """Fill in the values of an instance; return False if it has a new feature or value."""
+        """Write the values of an instance into `row`; return False if a name or a value is new."""
         known, fast = True, self._fast
         for name, value in x.items():
             place = fast.get(name)
@@ -225,7 +225,7 @@ class RowEncoder:
         return known
 
     def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
-        """Fill in a value that the fast path of `_fill` cannot handle."""
+        """Write a value into `row` that the fast path of `_fill` cannot handle."""
         column = self.known.get(name)
         if name in self.ignored:
             return True
@@ -250,7 +250,7 @@ class RowEncoder:
         return value.strip(BLANKS) in self.words if isinstance(value, str) else is_missing(value)
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
-        """Return whether this is the first time of day in a new date column."""
+        """Return whether this value is the first with a time of day in a date column that may gain times."""
         if not isinstance(column, DateColumn) or not self._may_get_clock(column) or self._is_missing(value):
             return False
         return replace(column, clock=True).value(value, self.words)[-1] != 0.0
@@ -263,7 +263,7 @@ class RowEncoder:
     def encode(
         self, x: Mapping[Any, Any], y: object, *, grow: bool = True
     ) -> tuple[list[float], float] | None:
-        """Return an instance as numbers, and its class index or numeric target.
+        """Encode an instance as numbers, and its label as a class index or numeric target.
 
         Return None if the schema would have to grow but `grow` is False. Raise `Refused` if a value is
         unreadable.
@@ -323,9 +323,9 @@ class RowEncoder:
     # -- growing ------------------------------------------------------------------------------------------
 
     def _plan(self, x: Mapping[Any, Any]) -> list[Step]:
-        """Return the steps that add what is new in an instance; raise `Refused` if a value is unreadable.
+        """Return the steps that add the new parts of an instance; raise `Refused` if a value is unreadable.
 
-        New columns are sorted by name, so the order of the fields of a row does not matter.
+        New columns are sorted by name, so the order of the fields in a row does not matter.
         """
         plan, columns, given = list[Step](), dict[str, Step](), set[str]()
         new, newest = 0, ""
@@ -356,7 +356,7 @@ class RowEncoder:
         return [*may_miss, *plan, *(columns[name] for name in sorted(columns))]
 
     def _new_column(self, name: str, value: Any) -> tuple[Step, int]:
-        """Return the step that adds a column with this first value, and its number of features."""
+        """Return the step that adds a column with this first value, and the column's number of features."""
         if self._closed:
             raise Refused(name, shown(value), f"be one of the features {listed(list(self.known))}")
         self._expect_short(name, name)
@@ -378,7 +378,7 @@ class RowEncoder:
         return partial(self._add, column, value), column.width
 
     def _change(self, name: str, column: Column, value: Any) -> Step | None:
-        """Return the step by which a value changes a known column; None if it changes nothing."""
+        """Return the step that adapts a known column to a value; None if no change is necessary."""
         if isinstance(value, Mapping):
             raise Refused(name, shown(value), "be a number or text")
         try:
@@ -404,7 +404,7 @@ class RowEncoder:
         return partial(self._add_clock, column) if self._has_new_clock(column, value) else None
 
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
-        """Return a nominal column with one more value as numbers, if nearly all of its values are numbers."""
+        """Convert a nominal column to a numeric one if nearly all values, including this one, are numbers."""
         name = column.name
         if self._has_turned(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
@@ -473,7 +473,7 @@ class RowEncoder:
         self.tell(why)
 
     def _settle(self, x: Mapping[Any, Any]) -> None:
-        """Fix the format of columns whose texts were ambiguous so far, if this row shows the format."""
+        """Fix the format of columns whose strings were ambiguous so far, if this row shows the format."""
         revealed = [(column, column.format, form, text) for column, form, text in self._revealed(x)]
         if not revealed:
             return
@@ -492,11 +492,11 @@ class RowEncoder:
         self._prepare()
 
     def reveals(self, x: Mapping[Any, Any]) -> bool:
-        """Return whether a row shows the format of a column whose texts were ambiguous so far."""
+        """Return whether a row shows the format of a column whose strings were ambiguous so far."""
         return bool(self.tentative) and any(self._revealed(x))
 
     def _revealed(self, x: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
-        """Yield the ambiguous columns whose format a row shows, with the format and the text."""
+        """Yield each ambiguous column whose format a row shows, with the format and the row's string."""
         values = dict(flat(x))
         for column in self.tentative:
             text = values.get(column.name)
@@ -504,7 +504,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
-        """Start with the columns and classes of a first table; `settled` fixes formats of ambiguous texts."""
+        """Start with the columns and classes of a first table; `settled` makes tentative formats final."""
         for column in columns:
             self._add(column)
             if settled and not isinstance(column, NameColumn):
@@ -522,11 +522,11 @@ class RowEncoder:
         self._prepare()
 
     def tell(self, text: str) -> None:
-        """Warn the user how a column is read."""
+        """Warn the user about how a column is read."""
         notice(text, DataNotice)
 
     def tell_misspelt(self, x: Mapping[Any, Any]) -> None:
-        """Tell the user of a name in a row to predict that resembles a feature which the row lacks."""
+        """Warn about unknown names in a row to predict that resemble features missing from the row."""
         if not (new := [name for name in self.without_feature(x) if name not in self._doubted]):
             return
         given = {name for name, _ in flat(x)}
@@ -538,13 +538,13 @@ class RowEncoder:
             self._doubted.update(new)
 
     def tell_reading(self, column: Column, text: bool) -> None:
-        """Tell the user how a text column is read, if this may surprise them."""
+        """Warn the user about how a text column is read if this may be surprising."""
         if text and (how := reading_of(column)):
             self.tell(f"The column {column.name!r} is read as {how}.")
 
 
 def _told(column: Any, text: str) -> Any:
-    """Return the format that a text reveals for an ambiguous column; None if the text is ambiguous too."""
+    """Return the format that a string shows for an ambiguous column; None if the string is ambiguous."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

@@ -13,7 +13,7 @@ __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One column of a stream.
+    """A feature of a stream, which is one column of its blocks.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ class Feature:
         raises an error.
     written
         The text format of the column. For numbers: the decimal mark, then the thousands separators
-        (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format of
-        `strptime`; a trailing ``?`` means that the values so far also allow another order. For names:
+        (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format for
+        `strptime`; a trailing ``?`` means that the values so far also match another order. For names:
         ``"names"`` if the user declared the column, so that it is never left out as an identifier.
     column, part
         The source column, if one column provides several features, and the part of its values that the
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
         ``"name"`` if the kind of the column changed, or if an earlier feature already has its name.
     shared
-        The number of codes that all new names share, which are the last of `values`; 0 if each new name gets
-        its own code.
+        The number of codes, the last of `values`, that all new names share; 0 if each new name gets its own
+        code.
 
     `written`, `column`, `part` and `shared` only define how values are read; they are ignored in comparisons.
 
@@ -89,7 +89,7 @@ class Schema:
     numeric
         Whether the target is a number.
     words
-        Words that stand for a missing value, in addition to `heros.data.values.MISSING`.
+        Strings that are read as missing values, in addition to `heros.data.values.MISSING`.
     ignored
         Columns that are ignored, such as identifiers. `words` and `ignored` only define how rows are read;
         they are ignored in comparisons.
@@ -164,7 +164,7 @@ class Schema:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # it never changes
+        return self  # a schema never changes
 
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:
@@ -190,7 +190,7 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 
 def distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
-    """Return features with distinct names: a prime is added to a name that an earlier feature has.
+    """Make the names of features distinct: add a prime to each name that an earlier feature already has.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
 
 
 def schema_plain(schema: Schema) -> dict[str, Any]:
-    """Return a schema as plain data."""
+    """Convert a schema to plain data, which can be stored as JSON."""
     features = []
     for one in schema.features:
         how = one.written, one.column, one.part, one.shared
@@ -223,7 +223,7 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
 
 
 def schema_of(plain: object) -> Schema:
-    """Create the schema from the result of `schema_plain`."""
+    """Create a schema from the result of `schema_plain`."""
     match plain:
         case {"features": list(features), "classes": list(classes), **rest}:
             words, ignored = (_tuple(rest.get(name, [])) for name in ("words", "ignored"))
@@ -243,5 +243,5 @@ def _feature_of(plain: object) -> Feature:
 
 
 def _tuple(value: Any) -> Any:
-    """Return a list of JSON data as a tuple, and other values unchanged."""
+    """Convert a list to a tuple; return other values unchanged."""
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Interpret a single raw value as a number, a name, a date or a missing value, or refuse it."""
+"""Interpretation of single raw values as numbers, names, dates or missing values."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
-"""Numbers in the default format. The quantifiers are possessive, so a long text takes linear time."""
+"""A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
 
 LARGEST = sys.float_info.max
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
-"""The rule of a row without a target, which is skipped but does not count as a bad row."""
+"""The rule that a row without a target violates; the row is skipped but does not count as a bad row."""
 
 DEEPEST = 100
-"""The most levels of nested lists and objects in a row; deeper rows could not be stored."""
+"""The maximum nesting depth of lists and objects in a row; deeper rows could not be stored."""
 NESTED = frozenset({dict, list})
 
 BLANKS = " \t"
 """Characters that are trimmed from both ends of a value."""
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
-"""Words that stand for a missing value in text."""
+"""Strings that are read as missing values."""
 
 BOOLEANS = {"true": "True", "false": "False"}
-"""The boolean words in lower case, and their names in a schema."""
+"""The boolean values in lower case, and their names in a schema."""
 
 Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
-"""The kind of a value by its type; "none" means that no feature can hold it, such as a list."""
+"""The kind of a value according to its type; "none" means that no feature can hold it (such as a list)."""
 
 
 class Refused(Exception):
-    """An unreadable value in an instance: the column, the value, and the rule that it violates."""
+    """Error for an unreadable value in an instance: the column, the value, and the rule that it violates."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.value, self.rule = column, value, rule
@@ -61,7 +61,7 @@ class Refused(Exception):
 
 
 class NothingKnown(Refused):
-    """A row to predict that has none of the known features."""
+    """Error for a row to predict that has none of the known features."""
 
     def error(self, at: int | None = None) -> DataError:
         """Return the error for the user."""
@@ -69,7 +69,7 @@ class NothingKnown(Refused):
 
 
 class NotAClass(Refused):
-    """A fractional number as a class label, which suggests a wrong task rather than a bad row."""
+    """Error for a class label with decimals, which suggests a wrong task rather than a bad row."""
 
 
 def is_missing(value: object) -> bool:
@@ -84,7 +84,7 @@ def is_missing(value: object) -> bool:
 
 
 def kind_of(value: object) -> Kind:
-    """Return the kind of a value by its type.
+    """Return the kind of a value according to its type.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def kind_of(value: object) -> Kind:
 
 
 def number_of(feature: str, value: Any) -> float:
-    """Return a numeric value as a finite float; a duration in seconds."""
+    """Convert a number, or a duration (in seconds), to a finite float; raise `Refused` if impossible."""
     try:
         if isinstance(value, np.timedelta64):
             number = int(value.astype("timedelta64[us]").astype(np.int64)) / 1e6
@@ -117,7 +117,7 @@ def number_of(feature: str, value: Any) -> float:
 
 
 def checked_task(task: str | None, owner: str) -> str | None:
-    """Return the task; raise a ParameterError if it is unknown."""
+    """Validate the task; raise a ParameterError if it is unknown."""
     tasks, rule = ("classification", "regression"), "'classification', 'regression' or None"
     return None if task is None else one_of(task, "task", owner, tasks, rule)
 
@@ -133,7 +133,7 @@ def expect_no_fraction(label: object) -> None:
 
 
 def label_of(value: object) -> str | None:
-    """Return the name of a class or nominal value without a trailing ``.0``, or None if missing.
+    """Return the name of a class or nominal value without a trailing ``.0``, or None if it is missing.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def label_of(value: object) -> str | None:
 
 
 def name_of(value: object) -> str | None:
-    """Return the name of a nominal feature's value, or None if missing; True and "true" are the same name.
+    """Return the name of a nominal value, or None if it is missing; True and "true" have the same name.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def name_of(value: object) -> str | None:
 
 
 def natural_order(labels: Iterable[str]) -> list[str]:
-    """Return the names sorted: by value if all are numbers, else alphabetically."""
+    """Return the distinct names, sorted numerically if all are numbers, else alphabetically."""
     names = sorted(set(labels))
     if all(NUMBER.fullmatch(name) for name in names):
         names.sort(key=float)
@@ -173,20 +173,20 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 
 
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words for missing values without duplicates."""
+    """Validate the strings that are read as missing values, and remove duplicates."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
     return tuple(dict.fromkeys(words))
 
 
 def listed(values: Sequence[Any], most: int = 10) -> str:
-    """Return the values as text for a message; only the first `most` values are shown."""
+    """Format values for a message; only the first `most` values are shown."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} values)"
 
 
 def shown(value: object) -> str:
-    """Return a value as text for an error message; for a list or a mapping only its type."""
+    """Format a value for an error message; only the type of a list or a mapping is shown."""
     return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
 
 
@@ -205,7 +205,7 @@ OTHER_KINDS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] 
     ),
     "number": (float, repr, float),
 }
-"""Kinds of values that JSON lacks: their types, and conversions to text and back."""
+"""The types of values that JSON lacks, by name, with their conversions to strings and back."""
 
 
 def is_deep(value: Any) -> bool:
@@ -227,10 +227,10 @@ def is_deep(value: Any) -> bool:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value, or a mapping of values, as JSON data; `value_of` converts it back.
+    """Convert a value, or a mapping of values, to JSON data; `value_of` converts the JSON data back.
 
-    JSON types are unchanged, and missing values become None. Other values become a list of kind and text.
-    A value that cannot be a feature, such as a list or bytes, becomes an empty list.
+    JSON types are unchanged, and missing values become None. Other values become a list of two strings, the
+    type and the value. A value that cannot be a feature, such as a list or bytes, becomes an empty list.
 
     Examples
     --------

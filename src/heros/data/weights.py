@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number
 
-MOST = 1e4  # the largest weight of any instance
+MOST = 1e4  # the maximum weight of an instance
 
 WEIGHTS = f"numbers in [0, {MOST:g}]"
 
@@ -20,7 +20,7 @@ ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 
 def checked_class_weight(given: object) -> ClassWeight:
-    """Return the class weights: "balanced", a mapping from classes, or None; raise an error if invalid."""
+    """Validate the class weights: "balanced", a mapping from classes to weights, or None."""
     if given is None:
         return None
     if given == "balanced":
@@ -32,11 +32,11 @@ def checked_class_weight(given: object) -> ClassWeight:
 
 
 class Weights:
-    """The weight of each instance, from its class and its sample weight.
+    """The weights of instances, computed from class weights and sample weights.
 
-    With "balanced", an instance of class c has the weight n/(C·n_c), at most 100. Here n_c of the n instances
-    so far, this one included, have class c, and C is the number of classes so far. In the long run all
-    classes have the same total weight.
+    With "balanced", an instance of class c has the weight n/(C·n_c), at most 100. Here n is the number of
+    instances so far (including this one), n_c the number of instances of class c, and C the number of
+    classes. In the long run all classes have the same total weight.
 
     Gradient-based models use the weight directly. Models that count instances, and the running scores, repeat
     an instance a whole number of times; the remainder is carried over to the next instance.
@@ -89,13 +89,13 @@ class Weights:
         return np.array(times, dtype=np.int32)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the class counts and the remainder; empty if there are none."""
+        """Return the class counts and the remainder; an empty dictionary if neither is set."""
         if not self._counts and not self._carry:
             return {}
         return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._carry])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore the counts and the remainder that `state` returned."""
+        """Restore the class counts and the remainder returned by `state`."""
         if not state:
             return
         counts, carry = (state.get(name, np.empty(0, dtype=bool)) for name in ("counts", "carry"))
@@ -106,12 +106,12 @@ class Weights:
 
 
 def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask of the numbers that are valid weights; a missing value is not valid."""
+    """Return a mask of the numbers that are valid weights; NaN is not valid."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 
 def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Return the weights (n,) of instances; raise a DataError if one is invalid."""
+    """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
     try:
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-r"""A file format for a document and its arrays: checksummed and versioned; it contains no code.
+r"""A checksummed and versioned file format for a document and its arrays, without code.
 
 ::
 
@@ -11,12 +11,12 @@ r"""A file format for a document and its arrays: checksummed and versioned; it c
     end-32  32     SHA-256 of all preceding bytes
 
 The header is ``{"heros": version, "kind": kind, "document": {…}, "arrays": [[name, type, shape], …]}``. A
-type is one of `TYPES`. A file holds only JSON and numbers, so reading it runs no code. The caller must check
-the content of the document and the arrays.
+type is one of `TYPES`. A file holds only JSON and numbers, so reading it runs no code. The caller must
+validate the contents of the document and the arrays.
 
 The first 20 bytes, the header's ``heros`` field and the checksum have the same layout in every format
-version. HEROS can therefore name the version that wrote a file, and distinguish another format from a damaged
-file.
+version. HEROS can therefore name the version that wrote a file, and distinguish a file in another format
+version from a damaged file.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def write(
 
 
 def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
-    """Return the bytes of a file, in parts; `place` is its path in error messages."""
+    """Return the contents of a file in several parts; `place` is the path shown in error messages."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": _version(),
@@ -100,7 +100,7 @@ def read_one_of(
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the kind of a file, its document and its arrays.
 
-    If the file has none of these kinds, the error message asks for the first of `kinds`.
+    If the file has none of these kinds, the error message names the first of `kinds`.
     """
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")
@@ -111,7 +111,7 @@ def read_one_of(
 def decoded(
     data: bytes, kind: str, path: str | os.PathLike[str]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the document and the arrays from the bytes of a file; `path` appears in error messages."""
+    """Decode the bytes of a file to the document and the arrays; `path` appears in error messages."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"does not hold a {kind}", f"it holds a {header.get('kind')!r}")
@@ -138,7 +138,7 @@ def decoded(
 
 
 def grouped(groups: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of all groups, named ``group/name``; `subset` returns one group."""
+    """Merge groups of arrays, named ``group/name``, into one dictionary; `subset` returns one group."""
     return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
 
@@ -191,7 +191,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
 
 
 def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length: int) -> str:
-    """Return the error message for a file of another format, with the version that wrote it if known."""
+    """Return the error message for a file in another format version; it names the writer if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
         who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""

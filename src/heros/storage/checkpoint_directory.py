@@ -1,4 +1,4 @@
-"""The directory of a run's checkpoints: its lock, its files, and the file of predictions.
+"""The checkpoint directory of a run: its lock, its checkpoints, and the file of predictions.
 
 An exact AUROC needs all probabilities predicted so far. Writing all of them with every checkpoint would be
 slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of the part written
@@ -71,7 +71,7 @@ def name_of(instances: int) -> str:
 
 
 def newest_first(directory: Path) -> list[tuple[int, Path]]:
-    """Return (instances, path) of all checkpoints in a directory, newest first, including damaged files."""
+    """Return (instances, path) for all checkpoints in a directory, newest first, including damaged ones."""
     try:
         paths = list(directory.iterdir())
     except OSError:
@@ -127,11 +127,11 @@ def _inspected(instances: int, path: Path) -> Checkpoint:
 
 
 class DirectoryLock:
-    """A lock that keeps other runs out of a directory, which is created if it does not exist.
+    """A lock that keeps other runs out of a directory; the directory is created if it does not exist.
 
-    The system releases the lock when the process ends. If the directory is moved, the lock moves with it, but
-    the run still writes to the original path: `expect_held` checks that both are the same directory. On a
-    file system without locks there is no protection. On Windows, a file in the directory is locked instead.
+    The operating system releases the lock when the process ends. If the directory is moved, the lock moves
+    too, but the run still writes to the original path: `expect_held` checks that both are the same directory.
+    On a file system without locks there is no protection. On Windows, a file in the directory is locked.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class DirectoryLock:
         try:
             there = os.stat(self._locked)
         except OSError:
-            return  # writing there fails with its own message
+            return  # a later write fails with its own message
         if not os.path.samestat(there, os.fstat(self._descriptor)):
             raise _refused(self._directory, "was replaced by another directory during the run.")
 
@@ -248,9 +248,9 @@ class PredictionsFile:
 
     @classmethod
     def reopened(cls, directory: Path, extent: object) -> tuple[PredictionsFile, list[Predicted]]:
-        """Read the part of the file that belongs to a checkpoint; `extent` is the checkpoint's record of it.
+        """Read the part of the file that belongs to a checkpoint, which stores the `extent` of this part.
 
-        Raises a DataError if the file is too short or its checksum differs.
+        Raise a DataError if the file is too short or its checksum differs.
         """
         length, sha256, stretches = _checked(directory, extent)
         predictions = cls(directory)

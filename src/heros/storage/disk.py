@@ -1,7 +1,7 @@
-"""Atomic writes: a file is either complete or absent, even if writing it fails.
+"""Atomic file writes: readers find the complete new file or the previous one.
 
-HEROS writes all files through this module or `os`. Tests replace these calls with calls that fail, truncate
-or delay a write (`tests/faults`).
+HEROS writes all files with functions of this module or of `os`. Tests replace these functions with functions
+that fail, truncate or delay a write (`tests/faults`).
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def to_disk(directory: Path) -> None:
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:
-    """Return whether the path still refers to the opened file, which was neither removed nor replaced."""
+    """Return whether the path still refers to the opened file, which may have been removed or replaced."""
     try:
         return os.path.samestat(os.stat(path), opened)
     except OSError:

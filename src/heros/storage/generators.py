@@ -1,4 +1,4 @@
-"""Convert the state of a random generator to JSON and back."""
+"""Conversion of the state of a random generator to JSON and back."""
 
 from __future__ import annotations
 

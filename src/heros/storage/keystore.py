@@ -47,7 +47,7 @@ class NotKept(HerosError):
 
 
 class Tally(NamedTuple):
-    """Sums over the instances of one key, from which its measures are computed."""
+    """Sums over the instances of one key, from which the measures of the key are computed."""
 
     instances: int = 0
     hits: int = 0  # correct predictions, in classification
@@ -57,11 +57,11 @@ class Tally(NamedTuple):
     naive: float = 0.0  # Σ|error| of the running mean of the targets
 
     def minus(self, other: Tally) -> Tally:
-        """Return the field-wise difference of both tallies."""
+        """Return the difference of two tallies, field by field."""
         return Tally(*map(operator.sub, self, other))
 
     def plus(self, other: Tally) -> Tally:
-        """Return the field-wise sum of both tallies.
+        """Return the sum of two tallies, field by field.
 
         Examples
         --------
@@ -75,7 +75,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for its notes.
+    """A database for those models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
 
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
@@ -163,7 +163,7 @@ class KeyStore:
                 yield key, Tally(*tally)
 
     def total(self) -> tuple[int, Tally]:
-        """Return the number of keys, and the sums over all of them."""
+        """Return the number of keys, and the sums over all keys."""
         sums = ", ".join(f"total({name})" for name in Tally._fields)
         with self._said():
             count, *tally = self._file.execute(f"SELECT count(*), {sums} FROM present").fetchone()
@@ -176,12 +176,12 @@ class KeyStore:
             return [(key, Tally(*tally)) for key, *tally in self._file.execute(query, (n,))]
 
     def remove(self, key: str) -> None:
-        """Delete the model of a key and its sums; permanent after `commit`."""
+        """Delete the model and the sums of a key; the deletion is permanent after `commit`."""
         with self._transaction():
             self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """Return a note of the last commit: ``position`` of the source, ``schema`` or ``template``."""
+        """Return a note of the last commit: the ``position`` of the source, ``schema`` or ``template``."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         note: Mapping[str, Any] | None = None if row is None else json.loads(row[0])

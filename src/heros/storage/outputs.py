@@ -39,7 +39,7 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
 
 
 def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> None:
-    """Raise an error if a file to be written is a file that is read, or is to be written twice."""
+    """Raise an error if the same file would be both read and written, or written twice."""
     inputs = {os.path.realpath(path) for path in read}
     for path in written:
         if (real := os.path.realpath(path)) in inputs:
@@ -48,7 +48,7 @@ def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> N
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:
-    """Return the table as CSV; numbers have all their digits, so that they are read back exactly."""
+    """Return a table as CSV; numbers are written with all digits, so that they are read back exactly."""
     import pyarrow.csv  # noqa: PLC0415  only needed here
 
     plain = pa.table(

@@ -41,7 +41,7 @@ class ArffReader(TextReader):
         self.names = self._distinct([column.name for column in self._columns])
 
     def declared(self, index: int) -> Column | None:
-        """Return the attribute as the header declares it; None for strings, whose kind is inferred."""
+        """Return the attribute as the header declares it; None for string attributes, which are inferred."""
         column = self._columns[index]
         if not isinstance(column, NameColumn):
             return replace(column)
@@ -105,7 +105,7 @@ class ArffReader(TextReader):
                 yield self._checked(line, cells)
 
     def _sparse(self, line: int, text: str) -> Record:
-        """Return a sparse row; omitted values are 0 or the first nominal value."""
+        """Parse a sparse row; omitted values are 0 or the first nominal value."""
         names = (column.values if isinstance(column, NameColumn) else () for column in self._columns)
         cells = [next(iter(values), "0") for values in names]
         inner, at = text[1:-1].strip(), 0

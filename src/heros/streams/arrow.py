@@ -26,7 +26,7 @@ __all__ = ["readable"]
 
 @contextmanager
 def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
-    """Convert errors caused by a damaged file, which may be of any kind, to a DataError."""
+    """Convert any exception caused by a damaged file to a DataError."""
     try:
         yield
     except HerosError:
@@ -48,7 +48,7 @@ class ArrowReader(TableReader):
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches from this row on, each with at most `_chunk_rows` rows."""
+        """Yield the record batches, starting at this row, each with at most `_chunk_rows` rows."""
 
     def read(self) -> Chunk | None:
         if self._batches is None:
@@ -57,7 +57,7 @@ class ArrowReader(TableReader):
             batch = next(self._batches, None)
             if batch is None:
                 return None
-            batch.validate(full=True)  # Arrow does not do this
+            batch.validate(full=True)  # Arrow does not validate by itself
         columns = batch.columns
         if self._nested:
             flat = flat_table(pa.Table.from_batches([batch]))
@@ -77,8 +77,8 @@ class ArrowReader(TableReader):
 class ParquetReader(ArrowReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading. The metadata of the row groups is not used, because damaged
-    metadata ends the process: Arrow does not catch its C++ exception there.
+    Missing values are detected while reading, without the metadata of the row groups: damaged metadata would
+    end the process, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -152,7 +152,7 @@ class MemoryReader(ArrowReader):
 
 
 ERRORS = frozenset({"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"})
-"""Error values of Excel formulas; they are missing values."""
+"""Error values of Excel formulas, which are read as missing values."""
 
 Row = tuple[int, Sequence[Any]]
 """The 1-based number of a row in its sheet, and its cells."""
@@ -161,8 +161,8 @@ Row = tuple[int, Sequence[Any]]
 class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
-    Empty rows are skipped. Rows before the header with at most half as many values, such as titles, are
-    skipped with a notice.
+    Empty rows are skipped. Rows above the header, such as titles, are skipped with a notice if they have at
+    most half as many values as the fullest of the first rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -182,12 +182,12 @@ class ExcelReader(TableReader):
             self._tell_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, without {others}.")
+            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
 
     def _sheet(self, first: int) -> Iterator[Row]:
-        """Yield the non-empty rows from a row on."""
+        """Yield the non-empty rows, starting at row `first`."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
             book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
@@ -212,7 +212,7 @@ class ExcelReader(TableReader):
         return Chunk(columns, "row", [number for number, _ in rows])
 
     def _array(self, cells: Sequence[Any]) -> pa.Array:
-        """Return the cells of a column as numbers, dates or booleans, or as text if they are mixed."""
+        """Convert the cells of a column to numbers, dates or booleans, or to strings if the types differ."""
         values = [None if isinstance(value, str) and value in ERRORS else value for value in cells]
         kinds = {type(value) for value in values if value is not None}
         if kinds == {bool}:

@@ -1,4 +1,4 @@
-"""Records and errors of invalid rows."""
+"""Records of invalid rows, and the errors that invalid rows cause."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from heros.data.values import NO_TARGET
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
 
 SHOWN = 200
-"""The longest value in a message, in characters."""
+"""The maximum length of a value in a message, in characters."""
 
 KEPT = 10
 """The number of skipped rows that are stored; the rest are only counted."""
 
 MOST = 100
-"""The number of columns, and of values of a column, whose bad rows are counted separately."""
+"""The maximum number of columns, and of values per column, for which bad rows are counted separately."""
 
 FEWEST, ONE_IN = 20, 20
 """A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN` with a target, are bad."""
 
 UNLABELLED = 1000
-"""A stream ends if none of so many first rows has a target: its name may be misspelt."""
+"""A stream ends if none of this many first rows has a target: the target's name may be misspelt."""
 
 
 class BrokenOff(DataError):
@@ -45,11 +45,11 @@ class BadRow:
     source
         The file or other source of the row.
     place
-        The location in the source: ``"line 17"`` of a text, ``"row 17"`` otherwise, counted from 1.
+        The location in the source: ``"line 17"`` of a text file, ``"row 17"`` otherwise, counted from 1.
     column
         The invalid column; None if the whole row is invalid.
     value
-        The invalid value, as text.
+        The invalid value, as a string.
     rule
         The rule for valid values.
 
@@ -67,7 +67,7 @@ class BadRow:
 
     @property
     def unlabelled(self) -> bool:
-        """Whether the row only lacks a target."""
+        """Whether the only fault of the row is a missing target."""
         return self.rule == NO_TARGET
 
     def __str__(self) -> str:
@@ -87,9 +87,10 @@ class BadRows:
     first
         The first ten bad rows, and the first row without a target.
     unlabelled
-        The number of skipped rows that only lack a target. A stream with many of them does not end early.
+        The number of skipped rows whose only fault is a missing target. Such rows do not end a stream early.
     columns
-        For each column, how often each value made a row bad; "" for a whole row and for further values.
+        For each column, the number of rows that each value made invalid; "" is for whole rows and for values
+        that are not counted separately.
     """
 
     count: int = 0
@@ -98,7 +99,7 @@ class BadRows:
     columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
 
     def plus(self, row: BadRow) -> BadRows:
-        """Return the skipped rows with one more row."""
+        """Return a record of the skipped rows with one more row."""
         columns = {} if row.unlabelled else {row.column or "": {row.value: 1}}
         return self + BadRows(1, (row,), int(row.unlabelled), columns)
 
@@ -118,7 +119,7 @@ class BadRows:
         return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled, columns)
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether there are too many bad rows among `rows` rows, without rows that lack a target.
+        """Return whether the stream must end: too many rows are bad, or none of very many rows has a target.
 
         Examples
         --------
@@ -132,7 +133,7 @@ class BadRows:
         return no_target or (bad >= FEWEST and ONE_IN * bad > rows - self.unlabelled)
 
     def error(self, name: str, rows: int) -> TooManyBadRows:
-        """Return the error for too many bad rows among the first `rows` of a stream."""
+        """Return the error for too many bad rows among the first `rows` rows of a stream."""
         bad, among = self.count - self.unlabelled, rows - self.unlabelled
         if not among:
             return TooManyBadRows(f"{name} must have a target in some rows. Got none in {rows:,} rows.")
@@ -165,7 +166,7 @@ class BadRows:
         return "\n".join(lines)
 
     def _by_column(self) -> str:
-        """Return the number of bad rows of each column, and the value of most of them."""
+        """Return the number of bad rows per column, with the value that most of these rows have."""
         parts = []
         by_count = sorted(self.columns.items(), key=lambda pair: -sum(pair[1].values()))
         for name, values in by_count[:KEPT]:
@@ -181,7 +182,7 @@ def _counted(n: int, what: str) -> str:
 
 
 def tell_skipped(skipped: BadRows, told: set[bool]) -> None:
-    """Warn of the first bad row and of the first row without a target; `told` has the kinds already told."""
+    """Warn about the first bad row and the first row without a target; `told` holds the kinds reported."""
     for row in skipped.first:
         if row.unlabelled not in told:
             told.add(row.unlabelled)

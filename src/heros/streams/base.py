@@ -63,7 +63,7 @@ class Stream(Source):
         return X, y
 
     def blocks(self, size: int = 4096) -> Iterator[Block]:
-        """Iterate over the rest of the stream in blocks of `size` instances; the last may be shorter."""
+        """Iterate over the rest of the stream in blocks of `size` instances; the last one may be shorter."""
         size = whole(size, "size", "blocks", 1)
         # A short block need not be the last: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
@@ -71,7 +71,7 @@ class Stream(Source):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances, none of which needs a larger schema than the first.
 
-        Only pipes and iterators ever wait, and return the instances so far after `timeout` seconds.
+        Only pipes and iterators may have to wait. After `timeout` seconds they return the instances so far.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Stream(Source):
         return Retargeted(self, feature)
 
     def with_weights(self, feature: str) -> Stream:
-        """Return the stream with a numeric feature as the weight of each instance instead of a feature.
+        """Return the stream with a numeric feature turned into the weight of each instance.
 
         `heros.evaluate` uses the weights like the `sample_weight` of `heros.Heros.learn`.
 
@@ -135,7 +135,7 @@ class Stream(Source):
         """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances as `_draw` does, but with a fixed schema and within `timeout` seconds."""
+        """Return instances like `_draw`, but with a fixed schema and within `timeout` seconds."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -173,7 +173,7 @@ class Stream(Source):
 
 
 class RowStream(Stream):
-    """A stream of rows, which are encoded by `_rows`, a `heros.streams.live.rows.RowBlocks`."""
+    """A stream of rows, which a `heros.streams.live.rows.RowBlocks` (`_rows`) encodes."""
 
     _rows: Any
     schema = passed("schema", "_rows.encoder")
@@ -283,7 +283,7 @@ class Turned(Derived):
 
 
 class Retargeted(Turned):
-    """A stream with a feature of another stream as the target. Rows without that value are skipped."""
+    """A stream with a feature of another stream as the target. Rows that lack this feature are skipped."""
 
     target = passed("feature")
 
@@ -338,7 +338,7 @@ def rewound(origin: Stream, current: Stream) -> Stream:
     """Return a stream at the position of `origin`, to replace `current`."""
     fresh = origin._fork()
     if fresh is current:
-        current.restart()  # it cannot be copied, but may be restarted
+        current.restart()  # a stream that cannot be copied may still be restarted
     return fresh
 
 

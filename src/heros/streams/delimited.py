@@ -1,4 +1,4 @@
-"""CSV and similar formats: records of cells between delimiters."""
+"""CSV and similar formats: records of cells separated by a delimiter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedReader"]
 
-# A limit of the whole process, by default 128 kB. `LONGEST` limits the length of a row.
+# This limit holds for the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LINES_LOOKED_AT = 50
@@ -81,21 +81,21 @@ class DelimitedReader(TextReader):
         self._start = self._at = (self._at[0] + sum(map(len, lines)), self._at[1] + len(lines))
 
     def _preamble(self, lines: Sequence[str]) -> int:
-        """Return the number of lines above the header, such as titles, which have fewer or more cells.
+        """Return the number of lines above the header, such as titles, with an unusual number of cells.
 
         A header that is merely shorter than its rows is not skipped: the first line with the usual number of
-        cells must have only distinct names. If a skipped line has more than half as many filled cells, there
-        must also be a number below the header.
+        cells must have only distinct names. If the filled cells of a skipped line exceed half of the usual
+        number, there must also be a number below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
-        except csv.Error:  # raised later, with its line
+        except csv.Error:  # reported later, with the line number
             return 0
         usual, fullest = _usual(len(row) for row in rows if row), 0
         for at, row in enumerate(rows):
             filled = [cell for cell in row if cell]
             if self._quote and lines[at].count(self._quote) % 2:
-                return 0  # a header of several lines
+                return 0  # the header spans several lines
             if len(row) == usual and 2 * len(filled) > usual:
                 names = len(set(filled)) == len(filled) and all(number_in(cell) is None for cell in filled)
                 below = [cell for other in rows[at + 1 :] if len(other) == usual for cell in other]
@@ -105,7 +105,7 @@ class DelimitedReader(TextReader):
         return 0
 
     def _first_lines(self) -> list[bytes]:
-        """Return the lines from the first non-blank line on; set `_at` to its start."""
+        """Return the first lines without leading blank lines; set `_at` to their start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -155,12 +155,12 @@ class DelimitedReader(TextReader):
 
 
 def _filled(head: bytes) -> bytes:
-    """Remove a byte order mark and empty lines at the beginning."""
+    """Remove a byte order mark and leading empty lines."""
     return head.removeprefix(BOM).lstrip(b"\r\n")
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
-    """Return the delimiter that splits most lines into the same number of cells, preferring more cells."""
+    """Return the delimiter that gives most lines the same number of cells; in a tie, more cells win."""
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
     if quote:  # delimiters between quotes are ignored
         filled = ["".join(line.split(quote)[::2]) for line in filled]

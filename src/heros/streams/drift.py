@@ -19,12 +19,12 @@ __all__ = ["Drift"]
 class Drift(Stream):
     r"""A stream that changes from one stream to another, as in MOA's ConceptDriftStream.
 
-    Instance n (the first is 1) comes from `after` with probability
+    Instance n, counted from 1, comes from `after` with probability
 
     .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
 
-    and otherwise from `before`. Each of the two streams advances only when drawn from. Several drifts nest to
-    the left: ``Drift(Drift(a, b, 1000), c, 2000)``.
+    and otherwise from `before`. Each of the two streams advances only when an instance is drawn from it. For
+    several drifts, nest to the left: ``Drift(Drift(a, b, 1000), c, 2000)``.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Drift(Stream):
 
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
-    """Return the next n instances of one stream, and the error of the next instance if there are fewer."""
+    """Return up to n instances of one stream, and the error that prevents more instances, if any."""
     block = side._nothing()
     try:
         block = side.draw(n)
@@ -128,9 +128,9 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
 
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
-    """Return the instances of both streams in their order, up to the first that is not available."""
+    """Merge the instances of both streams in the order drawn, up to the first unavailable instance."""
     n_before, n_after = len(before[1]), len(after[1])
-    place = np.where(after_drawn, np.cumsum(after_drawn), np.cumsum(~after_drawn)) - 1  # in its own stream
+    place = np.where(after_drawn, np.cumsum(after_drawn), np.cumsum(~after_drawn)) - 1  # in its stream
     there = place < np.where(after_drawn, n_after, n_before)
     n = len(place) if there.all() else int(there.argmin())
     rows = (place + n_before * after_drawn)[:n]

@@ -61,22 +61,23 @@ def read(
 ) -> Stream:
     r"""Open a stream from a CSV, JSON lines, ARFF, Parquet, Arrow, Feather or Excel file.
 
-    The file is read block by block, together with the stream. The file declares the types of its columns, or
-    they are inferred from its first block: a column is numeric if at least half of its values are numbers.
-    Nominal values and classes are those declared, or those of the first block, sorted. Values that appear
-    later are appended to the schema, unless all values were given or declared. Numbers may have decimal
-    commas, thousands separators, currency and percent signs. A `heros.DataNotice` warns about columns
-    that may be read in an unexpected way; `heros.streams.look` shows how each column is read.
+    The file is read block by block, as the stream is read. The types of the columns are declared in the file
+    or inferred from its first block: a column is numeric if at least half of its values are numbers. Nominal
+    values and classes are those declared, or else those of the first block, sorted. Values that appear later
+    are appended to the schema, unless all values were given or declared. Numbers may have decimal commas,
+    thousands separators, currency and percent signs. A `heros.DataNotice` warns about columns that may be
+    read in an unexpected way; `heros.streams.look` shows how each column is read.
 
     Parameters
     ----------
     path
         The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
-        In an Excel file (``.xlsx``, extra ``excel``) the first sheet is read.
+        Of an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
     target
         The target column, by name or index; by default the last column.
     nominal
-        Columns whose values are names even if they look like numbers; a mapping also lists all their values.
+        Columns whose values are names even if they look like numbers; a mapping also lists all values of each
+        column.
     numeric
         Columns whose values are numbers, regardless of the first block.
     ignore
@@ -96,13 +97,13 @@ def read(
         the file name.
     delimiter, quote, header, missing, encoding
         For text files: the delimiter (default: inferred from the first lines), the quote character ("" for
-        none), whether the first line is a header, words for missing values (CSV, JSON), and the encoding
+        none), whether the first line is a header, strings for missing values (CSV, JSON), and the encoding
         (default: UTF-8, or UTF-16 if the file starts with its byte order mark). Cells are trimmed.
     dates
         Columns of dates or times; a mapping also gives their `strptime` formats (``"%d.%m.%y"``). Each column
         becomes up to four numbers: day, weekday, day of the year, hour.
     most_values
-        The largest number of inputs of a nominal column. The most frequent values have one input each; all
+        The maximum number of inputs of a nominal column. The most frequent values have one input each; all
         others share a quarter of the inputs. A column in which hardly any value occurs twice, such as an
         identifier, is ignored unless it is in `nominal`. None for no limit.
     task
@@ -163,7 +164,7 @@ def reader_of(
         there = list[str]()
         with suppress(OSError):
             there += [one.name for one in file.parent.iterdir() if one.is_file()]
-        close = did_you_mean(file.name, there, 0.8)  # names with the same ending are always alike
+        close = did_you_mean(file.name, there, 0.8)  # names with the same ending are always similar
         raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
     kind = _format(file, format)
     head = b""

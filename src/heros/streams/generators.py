@@ -20,14 +20,14 @@ from heros.streams.live.base import passed
 
 __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
 
-_MOST_COORDINATES = 10_000_000  # limit over all centroids, which move with every instance
-_MOST = 1_000_000  # limit of centroids, features and classes
+_MOST_COORDINATES = 10_000_000  # limit for all centroids together, which move with every instance
+_MOST = 1_000_000  # limit for the number of centroids, features or classes
 
 Rows = NDArray[np.float64]
 
 
 class Generator(Stream):
-    """An endless stream whose instances are generated on reading."""
+    """An endless stream whose instances are generated when they are read."""
 
     endless: ClassVar[bool] = True
     schema = passed("_schema")
@@ -119,7 +119,7 @@ class RandomRBF(Synthetic):
 
     Each centroid has a centre in the unit cube, a class, a spread and a weight; an instance lies in a
     random direction from a centroid chosen by weight. The instances are those of MOA's
-    RandomRBFGeneratorDrift (of RandomRBFGenerator without drift).
+    RandomRBFGeneratorDrift (or of RandomRBFGenerator without drift).
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class RandomRBF(Synthetic):
 class LED(Synthetic):
     """A stream of digits on a seven-segment display with noise, and 17 irrelevant bits.
 
-    The instances are those of MOA's LEDGeneratorDrift (of LEDGenerator for ``drift=0``).
+    The instances are those of MOA's LEDGeneratorDrift (or of LEDGenerator for ``drift=0``).
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Numbers(Generator):
 
 
 class Friedman(Numbers):
-    """A stream with Friedman's function of five of ten features (1991), with optional drift.
+    """A stream whose target is Friedman's function (1991) of five of ten features, with optional drift.
 
     y = 10 sin(π x1 x2) + 20 (x3 − ½)² + 10 x4 + 5 x5 + noise. The drifts are those of Ikonomovska et al.
     (2011):
@@ -246,7 +246,7 @@ class Friedman(Numbers):
     drift
         The kind of drift; None for no drift.
     length
-        The number of instances at whose quarters the drift points are.
+        The number of instances; the drift points are at its quarters.
     width
         The width of a gradual drift; by default a twentieth of the length.
     noise
@@ -313,7 +313,7 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
 
 
 class Hyperplane(Numbers):
-    """A stream with a weighted sum of the features as target, whose weights change with every instance.
+    """A stream whose target is a weighted sum of the features; the weights change with every instance.
 
     y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` weights oscillates as
     w·cos(2π t/period + phase) with a period of 1/speed instances.
@@ -327,7 +327,7 @@ class Hyperplane(Numbers):
     noise
         The standard deviation of the noise.
     seed
-        Seed of weights and instances.
+        Seed of the weights and the instances.
 
     Examples
     --------
@@ -357,7 +357,7 @@ class Hyperplane(Numbers):
 
 
 class Wave(Numbers):
-    """A stream with a periodic target, like demand over time, with noise.
+    """A stream with a periodic target and noise, like demand over time.
 
     y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are the sine and cosine of
     the phase, so that the period can be learnt; the other features are uniform.

@@ -61,7 +61,7 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _say_late(self, names: Iterable[str], line: int) -> None:
-        """Warn about fields that appear too late to become columns; about five of them at most."""
+        """Warn about up to five fields that appear too late to become columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
@@ -77,7 +77,7 @@ class JsonReader(TextReader):
         return value if kind is list or kind is dict else label_of(value)
 
     def _array(self, cells: list[Any]) -> pa.Array:
-        """Return the cells of a column; a column whose first value is a list is not a feature."""
+        """Convert the cells of a column to strings, or to nulls if the first value is a list or an object."""
         first = next((cell for cell in cells if cell is not None), None)
         if isinstance(first, list | dict):
             return pa.nulls(len(cells), pa.list_(pa.string()))
@@ -99,7 +99,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance; late fields go before the last, which may be the target."""
+    """Return the fields in order of appearance, but late fields before the last, which may be the target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):
@@ -111,7 +111,7 @@ def _names_in(lines: Sequence[str]) -> list[str]:
 
 
 def _row_of(text: str) -> dict[str, Any] | None:
-    """Return the fields of an object, nested fields with dotted names; None if the text is not an object."""
+    """Parse an object, and give nested fields dotted names; return None if the text is not an object."""
     try:
         row = json.loads(text)
         if not text.isascii() or "\\ud" in text.lower():  # invalid text or a lone surrogate

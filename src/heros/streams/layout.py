@@ -1,4 +1,4 @@
-"""The kinds of the columns of a table, and the notices about them."""
+"""The kinds of a table's columns, and notices about columns that may be read in an unexpected way."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
 
 
 class Layout:
-    """The kinds of the columns of a table, from its declarations, the options and the first rows."""
+    """The kinds of a table's columns, from the table's declarations, the options and the first rows."""
 
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
@@ -73,13 +73,13 @@ class Layout:
         array = self.first.columns[index]
         if pa.types.is_nested(array.type):
             what = f"{self.reader.label}: the column {self.reader.names[index]!r}"
-            raise DataError(f"{what} must hold numbers, texts or dates. Got {array.type} instead.")
+            raise DataError(f"{what} must hold numbers, text or dates. Got {array.type} instead.")
         return counts_of(array)
 
     # -- kinds of columns ---------------------------------------------------------------------------------
 
     def _target(self) -> NameColumn | NumberColumn:
-        """Return the target column: a number, if the options or the values say so, else a class."""
+        """Return the target column: numeric if the options or the values say so, else nominal."""
         if not self._target_is_number():
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the target is a number: by the options, or if it has many numbers with decimals."""
+        """Return whether the target is numeric: the options say so, or it has many numbers with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -113,7 +113,7 @@ class Layout:
         return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
-        """Return whether ambiguous numbers have decimal commas: by other columns, else by the delimiter."""
+        """Return whether other columns, or else the delimiter, suggest that a comma is a decimal mark."""
         names, left = self.reader.names, {*self.options.ignore, *self.options.nominal}
         arrays = enumerate(self.first.columns)
         texts = (index for index, array in arrays if is_text(array.type) and names[index] not in left)
@@ -143,7 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a column as declared or inferred, or why it is left out; None if it has no values yet."""
+        """Return a declared or inferred column, or why it is left out; None if it has no values yet."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -208,7 +208,7 @@ class Layout:
             return ""
         counts = self.counts(self.target)
         form, matched = format_of(counts, comma=self._comma)
-        few = 10 if form is None else 2  # digits and grades are classes without a notice; amounts hardly are
+        few = 10 if form is None else 2  # digits and grades are usual classes, but amounts are not
         if len(counts) <= few or matched < sum(counts.values()):
             return ""
         name = self.reader.names[self.target]
@@ -256,7 +256,7 @@ class Layout:
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
     def suspicion(self, index: int) -> str:
-        """Return why a nominal column may be something else; an empty string if it looks normal."""
+        """Return why a nominal column may hold numbers; an empty string if it looks normal."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""
@@ -272,7 +272,7 @@ class Layout:
 
 
 def not_classes(counts: Mapping[str, int]) -> str:
-    """Return what a target holds instead of classes; an empty string if it may hold classes.
+    """Describe the values of a target that cannot be classes; return "" if they may be classes.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers if at least nine in ten rows have numbers, else nothing."""
+    """Return the values that are not numbers, but none if fewer than nine in ten rows have numbers."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
@@ -298,7 +298,7 @@ def not_numbers(counts: Mapping[str, int]) -> list[str]:
 
 
 def similar(counts: Mapping[str, int]) -> str:
-    """Return which names differ only in case or in the punctuation around them; "" if there are none.
+    """Describe the names that differ only in case or surrounding punctuation; return "" if there are none.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def similar(counts: Mapping[str, int]) -> str:
     groups: dict[str, list[str]] = {}
     for name in counts:
         if any(map(str.isalpha, name)):
-            core = name.casefold().strip(" .,;:!'\"`")  # unlike the signs of ">50K" or "A+"
+            core = name.casefold().strip(" .,;:!'\"`")  # but not the signs of ">50K" or "A+"
             groups.setdefault(core, []).append(name)
     found = [names for names in groups.values() if len(names) > 1]
     if not found:

@@ -24,7 +24,7 @@ from heros.streams.tables import TableStream, weighed
 
 __all__ = ["from_arrays", "from_frame"]
 
-MOST_FEATURES = 1 << 24  # even without rows, the names take memory
+MOST_FEATURES = 1 << 24  # the names take memory even if there are no rows
 
 
 def from_arrays(
@@ -49,8 +49,8 @@ def from_arrays(
     y
         (n,) labels: strings, whole numbers or booleans as classes, or numeric targets.
     schema
-        The schema. With a schema, X holds codes of nominal features, and y class indices or
-        class names.
+        The schema. If it is given, X holds codes of nominal features, and y holds class indices or class
+        names.
     names
         Names of the features; default ``x1, x2, …``.
     nominal
@@ -183,7 +183,7 @@ class ArrayStream(Stream):
     ) -> None:
         self.name, self._schema = name, schema
         self._X, self._y, self._n = X, y, len(y)
-        self._tables = tables  # (column, its sorted values) for columns that must be turned into codes
+        self._tables = tables  # (column, sorted values) for columns that must be converted to codes
 
     def _draw(self, n: int) -> Block:
         here = slice(self._position, self._position + n)
@@ -212,7 +212,7 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
 
 
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
-    """Return the class indices or numbers; raise a DataError if labels or rows do not match the schema."""
+    """Convert labels to class indices or numbers; raise a DataError if rows or labels violate the schema."""
     validator = Validator(schema)
     step = max(1, (1 << 20) // rows.shape[1])  # in steps, since validation makes a copy
     for start in range(0, max(1, len(rows)), step):
@@ -223,7 +223,7 @@ def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schem
 
 
 def _targets(labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
-    """Return the numeric targets, or the class index of each label by its name."""
+    """Convert labels to numeric targets, or class names to class indices."""
     if schema.numeric:
         try:
             return target_numbers(labels, len(labels))

@@ -1,4 +1,4 @@
-"""Streams by name: the eleven streams of the paper, and an example in the package."""
+"""Streams by name: the eleven streams of the paper, and an example from the package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
     """Open one of the paper's eleven streams, or an example.
 
     The synthetic streams (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
-    instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated on reading. The real
+    instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated while reading. The real
     streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are stored in the data
     directory (the environment variable HEROS_DATA, or the user's cache directory if it is not set) and are
     downloaded once. ``deliveries``, 6,000 orders of which some arrive late, is part of the package.
@@ -36,7 +36,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
         One of `NAMES` or `EXAMPLES`.
     length
         The number of instances. The three drifts of a synthetic stream are at its quarters, and a gradual
-        drift spreads over a twentieth of it. A real stream is cut to its first instances.
+        drift spreads over a twentieth of this number. A real stream is cut to its first instances.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
         stream = open_real(REAL[name])
     elif name in EXAMPLES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataNotice)  # how an example is read is no news
+            warnings.simplefilter("ignore", DataNotice)  # an example is known to be read correctly
             stream = read(EXAMPLES[name], target="late")
     else:
         known = (*NAMES, *EXAMPLES)

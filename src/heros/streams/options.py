@@ -75,13 +75,13 @@ class Options:
 
     @classmethod
     def of(cls, owner: str, how: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
-        """Split the settings of a user into the column options and the other settings."""
+        """Split the user's settings into column options and other settings."""
         known = {field.name for field in fields(cls)} & how.keys()
         options = cls(owner, **{name: how[name] for name in known}).with_columns(how.get("columns"))
         return options, {name: value for name, value in how.items() if name not in {*known, "columns"}}
 
     def with_columns(self, columns: Columns | None) -> Options:
-        """Return the options extended with the kinds of columns in `columns`."""
+        """Return the options, extended with the column kinds in `columns`."""
         if columns is None:
             return self
         how: dict[str, Any] = {"nominal": {**self.nominal}, "date": {**self.dates}}
@@ -104,7 +104,7 @@ class Options:
         return replace(self, dates=how.pop("date"), **how)
 
     def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Return the values of each column for which `nominal` or `classes` lists them."""
+        """Return the values that `nominal` and `classes` list, by column."""
         listed = {name: values for name, values in self.nominal.items() if values is not None}
         if self.classes is not None:
             listed[self.target_among(names)] = self.classes
@@ -124,8 +124,8 @@ class Options:
         raise self._error("target", f"one of the columns {list(names)}", self.target, names)
 
     def stream_name(self, file: str, names: Sequence[str]) -> str:
-        """Return the name of a stream: of its file, with the target unless that is the default."""
-        target = self.target_among(names)  # named, so that runs on two targets are not compared
+        """Return the name of a stream: the file name, followed by the target if it is not the default."""
+        target = self.target_among(names)  # so that runs on different targets are not compared
         return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"
 
     def check(self, names: Sequence[str]) -> None:

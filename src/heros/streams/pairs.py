@@ -39,10 +39,10 @@ def from_iter(
 ) -> Stream:
     """Create a stream of (features, label) pairs from a River data set, a queue or a generator.
 
-    The pairs may be endless. `features` maps names to values: a number makes a numeric feature, a string or a
-    boolean a nominal feature. Features, values and classes are appended to the schema as they appear. A
+    The pairs may be endless. `features` maps names to values: numbers become numeric features, strings and
+    booleans nominal features. Features, values and classes are appended to the schema as they appear. A
     feature that is absent, None or NaN is missing. `evaluate` trains on the pairs available so far, and
-    extends its model at the first pair that needs it.
+    extends the model before the first pair with a new feature, value or class.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def from_iter(
     nominal, classes, on_bad_row, most_values, ignore, missing
         As for `heros.streams.read`.
     task
-        "regression" if the label is a number; else it is the name of a class.
+        "regression" if the labels are numbers; otherwise they are names of classes.
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
-        async iterable runs in an event loop of that thread. By default iterators and results of functions may
-        block. Pass False for an iterator that must stay in its thread, such as the rows of an SQLite
+        async iterable runs in an event loop of that thread. The default is True for iterators and for results
+        of functions. Pass False for an iterator that must stay in its thread, such as the rows of an SQLite
         connection.
     name
         The name of the stream.
@@ -92,7 +92,7 @@ class PairStream(RowStream):
         self.name, self._pairs, self._rows, self._waits = rows.name, pairs, rows, waits
         self._once = isinstance(pairs, Iterator | AsyncIterator)
         self._reader: DirectReader | BackgroundReader | None = None
-        self._may_wait = False  # set when it is opened
+        self._may_wait = False  # set when the pairs are opened
 
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next pairs, from a background thread if reading may exceed the timeout."""

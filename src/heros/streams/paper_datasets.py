@@ -33,7 +33,7 @@ __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 @dataclass(frozen=True)
 class RealStream:
-    """A real stream: its download addresses, and what identifies a copy, as servers may change its bytes."""
+    """A real stream: its download addresses, and the properties by which a downloaded copy is validated."""
 
     name: str
     urls: tuple[str, ...]
@@ -49,12 +49,12 @@ class RealStream:
 
     @property
     def most_bytes(self) -> int:
-        """An upper limit on the size of its text: 32 bytes per value."""
+        """The maximum size of the stream as text: 32 bytes per value."""
         return max(1 << 26, 32 * self.n_instances * (self.n_nominal + self.n_numeric + 1))
 
 
 def _openml(dataset: int, file: str) -> tuple[str, ...]:
-    """Return the addresses of an OpenML data set: the file store, then the API."""
+    """Return the addresses of an OpenML data set, first in the file store, then in the API."""
     stored = f"datasets/{dataset // 10_000:04d}/{dataset:04d}/dataset_{dataset}.arff"
     return f"https://data.openml.org/{stored}", f"https://api.openml.org/data/v1/download/{file}"
 
@@ -206,7 +206,7 @@ def _table(X: NDArray[np.float64], y: NDArray[Any], schema: Schema) -> pa.Table:
 
 
 def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
-    """Download `url`, of at most `most` bytes, to `path`, which holds part of the file after an error."""
+    """Download at most `most` bytes from `url` to `path`; after an error, the file may be incomplete."""
     import http.client  # noqa: PLC0415  slow imports, needed only for downloads
     import urllib.error  # noqa: PLC0415
     import urllib.request  # noqa: PLC0415

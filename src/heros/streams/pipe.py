@@ -1,4 +1,4 @@
-"""Streams from a pipe, which are read only once, as the data arrives, and may be endless."""
+"""Streams from a pipe, which can be read only once and may be endless."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""The number of lines to wait for before types and initial values are inferred from them."""
+"""The number of first lines to wait for, from which types and initial values are inferred."""
 
 
 def read_pipe(
@@ -106,7 +106,7 @@ class PipeReader(TextReader):
                 self._tail += self._pipe.read()
 
     def _parse_tail(self) -> Chunk | None:
-        """Return the complete records in the bytes read so far; None if there are none."""
+        """Parse the complete records in the bytes read so far; return None if there are none."""
         end = self._end_of_first() if self._first else self._end_of_records(self._tail)
         if self._pipe.ended:
             end = end if self._first and end else len(self._tail)
@@ -183,7 +183,7 @@ class Pipe:
             return True
 
     def read(self) -> bytes:
-        """Return the available bytes; wait if there are none. Empty at the end."""
+        """Return the available bytes, or wait until some arrive; return no bytes at the end."""
         data, self._ready = self._ready, b""
         return data or self._read()
 

@@ -30,18 +30,18 @@ EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
 NAMES = 10  # a column with at most this many names shows all of them
 WORDS = 5  # maximum number of unreadable values listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
-"""With more columns than this, only a summary and this many unusual columns are shown."""
+"""For more than `MOST_COLUMNS` columns, only a summary and `MOST_ODD` unusual columns are shown."""
 
 NUMBERED = re.compile(r"|unnamed.*|(.*[\W_])?(id|idx|index|row|nr|no|number)", re.IGNORECASE)
 """Names of columns that may number the rows."""
 
 WORDS_FOR_NOTHING = "blank empty missing n.a. na nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
-"""Names, in lower case, that may stand for a missing value."""
+"""Lower-case names that may stand for a missing value."""
 
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """One column: its kind, number of distinct values, share of missing values, examples and a note."""
+    """A column: its kind, number of distinct values, share of missing values, examples and a note."""
 
     name: str
     kind: str
@@ -49,12 +49,12 @@ class ColumnLook:
     missing: float
     examples: tuple[str, ...]
     note: str = ""
-    words: Mapping[str, int] = field(default_factory=dict)  # usual words read as missing, with counts
+    words: Mapping[str, int] = field(default_factory=dict)  # default strings read as missing, with counts
     numbers_rows: bool = False  # whether the column seems to number the rows
 
     @property
     def doubt(self) -> str:
-        """What the user should know before the column is used; an empty string if nothing."""
+        """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
             way = f"(ignore=[{self.name!r}] leaves it out)"
             return f"The column {self.name!r} is used as a feature, but seems to number the rows {way}."
@@ -91,7 +91,7 @@ class Look:
         return self.text()
 
     def text(self, *, all: bool = False) -> str:
-        """Return a table of the columns; for very many columns a summary, unless `all` is set."""
+        """Return a table of the columns, or a summary of very many columns unless `all` is set."""
         text = StringIO()
         shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
@@ -127,7 +127,7 @@ class Look:
 
 
 def look(path: str | os.PathLike[str], **how: Any) -> Look:
-    r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and its classes.
+    r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and the classes.
 
     Only the first rows (about 2 MB of text) are read, because they decide how all rows are read.
 
@@ -155,7 +155,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
         raw_reader, _ = opened(path, **how)
-        raw_reader.words = ()  # words for missing values stay texts
+        raw_reader.words = ()  # no string is read as missing
         raw = raw_reader.read()
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
@@ -208,19 +208,19 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
 
 
 def _missing_words(array: pa.Array, raw: pa.Array) -> Counter[str]:
-    """Return the words that are read as missing values, with counts."""
+    """Return the strings that are read as missing values, with their counts."""
     if not is_text(array.type) or not is_text(raw.type) or len(array) != len(raw):
         return Counter()
     return Counter(word for word in raw.filter(array.is_null()).to_pylist() if word is not None)
 
 
 def _words_note(words: Counter[str], kind: str) -> str:
-    """Return a note on the words that are read as missing; "" if all of them are empty texts."""
+    """Return a note on the strings that are read as missing values; "" if all of them are empty."""
     if not any(words):
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
-    may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" hardly
+    may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" is not
     hint = {
         "names": " (columns= with the list of all its values keeps such a word as a name)",
         "target": " (classes= with all classes keeps such a word as a class)",
@@ -229,7 +229,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
 
 
 def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
-    """Return whether a column seems to number the rows: by its values alone, or by its values and name."""
+    """Return whether a column seems to number the rows, judging by its values and, if unclear, its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
         return False
@@ -284,5 +284,5 @@ def _cut(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Wrap a text into lines without breaking paths."""
+    """Wrap text into lines without breaking paths."""
     return textwrap.wrap(text, WIDTH, break_on_hyphens=False, break_long_words=False)

@@ -23,11 +23,11 @@ CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Chunk:
-    """Raw rows of a table."""
+    """A chunk of raw rows of a table."""
 
     columns: Sequence[pa.Array]  # one per column of the table
     what: str  # "line" or "row"
-    numbers: Sequence[int] | Callable[[], Sequence[int]]  # or a function that returns them
+    numbers: Sequence[int] | Callable[[], Sequence[int]]  # of lines or rows, or a function that returns them
     faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
 
     @property
@@ -51,20 +51,20 @@ class TableReader(ABC):
 
     def __init__(self, label: str, missing: Sequence[str] = (), usual: Sequence[str] = MISSING) -> None:
         self.label = label
-        self.words = checked_words((*usual, *checked_words(missing)))  # words for missing values
+        self.words = checked_words((*usual, *checked_words(missing)))  # strings read as missing values
         self._kept: dict[str, set[str]] = {}
         self._kept_elsewhere: list[str] = []
         self.said_words = tuple(word for word in self.words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
-        """Do not read a word as missing in a column that lists it among its values."""
+        """Keep the strings that a column lists among its values, even if they usually mean missing values."""
         self._kept = {name: {*self.words} & {*names} for name, names in values.items()}
         kept = set().union(*self._kept.values())
         self._kept_elsewhere = [word for word in self.words if word in kept]
         self.words = tuple(word for word in self.words if word not in kept)
 
     def without_kept(self, chunk: Chunk) -> Chunk:
-        """Return the rows with the words of `keep_names` read as missing in all other columns."""
+        """Replace the strings of `keep_names` with null in the columns that do not list them as values."""
         if not self._kept_elsewhere:
             return chunk
         words = (

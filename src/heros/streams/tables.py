@@ -32,7 +32,7 @@ Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], F
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream, with a column as weights if the options name one."""
+    """Return the stream; if the options name a column of weights, use it as weights."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
@@ -48,11 +48,11 @@ class TableStream(RowStream):
 
     def _restart(self) -> None:
         self._rows.reader.restart()
-        self._rows.start_at(0, BadRows())  # the columns stay known
+        self._rows.start_at(0, BadRows())  # the columns are not inferred again
 
 
 class TableRows(RowBlocks):
-    """The rows of a table: known rows are converted by columns, the others one by one."""
+    """The rows of a table. Rows without new values are converted by columns, other rows one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
     _stretches: Stretches | None  # of the chunk
@@ -106,7 +106,7 @@ class TableRows(RowBlocks):
             X = X[good]
         if found[2].any():
             encoder.note_missing(X)
-        if self._first is not None:  # all of it is known now
+        if self._first is not None:  # all of its values are known now
             self._first[2][:] = False
 
     def read_as(self, schema: Schema, seen: int) -> None:
@@ -122,7 +122,7 @@ class TableRows(RowBlocks):
         self._first, self._stretches = None, None  # until the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return converted rows, then the next row that is bad or must be encoded alone (as its index)."""
+        """Return the next stretch, and the next row that is bad or must be encoded alone (as an index)."""
         try:
             while self._stretches is None or not (got := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)
@@ -153,7 +153,7 @@ class TableRows(RowBlocks):
         return self.__dict__
 
     def _load(self, chunk: Chunk) -> None:
-        """Start with a new chunk of rows."""
+        """Prepare to return the rows of a new chunk."""
         self._chunk = chunk
         self._arrays = [in_micros(array) for array in chunk.columns]
         self._stretches = Stretches(self.encoder, chunk.n_rows, self._convert)
@@ -187,7 +187,7 @@ class TableRows(RowBlocks):
         return X, y, closely, faults | wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
-        """Return targets, NaN for new classes, and unreadable targets."""
+        """Return the targets, with NaN for new classes, and the unreadable targets."""
         name = self.reader.names[self._label_at]
         absent = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True))).tolist()
         faults = Faults((row, Refused(name, "a missing value", NO_TARGET)) for row in absent)

@@ -67,7 +67,7 @@ class TextReader(TableReader):
                 self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """Return the first bytes of the file, until they are `enough` to find the columns."""
+        """Read the first bytes of the file until `enough` returns True, so that the columns can be found."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
@@ -171,11 +171,11 @@ class TextReader(TableReader):
         return Chunk(cells, "line", [line for line, _ in rows], faults)
 
     def _array(self, cells: list[Any]) -> pa.Array:
-        """Return the cells of a column."""
+        """Convert the cells of a column to an array."""
         return pa.array(cells, pa.string())
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
-        """Return the columns as parsed by Arrow; None if Arrow reports an error."""
+        """Parse records with Arrow; return the columns, or None if Arrow reports an error."""
         types, quote = {str(i): pa.string() for i in range(len(self.names))}, self._quote or False
         try:
             data = records.utf8()
@@ -284,7 +284,7 @@ def legacy_encoding(data: bytes) -> str | None:
 
 
 def checked_encoding(encoding: str) -> tuple[str, str | None]:
-    """Return the encoding in which records are split, and the file's encoding if it must be converted."""
+    """Return the encoding for splitting records, and the file's encoding if the file must be converted."""
     try:
         ascii_like = "\n,;".encode(encoding) == b"\n,;"
     except (LookupError, UnicodeError):
@@ -297,7 +297,7 @@ def checked_encoding(encoding: str) -> tuple[str, str | None]:
 
 
 def encoding_of(head: bytes) -> str | None:
-    r"""Return the encoding from the byte order mark; None if there is none."""
+    r"""Return the encoding that the byte order mark indicates; None if there is no such mark."""
     if head.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else None

@@ -1,4 +1,4 @@
-"""Sources of instances, which may still be arriving: queues, joined topics and bad-row handling."""
+"""Sources of instances that may still be arriving, such as message queues and joined topics."""
 
 from heros.streams.live.base import END, IDLE, Signal, Source, expect_source
 from heros.streams.live.rows import RowSource

@@ -1,4 +1,4 @@
-"""The base class of sources, whose instances may still be arriving, and user-defined sources."""
+"""The base class of sources, whose instances may still be arriving, and a wrapper for other sources."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ class Source(ABC):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances within `timeout` seconds.
 
-        Return IDLE if no instance arrives in time, and END, in this and all later calls, if no more will
-        arrive. Without a timeout, wait for `most` instances or the end. If an instance is bad, the instances
-        before it are returned first; the next call raises the error.
+        Return IDLE if no instance arrives in time. Return END, in this and all later calls, if no more
+        instances will arrive. Without a timeout, wait for `most` instances or the end. If an instance is bad,
+        the instances before it are returned first; the next call raises the error.
         """
 
     @property
@@ -126,14 +126,14 @@ class Source(ABC):
 
     @property
     def bad_rows(self) -> BadRows:
-        """The number of rows skipped so far, and the first ten of them."""
+        """The number of rows skipped so far, and the first ten skipped rows."""
         return BadRows()
 
     def where(self) -> Mapping[str, Any] | None:
         """Return the position after the last returned instance as JSON data, for a checkpoint.
 
-        None means that the source is read again from its start, like finite streams. This costs little
-        compared with training, and verifies that the instances are still the same.
+        None means that the source is read again from its start, like a finite stream. Reading again costs
+        little compared with training, and verifies that the instances are still the same.
         """
         return None
 
@@ -145,7 +145,7 @@ class Source(ABC):
         """Note that a checkpoint covers everything up to `where`; earlier rows are not needed again."""
 
     def hold(self) -> None:  # noqa: B027 - optional
-        """Receive messages that a broker would drop; called while learning waits."""
+        """Receive messages that a broker would otherwise drop; called while no instances are read."""
 
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that has learnt from `seen` instances.
@@ -157,7 +157,7 @@ class Source(ABC):
         """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """Return earlier predictions for the instances returned last; None if they are predicted only now."""
+        """Return earlier predictions for the instances returned last; None if there were no earlier ones."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:

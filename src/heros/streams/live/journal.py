@@ -33,8 +33,8 @@ class Journal:
 
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
     messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
-    them again. Without `durable`, `append` does not wait for the disk: messages survive a kill of the
-    process, but a loss of power may lose the newest ones.
+    them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
+    killed, but the newest ones may be lost in a power failure.
 
     Examples
     --------
@@ -108,14 +108,14 @@ class Journal:
         return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
 
     def settle(self, sequence: int, trim: int = 0) -> None:
-        """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except the newest."""
+        """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except recent ones."""
         with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def skip_to(self, sequence: int) -> None:
-        """Give the next message the number after `sequence`; all earlier messages are deleted."""
+        """Delete the messages up to `sequence`, and give the next message the number `sequence` + 1."""
         with self._transaction():
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [sequence])
             self._file.execute("DELETE FROM sqlite_sequence WHERE name = 'messages'")

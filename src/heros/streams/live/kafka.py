@@ -50,9 +50,9 @@ def patiently(kafka: Any, ask: Callable[[], Any]) -> Any:
 class KafkaTopic(MessageSource):
     """A source of the messages of a Kafka topic, in order within each partition.
 
-    Checkpoints store the offset of each partition together with the model. Offsets are committed to the group
-    only after that, so that other tools can see the progress. Rows of several partitions arrive in no defined
-    order: for reproducible models, read one partition, or use one model per key.
+    Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
+    are committed to the group, so that other tools can see the progress. Rows of several partitions arrive in
+    no defined order: for reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class KafkaTopic(MessageSource):
     partitions
         The partitions to read; by default all.
     options
-        More settings of librdkafka, e.g. for encryption.
+        Additional settings of librdkafka, e.g. for encryption.
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
@@ -128,7 +128,7 @@ class KafkaTopic(MessageSource):
         return self.decoded(message.value() or b""), {str(partition): behind}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continue at these offsets, given by partition."""
+        """Continue at this position, which maps partitions to offsets."""
         if not all(type(offset) is int and offset >= 0 for offset in position.values()):
             rule = f"The position of {self.name} must map each partition to a non-negative offset."
             raise DataError(f"{rule} Got {dict(position)!r} instead.")
@@ -149,7 +149,7 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions; called on the first read, since a replaced assignment may still respond."""
+        """Assign the partitions at the first read, because a replaced assignment may still send messages."""
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

@@ -1,4 +1,4 @@
-"""A source that joins instances with labels that arrive later, by an id."""
+"""A source that joins instances with labels that arrive later and have the same id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from heros.streams.live.rows import RowSource
 
 __all__ = ["LateSource"]
 
-EXACT = 1 << 53  # larger floats stand for several whole numbers
+EXACT = 1 << 53  # a larger float may stand for several whole numbers
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
 
 
@@ -33,16 +33,17 @@ class _Waiting:
     known: int  # number of labels returned before its arrival
 
     def bytes(self) -> int:
-        """The approximate memory size of the instance in bytes; 400 for all but values and prediction."""
+        """The approximate memory size of the instance in bytes, including 400 bytes of overhead."""
         return 400 + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
 class LateSource(RowSource):
-    """A source that joins the instances of one source with the labels of another by an id.
+    """A source that joins the instances of one source with the labels of another source by their ids.
 
-    The model predicts an instance when it arrives. When the label arrives, the measures use that prediction
-    and the model learns, in the order of the labels. Instances wait in a bounded store, which checkpoints
-    contain together with the positions of both sources. A label may arrive a little before its instance.
+    The model predicts an instance when the instance arrives. When its label arrives, the prediction is
+    evaluated and the model learns from the instance, in the order of the labels. Waiting instances are kept
+    in a bounded store. Checkpoints contain this store and the positions of both sources. A label may arrive
+    a little before its instance.
 
     Parameters
     ----------
@@ -53,12 +54,12 @@ class LateSource(RowSource):
     target
         The field that holds the label in `labels`.
     most
-        The largest number of waiting instances; at the limit, labels are read first.
+        The maximum number of waiting instances; at the limit, labels are read first.
     longest
-        The largest waiting time in seconds; None for no limit.
+        The maximum waiting time in seconds; None for no limit.
     memory
-        The largest memory of the waiting instances in bytes; an instance with more than a quarter of it is a
-        bad row.
+        The maximum memory of the waiting instances in bytes; an instance that needs more than a quarter of
+        this memory is a bad row.
     expired
         The label of instances whose own label does not arrive in time; None drops these instances.
     clock
@@ -145,11 +146,11 @@ class LateSource(RowSource):
         self._model, self._bound = model, None
 
     def answers(self) -> Sequence[NDArray[np.float64] | None]:
-        """Return the predictions, made on arrival, for the instances of the last `poll`."""
+        """Return the predictions that were made on arrival for the instances of the last `poll`."""
         return self._given
 
     def delays(self) -> NDArray[np.int64]:
-        """Return the number of labels between prediction and label of each instance returned last."""
+        """Return the label delay of each instance returned last."""
         return np.array(self._delays, dtype=np.int64)
 
     def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -185,8 +186,8 @@ class LateSource(RowSource):
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` instances with labels, each with the position in `labels` after it."""
-        if self._fetched_some and self._model is not None:  # first learn these, then predict
+        """Return up to `most` instances with their labels, each with the position after its label."""
+        if self._fetched_some and self._model is not None:  # learn these rows before predicting more
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
@@ -249,7 +250,7 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as text, so that 7, 7.0 and "7" are equal; None if there is none."""
+        """Return the id of a row as a string, so that 7, 7.0 and "7" are equal; None if there is no id."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
@@ -331,17 +332,17 @@ class LateSource(RowSource):
             self._join_early(label[0])
 
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continue to read labels after this position."""
+        """Continue reading labels after this position."""
         if position:
             self.labels.go_to(_labels_at(position))
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
-        """Acknowledge the positions of a checkpoint to both sources."""
+        """Call `acknowledge` on both sources with their positions in a checkpoint."""
         self.labels.acknowledge({"position": _labels_at(where["position"])})
         self.features.acknowledge({"position": where["features"]})
 
     def hold(self) -> None:
-        """Let both sources receive messages that a broker would drop."""
+        """Call `hold` on both sources."""
         self.features.hold()
         self.labels.hold()
 
@@ -358,5 +359,5 @@ def _id(id: Any) -> Id:
 
 
 def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the position of the labels, without the prefix."""
+    """Return the position of the source of labels, without the prefix of its parts."""
     return {part.removeprefix("labels "): place for part, place in position.items()}

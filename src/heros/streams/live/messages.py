@@ -1,4 +1,4 @@
-"""Sources of messages from a queue, whose bytes are decoded to rows."""
+"""Sources of messages from a queue; the bytes of each message are decoded to a row."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Decode = Callable[[bytes], Any]
 
 
 def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
-    """Return a decoder of lines of CSV with these column names.
+    """Return a decoder of CSV lines with these column names.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class MessageSource(RowSource):
 
     @abstractmethod
     def _bring(self, most: int, wait: float) -> Rows:
-        """Return up to `most` messages with their positions; empty if none arrives in `wait` seconds."""
+        """Return up to `most` messages with their positions; empty if none arrives within `wait` seconds."""
 
     @abstractmethod
     def _at_end(self) -> bool:

@@ -20,7 +20,7 @@ from heros.streams.live.messages import MessageSource, Rows
 __all__ = ["MqttTopic"]
 
 PATIENCE = 30.0  # seconds to wait for the broker
-QUIET = 2.0  # seconds without a message after which a source that does not follow ends
+QUIET = 2.0  # seconds without a message after which a source ends if `follow` is False
 AT_ONCE = 1000  # messages that the broker may send without an acknowledgement
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
@@ -29,9 +29,9 @@ class MqttTopic(MessageSource):
     """A source of the messages of an MQTT topic, in order of arrival.
 
     An MQTT broker cannot send acknowledged messages again. Messages are therefore written to a journal file
-    before they are acknowledged, and read from there. Checkpoints store the position in the journal. After a
-    crash the broker may send messages again whose acknowledgement it did not receive. Such duplicates have
-    the same number, topic and content, and are skipped.
+    before they are acknowledged, and are read from the journal. Checkpoints store the position in the
+    journal. After a crash, the broker may resend messages whose acknowledgement it did not receive. Such
+    duplicates have the same number, topic and content, and are skipped.
 
     The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
     library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
@@ -90,7 +90,7 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def hold(self) -> None:
-        """Write the messages that have arrived to the journal, because a broker stores a limited number."""
+        """Write received messages to the journal, because a broker stores only a limited number."""
         if self._refusal is None:
             self._take(self._wait(0.0))
 
@@ -98,7 +98,7 @@ class MqttTopic(MessageSource):
         return time.monotonic() - self._heard >= QUIET
 
     def _wait(self, timeout: float) -> list[Any]:
-        """Return the messages that arrived; empty after the timeout."""
+        """Return the messages that have arrived; empty if none arrives within `timeout` seconds."""
         try:
             first = self._came.get(timeout=timeout)
         except queue.Empty:
@@ -137,7 +137,7 @@ class MqttTopic(MessageSource):
             self._journal.settle(sequence, self._held[0] if len(self._held) == self.keep else 0)
 
     def close(self) -> None:
-        """Disconnect from the broker, which stores new messages meanwhile."""
+        """Disconnect from the broker, and close the journal."""
         self._client.disconnect()
         self._client.loop_stop()
         self._journal.close()

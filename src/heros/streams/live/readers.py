@@ -20,7 +20,7 @@ Items = list[Any] | Signal
 
 
 class DirectReader:
-    """A reader of an iterator that never blocks, in the caller's thread."""
+    """A reader of a non-blocking iterator, which runs in the caller's thread."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
@@ -48,10 +48,10 @@ class DirectReader:
 
 
 class BackgroundReader:
-    """A reader of an iterator that may block, in a background thread; with an event loop if it is async.
+    """A reader of an iterator that may block or is async, which runs in a background thread.
 
     The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
-    It ends with the iterator, with this object or with the process.
+    The thread ends with the iterator, with this object or with the process.
     """
 
     def __init__(self, items: Any) -> None:
@@ -64,14 +64,14 @@ class BackgroundReader:
 
 
 class _Exchange:
-    """The shared state of the reading and the requesting thread."""
+    """The state that the reading thread and the requesting thread share."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._items: deque[Any] = deque()
         self._error: BaseException | None = None
         self._ended = self.closed = False
-        self.wanted = 0  # number of items the reader may still read
+        self.wanted = 0  # number of items that the reader may still read
         self.wake: Callable[[], object] | None = None  # wakes a reader with an event loop
 
     # -- the requesting thread --------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _read_async(items: AsyncIterable[Any], exchange: _Exchange) -> None:
 
 
 async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
-    """Read on request; the loop keeps running in between for other tasks of the iterator."""
+    """Read items on request; between requests, the event loop runs other tasks of the iterator."""
     loop, task, told = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
     def tell() -> None:

@@ -22,7 +22,8 @@ class RedisStream(MessageSource):
     """A source of the entries of a Redis stream, in order.
 
     An entry has either one field ``data`` with a message to be decoded, or one field per value, in which
-    numbers are parsed. Checkpoints store the position; nothing is written to Redis unless `keep` is False.
+    case numbers are parsed. Checkpoints store the position; nothing is written to Redis unless `keep` is
+    False.
 
     Parameters
     ----------
@@ -125,10 +126,10 @@ def _entries(got: Any) -> Entries:
 
 
 def _value(field: bytes) -> int | float | str | None:
-    """Return a field as a number if it is written as one, else as text; None if it is empty.
+    """Convert a field to a number if it is clearly one, else to text; return None if it is empty.
 
-    Text such as ``007`` or ``12e34567`` may be an id, and stays text: the encoder reads it as a number in a
-    column of numbers. Whole numbers stay exact, however many digits they have.
+    Text such as ``007`` or ``12e34567`` may be an id and is not converted here; in a column of numbers, the
+    encoder converts it later. Whole numbers stay exact, however many digits they have.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sources of rows with names and values, encoded into blocks."""
+"""Sources of rows of named values, which are encoded into blocks."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, jo
 __all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
-"""A function of a number of rows and a timeout that returns rows; empty or IDLE if there are none."""
+"""A function that takes a number of rows and a timeout, and returns rows; empty or IDLE if there are none."""
 
 
 class RowBlocks:
-    """Encode rows into blocks, none of which spans a growth of the schema.
+    """An encoder of rows into blocks; the schema does not grow within a block.
 
     Tables, iterators, pipes and queues are all read through this class. A row is a pair (features, label), or
-    a mapping in which the `target` is the label. A `Stretch` stands for many rows.
+    a mapping in which the field `target` is the label. A `Stretch` represents many rows.
     """
 
     def __init__(self, name: str, encoder: Encoder, *, target: str | None = None, skip: bool = True) -> None:
@@ -43,23 +43,23 @@ class RowBlocks:
         self.given: list[int] = []  # indices of the returned rows among those processed last
         self.target = target
         self._skip = skip
-        self._told: set[bool] = set()  # kinds of skipped rows that the user was told of
+        self._told: set[bool] = set()  # kinds of skipped rows that the user was warned about
         self._forget()
 
     def _forget(self) -> None:
-        self._ahead: list[Any] = []  # rows fetched, but not processed
+        self._ahead: list[Any] = []  # rows that were fetched but not processed
         self._error: Exception | None = None  # error of fetch, raised after the rows before it
         self._fault: DataError | None = None  # error of the next row, or of too many bad rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
-        """Start after `read` rows; discard fetched rows."""
+        """Start after `read` rows, and discard rows that were fetched but not processed."""
         self.read, self.bad_rows = read, bad_rows
         self._told |= {row.unlabelled for row in bad_rows.first}
         self._forget()
 
     def read_as(self, schema: Schema, seen: int) -> None:
-        """Use this schema, unless rows were already read."""
+        """Use this schema, unless rows have already been read."""
         known = self.encoder.schema
         if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
             self.encoder.know(schema)
@@ -89,7 +89,7 @@ class RowBlocks:
                 self.encoder.seen += len(y)
                 left, done, read = left - len(y), done + 1, read + len(y)
                 continue
-            try:  # rows before the first feature join its block
+            try:  # rows without features join the block of the first row with a feature
                 grow = span or not (parts or (rows and rows[-1]))
                 coded = self.encoder.encode(*self._pair(row), grow=grow)
             except Refused as why:
@@ -120,7 +120,7 @@ class RowBlocks:
         return joined(parts) if parts else state or IDLE
 
     def _block(self, rows: list[list[float]], labels: list[float]) -> list[Block]:
-        """Return encoded rows as a block, in a list that is empty if there are none."""
+        """Return encoded rows as a list with one block, or an empty list if there are no rows."""
         if not rows:
             return []
         width = len(rows[-1])
@@ -130,7 +130,7 @@ class RowBlocks:
         return [(X, np.array(labels, dtype=np.float64 if self.encoder.numeric else np.int64))]
 
     def _bad(self, row: Any, why: Refused, at: int) -> BadRow:
-        """Return the record of a bad row; `at` is its number in the source."""
+        """Return the record of a bad row; `at` is the number of the row in the source."""
         return BadRow(self.name, f"row {at}", why.column, why.value, why.rule)
 
     def _raise_what_is_due(self) -> None:
@@ -164,14 +164,14 @@ class RowBlocks:
         return features, row.get(self.target)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without fetched rows, which a copy reads itself."""
+        """Return the state without fetched rows, which a copy fetches again."""
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
 class RowSource(Source):
     """The base class of sources of rows; a subclass defines `fetch` and `go_to`.
 
-    Rows are read as by `heros.streams.from_iter`.
+    Rows are encoded as in `heros.streams.from_iter`.
 
     Parameters
     ----------
@@ -206,27 +206,27 @@ class RowSource(Source):
         self.name, self.target = name, target
         self._rows = rows_of(name, owner, target=target, **how)
         self._standing: dict[str, Any] = {}
-        self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows fetched, but not processed
+        self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows that were fetched, not processed
 
     @abstractmethod
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` decoded rows with their positions within `timeout` seconds.
+        """Return up to `most` decoded rows with their positions, within `timeout` seconds.
 
-        A position is the state of the source after its row, as JSON data: ``{"offset": 18}``. If a source has
-        several independent parts, only the changed part is needed: ``{"partition 3": 18}``. Return IDLE or
-        END if there are no rows.
+        A position is the state of the source after a row, as JSON data: ``{"offset": 18}``. If a source has
+        several independent parts, a position needs only the changed part: ``{"partition 3": 18}``. Return
+        IDLE or END if there are no rows.
         """
 
     @abstractmethod
     def go_to(self, position: Mapping[str, Any]) -> None:
-        """Continue after these positions."""
+        """Continue after this position, which combines the positions of all rows so far."""
 
     schema = passed("schema", "_rows.encoder")
     bad_rows = passed("bad_rows", "_rows")
     read_as = passed("read_as", "_rows")
 
     def stop_after(self, n: int) -> None:
-        """End after the first n instances, counted from the start of the source, also after a resume."""
+        """End after the first n instances, counted from the start of the source even if a run is resumed."""
         self._length = whole(n, "n", "stop_after", 1)
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:

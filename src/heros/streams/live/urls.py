@@ -26,13 +26,13 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 
     ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
     ``mqtt://host:1883/topic``. All sources support the settings `follow` (``no``: end after the existing
-    messages), `on_gap` (``go-on``: continue if messages are lost) and, as lists with commas, `nominal`,
-    `classes` and `columns` (the column names, if messages are lines of CSV). Kafka also supports `group` and
+    messages), `on_gap` (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`,
+    `classes` and `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and
     `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
-    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the largest number of waiting
-    instances; `longest`, their largest waiting time in seconds; and `expired`, the label of instances that
+    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the maximum number of waiting
+    instances; `longest`, their maximum waiting time in seconds; and `expired`, the label of instances that
     waited too long.
 
     Parameters
@@ -40,9 +40,9 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     address
         The address, as described above.
     directory
-        The directory in which a source stores its state for a resume (MQTT: its journal).
+        The directory in which a source stores the state that a resumed run needs (MQTT: its journal).
     **settings
-        More settings of the source, e.g. `target` or `decode`: see
+        Additional settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
 
     Examples
@@ -79,7 +79,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a source."""
+    """Return whether a string is the address of a source."""
     return text.partition("://")[0] in SCHEMES and "://" in text
 
 
@@ -128,7 +128,7 @@ _at_gap = partial(_word, "'stop' or 'go-on' for 'on_gap'", {"stop": "stop", "go-
 COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list, "on_gap": _at_gap}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
 JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
-"""Settings of the joined source, not of its two queues."""
+"""The settings of the joined source rather than of its two queues."""
 MOST_WAITING = 100_000
 MQTT: Readers = {"journal": str, "keep": _number}
 REDIS: Readers = {"db": _number, "keep": _yes}
