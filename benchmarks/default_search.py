@@ -2,6 +2,10 @@
 
     HEROS_DATA=... nice -n 19 python benchmarks/default_search.py run [CANDIDATE ...]
     python benchmarks/default_search.py table
+    HEROS_DATA=... python benchmarks/default_search.py left-out
+
+"left-out" prints how AUROC changes (in .0001) if a kind of model is left out, with CPU time relative to the
+default. The models learn the same blocks in turns.
 
 What was run is in `default_search.csv` beside this file and is not run again. Where there is a choice, the
 streams are not those of the league: generators with other seeds and other functions, rows of airlines and
@@ -24,6 +28,7 @@ from sklearn.datasets import make_classification
 
 from heros import Heros, Stack, Top, evaluate, policies, pools, streams
 from heros._base.tables import Table
+from heros.measures import Auroc
 
 RECORDS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("candidate", "stream", "instances", "auroc", "accuracy", "cpu_us")
@@ -194,14 +199,69 @@ def table() -> Table:
     return made
 
 
+PARTS = {
+    "perceptrons, scale 3": [0],
+    "perceptrons, scale 1": [1],
+    "all perceptrons": [0, 1],
+    "neighbours": [2],
+    "forest": [3],
+    "linear": [4],
+    "naive Bayes": [5],
+    "label memory": [6],
+    "retrained, restarting": [],
+    "retrained, steady": [],
+    "retrained, both": [7],
+}
+
+
+def without(kind: str, seed: int) -> Heros:
+    """The default without a kind of model; k is lower by the number of models left out."""
+    usual = Heros(seed=seed)
+    kept = [part for i, part in enumerate(usual.pool.pools) if i not in PARTS[kind]]
+    if not PARTS[kind]:
+        restarting, steady = kept[-1].configurations
+        kept[-1] = pools.Retrained([steady if "restarting" in kind else restarting])
+    pool = pools.Join(*kept, costs=[1] * len(kept), bounded=True)
+    fewer = usual.pool.n_models - pool.n_models
+    return Heros(pool, usual.policy, usual.k - fewer, answer=usual.answer, seed=seed)
+
+
+def left_out(seeds: int, n: int) -> None:
+    """Print per stream the AUROC of the default, and what each kind of model changes by being left out."""
+    print("stream", "default", *PARTS, sep=" | ", flush=True)
+    for name, made in STREAMS.items():
+        auroc, spent = np.zeros(1 + len(PARTS)), np.zeros(1 + len(PARTS))
+        for seed in range(1, 1 + seeds):
+            models = [Heros(seed=seed), *(without(kind, seed) for kind in PARTS)]
+            measures, source = [Auroc() for _ in models], made()
+            for model in models:
+                model.bind(source.schema)
+            for block, (X, y) in enumerate(source.take(min(n, source.n_instances or n)).blocks(500)):
+                for i in np.roll(np.arange(len(models)), block):
+                    started = time.thread_time()
+                    outputs = models[i].test_then_train(X, y).outputs
+                    spent[i] += time.thread_time() - started
+                    measures[i].add(y, outputs)
+            auroc += [measure.value / seeds for measure in measures]
+        changes = [
+            f"{1e4 * (auroc[i] - auroc[0]):+.0f} ({spent[i] / spent[0]:.2f})" for i in range(1, len(auroc))
+        ]
+        print(name, f"{auroc[0]:.4f}", *changes, sep=" | ", flush=True)
+
+
 def main() -> None:
     """Run what is missing, or print what there is."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("what", choices=["run", "table", "left-out"])
     parser.add_argument("candidates", nargs="*", default=list(CANDIDATES))
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--length", type=int, default=15_000)
     arguments = parser.parse_args()
+    if arguments.what == "left-out":
+        left_out(arguments.seeds, arguments.length)
+        return
     done = {(row["candidate"], row["stream"]) for row in known()}
     if arguments.what == "run":
         for candidate in arguments.candidates or CANDIDATES:
