@@ -201,10 +201,7 @@ class Dial:
         self.evaluated += n * int(self.awake.sum())
         self.balance = min(self.balance + n * (allowance - spent), SAVED * allowance)
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
-        full = cost * [
-            1,
-            min(1 / max(self.effort, LEAST), 1 / share),
-        ]  # the cost of training at full effort is estimated
+        full = cost * [1, min(1 / max(self.effort, LEAST), 1 / share)]  # training is priced at full effort
         ticks = self.clock.parts(step)
         passed = np.maximum(ticks - self._ticks, 0) if ticks.shape == self._ticks.shape else ticks
         rate = 1.0 if self.instances < PERIOD else 0.3
