@@ -63,7 +63,7 @@ class Surprise(Around):
     share: float = 0.1
     inside: float = 0.25
     steady: float = 1.0
-    after: int = 50_000
+    after: int = 25_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

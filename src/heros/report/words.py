@@ -57,7 +57,7 @@ def policy_words(written: str) -> str:
     --------
     >>> policy_words("Explore(Zeta(0.05), 0.2)")
     'cheapest within 5 % of the best, 20 % random steps'
-    >>> policy_words("Surprise(Cand(), 0.98, 0.1, 0.25, 0.3, 50000)")
+    >>> policy_words("Surprise(Cand(), 0.98, 0.1, 0.25, 0.3, 25000)")
     'best half and random half, mostly on surprising instances'
     >>> policy_words("Fair(0.5)")
     'Fair(0.5)'
