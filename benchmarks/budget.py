@@ -20,7 +20,7 @@ from heros import Heros, evaluate, streams
 
 RESULTS = Path(__file__).with_name("budget.csv")
 FIELDS = ("stream", "budget", "used_us", "auroc", "awake", "floor")
-BUDGETS = ("", "5 us", "10 us", "20 us", "50 us", "100 us")
+BUDGETS = ("", "5 us", "10 us", "20 us", "30 us", "50 us", "65 us", "100 us")
 EIGHT = ("electricity", "wisdm", "covtype", "nomao", "airlines", "agr_a", "led_a", "rbf_f")
 STREAMS = (*EIGHT, "agr_g", "led_g", "rbf_m")
 INSTANCES = 40_000

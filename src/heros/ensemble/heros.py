@@ -577,8 +577,8 @@ class Heros:
         Do not change an array while `learn` runs: the pool may read rows ahead.
 
         `sample_weight` is the weight of the instance or of each instance; the default is 1. It scales the
-        step of models trained by gradient descent. For other models and in L, an instance of weight w equals
-        w instances. No model is trained on an instance of weight 0.
+        step of models trained by gradient descent. For other models and in the running scores, an instance of
+        weight w counts as w instances. No model is trained on an instance of weight 0.
 
         `delay` is for late labels: the number of labels learnt between the prediction for an instance and its
         label; the default is 0. `pools.LabelMemory` learns how labels depend on each other at that distance.

@@ -48,7 +48,7 @@ class Pool(Part, ABC):
 
     @property
     def settles_after(self) -> int:
-        """The number of instances after which the cost of a step is stable; costs are measured then."""
+        """The number of instances after which the cost of a step is stable and can be measured."""
         return 0
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:

@@ -60,7 +60,7 @@ class PriceList:
     train: NDArray[np.float64]  # (M,)
 
     def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the total prices of evaluation and of training, given the numbers of steps of each model."""
+        """Return the total price of evaluation and of training, given the number of steps of each model."""
         return float(self.look @ looked), float(self.train @ trained)
 
 

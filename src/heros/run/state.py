@@ -232,7 +232,7 @@ class Evaluation:
     def restore(
         self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], predictions: list[Predicted]
     ) -> None:
-        """Restore the state that `state` returned, and the predictions up to that point."""
+        """Restore the state that `state` returned, and the predictions made before."""
         if not self.model.task.numeric:
             predictions = [(labels.astype(np.int64), p) for labels, p in predictions]
         self.n, self.pending = int(document["n"]), int(document["pending"])

@@ -116,7 +116,7 @@ class Drift(Stream):
 
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
-    """Return up to n instances of one stream, and the error that prevents more instances, if any."""
+    """Return up to n instances of one stream, and the error that stopped the stream, if any."""
     block = side._nothing()
     try:
         block = side.draw(n)

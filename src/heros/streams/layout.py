@@ -104,7 +104,7 @@ class Layout:
         return not all(number is not None and number.is_integer() for number in numbers)
 
     def _classes_said(self) -> bool:
-        """Return whether the user or the table declares that the target is a class."""
+        """Return whether the user or the table declares that the target holds classes."""
         said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
         return said or self._declared_names(self.target) is not None
 
