@@ -120,7 +120,7 @@ class Processes:
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes that the end of the `with` block stops; yield them and a function that starts another."""
+    """Start processes that stop with the `with` block; yield them and a function that starts another."""
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
     started = []
