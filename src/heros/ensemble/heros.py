@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -1047,13 +1047,8 @@ class Heros:
             self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last
 
-    if not TYPE_CHECKING:  # a type checker reports unknown attributes
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Raise an AttributeError that names the method of Heros, if other libraries use this name."""
-            way = ELSEWHERE.get(name)
-            text = f"Heros has no attribute {name!r}"
-            raise AttributeError(f"{text}: {way}." if way else text, name=name, obj=self)
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in ELSEWHERE]
 
     def __repr__(self) -> str:
         state = "not bound" if self.schema is None else f"{self.instances} instances"
@@ -1077,6 +1072,24 @@ ELSEWHERE = {
     "dump": "call save(path)",
 }
 """What to use instead of methods and attributes of other libraries."""
+
+
+class _Elsewhere:
+    """An attribute that `Heros` does not have; the error says what to use instead.
+
+    A `__getattr__` of `Heros` would slow down every access to its other attributes.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> NoReturn:
+        text = f"Heros has no attribute {self.name!r}: {ELSEWHERE[self.name]}."
+        raise AttributeError(text, name=self.name, obj=instance)
+
+
+for _name in ELSEWHERE:
+    setattr(Heros, _name, _Elsewhere(_name))
 
 NOT_KEPT = ("_learner", "_alone", "_reader")
 """The attributes that are not pickled; the state of the compiled core is pickled as arrays."""
