@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ class Rule:
         return result
 
 
+@cache
 def whole_number(low: int, high: int | None = None) -> Rule:
     """Return a rule for a whole number in [low, high]."""
     at_least = f"a whole number >= {low}"
@@ -88,6 +90,7 @@ def whole_number(low: int, high: int | None = None) -> Rule:
     return Rule(text, _index, lambda n: low <= n and (high is None or n <= high), brief)
 
 
+@cache
 def real_number(low: float, high: float | None = None) -> Rule:
     """Return a rule for a finite number in [low, high]."""
     text = f"a number >= {low:g}" if high is None else f"in [{low:g}, {high:g}]"

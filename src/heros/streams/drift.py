@@ -129,10 +129,12 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
     """Merge the instances of both streams in the order drawn, up to the first unavailable instance."""
-    n_before, n_after = len(before[1]), len(after[1])
-    place = np.where(after_drawn, np.cumsum(after_drawn), np.cumsum(~after_drawn)) - 1  # in its stream
-    there = place < np.where(after_drawn, n_after, n_before)
-    n = len(place) if there.all() else int(there.argmin())
-    rows = (place + n_before * after_drawn)[:n]
-    X, y = (np.concatenate(both) for both in zip(before, after, strict=True))
-    return X[rows], y[rows]
+    sides, n = ((before, ~after_drawn), (after, after_drawn)), len(after_drawn)
+    for (_, targets), drawn in sides:
+        if len(targets) < np.count_nonzero(drawn):
+            n = min(n, int(np.flatnonzero(drawn)[len(targets)]))
+    X, y = np.empty((n, before[0].shape[1])), np.empty(n, dtype=before[1].dtype)
+    for block, drawn in sides:
+        kept = np.flatnonzero(drawn[:n])
+        X[kept], y[kept] = block[0][: len(kept)], block[1][: len(kept)]
+    return X, y
