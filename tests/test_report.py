@@ -89,6 +89,23 @@ def test_the_default_model_with_a_budget_is_called_by_its_name(tmp_path):
     assert "(a sleeping model is neither evaluated nor trained)" in " ".join(some.split())
 
 
+def test_runs_with_other_class_weights_have_names_and_directories_of_their_own(tmp_path):
+    weights = (None, "balanced", {"A": 5.0, "B": 1.0})
+    for pool in ({}, {"pool": pools.MLPGrid(hidden=[8])}):
+        runs = [
+            evaluate(Heros(seed=1, class_weight=weight, **pool), streams.Agrawal(function=2).take(300))
+            for weight in weights
+        ]
+        labels = [group.label for group in groups_of(runs)]
+        assert len(set(labels)) == 3
+        assert sum("balanced" in label for label in labels) == 1
+        assert len({records.run_id(run) for run in runs}) == 3
+    assert records.run_id(runs[1]).endswith("-weights_balanced/seed1")
+    records.save(runs[1], tmp_path)
+    write_report(tmp_path, tmp_path / "report.html")
+    assert "<dt>class weights</dt><dd>balanced</dd>" in (tmp_path / "report.html").read_text()
+
+
 def test_a_report_says_how_to_measure_importance(tmp_path):
     for explainable in (False, True):
         run = evaluate(Heros(seed=1, explainable=explainable), streams.Agrawal(function=2).take(1500))

@@ -39,6 +39,8 @@ def test_the_headline_says_so_and_only_then(run):
     even = evaluate(Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1), uneven(0.4))
     assert even.imbalance is None
     assert "rarest" not in repr(even)
+    weighted = Heros(pools.MLPGrid(hidden=[8]), k=3, class_weight="balanced", seed=1)
+    assert "rarest class 'fraud'" in evaluate(weighted, uneven(0.4)).summary()
     one = evaluate(
         Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1), streams.from_arrays([[1.0]] * 50, ["a"] * 50)
     )

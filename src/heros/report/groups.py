@@ -86,11 +86,11 @@ class Group:
 
 
 def groups_of(runs: Sequence[Run]) -> list[Group]:
-    """Group runs by label, pool, policy, k, watch, answer and budget, best first.
+    """Group runs by label, pool, policy, k, watch, answer, budget and class weights, best first.
 
     The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
-    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, the budget
-    and the settings that differ between the groups.
+    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, budget, class
+    weights and the settings that differ between the groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
@@ -103,16 +103,18 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [f"prediction by {answer_words(key[4])}"] if vary[4] else []
         parts += [f"budget {key[5]}"] if key[5] else []
-        groups.append(Group(i % COLOURS, key[6] or ", ".join(parts), mine))
+        parts += [f"class weights {key[6]}"] if key[6] else []
+        groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), mine))
     return _best_first(groups)
 
 
-def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str]:
-    watch = str(settings.get("watch", "all"))
-    budget = str(settings.get("budget") or "")
-    usual = f'Heros(budget="{budget}")' if budget else "Heros()"
-    label = str(settings.get("label") or (usual if is_default(settings) else ""))
-    return settings["pool"], settings["policy"], settings["k"], watch, settings["answer"], budget, label
+def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str, str]:
+    watch, answer = str(settings.get("watch", "all")), settings["answer"]
+    given = {name: str(settings.get(name) or "") for name in ("budget", "class_weight")}
+    usual = ", ".join(f'{name}="{value}"' for name, value in given.items() if value)
+    default = is_default({**settings, "class_weight": None})
+    label = str(settings.get("label") or (f"Heros({usual})" if default else ""))
+    return settings["pool"], settings["policy"], settings["k"], watch, answer, *given.values(), label
 
 
 def _best_first(groups: list[Group]) -> list[Group]:

@@ -192,6 +192,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "predicts": answer_words(settings["answer"]),
         "evaluated": f"{settings['watch']} models on an instance",
         "running score": str(settings["score"]),
+        "class weights": str(settings.get("class_weight") or "1"),
         "seed": str(settings["seed"]),
         **budget_row(run),
         "energy": f"{run.energy.source}: {run.energy.detail}",

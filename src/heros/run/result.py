@@ -20,7 +20,7 @@ from heros.meters import Energy
 from heros.run import drawing, summary
 from heros.run.curves import Curves, figure_of
 from heros.run.predictions import Predictions
-from heros.run.summary import Imbalance, imbalance_of
+from heros.run.summary import EVEN, Imbalance, imbalance_of
 from heros.streams.bad_rows import BadRows
 from heros.streams.live.base import DriftPoint
 
@@ -138,8 +138,9 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class if this class is much rarer than the others; otherwise None."""
-        return imbalance_of(self.confusion, self.classes, self.predictions)
+        """The measures of the rarest class if it is much rarer than others or classes have weights; else None."""
+        even = 1.0 if self.settings.get("class_weight") else EVEN
+        return imbalance_of(self.confusion, self.classes, self.predictions, even=even)
 
     def summary(self) -> str:
         """Return the performance and the cost as text, as printed by `heros run`."""

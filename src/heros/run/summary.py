@@ -166,11 +166,15 @@ class Imbalance:
 
 
 def imbalance_of(
-    confusion: Confusion | None, classes: tuple[str, ...] = (), predictions: Predictions | None = None
+    confusion: Confusion | None,
+    classes: tuple[str, ...] = (),
+    predictions: Predictions | None = None,
+    *,
+    even: float = EVEN,
 ) -> Imbalance | None:
     """Return the measures of an imbalanced run, or None if the classes are not imbalanced.
 
-    Classes are imbalanced if the rarest class has less than 40 % of an equal share.
+    Classes are imbalanced if the rarest class has less than the fraction `even` of an equal share.
     """
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
     seen = np.flatnonzero(counts)
@@ -178,7 +182,7 @@ def imbalance_of(
         return None
     rarest = int(seen[counts[seen].argmin()])
     share = float(counts[rarest] / counts.sum())
-    if share >= EVEN / len(seen):
+    if share >= even / len(seen):
         return None
     ranked = None
     if predictions is not None:

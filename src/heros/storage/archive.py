@@ -164,7 +164,9 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise DataError(f"The file {os.fspath(path)} cannot be read: {reason(error)}.") from None
+        models = sorted(map(str, Path(path).glob("*.heros")))
+        hint = f" It contains {', '.join(models[:3])}." if models else ""
+        raise DataError(f"The file {os.fspath(path)} cannot be read: {reason(error)}.{hint}") from None
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:

@@ -38,9 +38,14 @@ def policy_id(policy: object) -> str:
 
 
 def variant_id(
-    watch: object, answer: object, burst: int = 0, warmup: int = 100, budget: str | None = None
+    watch: object,
+    answer: object,
+    burst: int = 0,
+    warmup: int = 100,
+    budget: str | None = None,
+    class_weight: object = None,
 ) -> str:
-    """Return a short name of the `watch` and `answer` settings; empty for the settings of the paper.
+    """Return a short name of settings that may differ from the paper; empty for the settings of the paper.
 
     Examples
     --------
@@ -54,6 +59,7 @@ def variant_id(
     who_looks += f"-burst_{burst}" if burst else ""
     who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
     who_looks += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
+    who_looks += "" if class_weight is None else f"-weights_{_word(str(class_weight))[:60]}"
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 
