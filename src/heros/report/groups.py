@@ -89,8 +89,8 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer, budget and class weights, best first.
 
     The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
-    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, budget, class
-    weights and the settings that differ between the groups.
+    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, budget,
+    class weights and the settings that differ between the groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]

@@ -138,7 +138,7 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class if it is much rarer than others or classes have weights; else None."""
+        """The measures of the rarest class if it is much rarer or classes have weights; else None."""
         even = 1.0 if self.settings.get("class_weight") else EVEN
         return imbalance_of(self.confusion, self.classes, self.predictions, even=even)
 

@@ -309,8 +309,8 @@ def _broken(label: str, got: str) -> DataError:
 def run_id(run: Run) -> str:
     """Return the id of a run: stream, pool, policy, k and seed, e.g. ``agr_a/mlp50/zeta_0.05_0.2/k30/seed1``.
 
-    Settings of `watch`, `burst`, `warmup`, `budget`, `class_weight` and `answer` that differ from the paper are
-    appended to k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``. A run of ``Heros()`` has a short id:
+    Settings of `watch`, `burst`, `warmup`, `budget`, `class_weight` and `answer` that differ from the paper
+    are appended to k: ``agr_a/mlp50/cand/k10-watch_8-top_5_60/seed1``. A run of ``Heros()`` has a short id:
     ``agr_a/default/seed1``, or ``agr_a/default-budget_0.4_mj/seed1`` with a budget.
     """
     return id_from(run.stream, run.settings)
