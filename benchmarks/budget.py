@@ -3,9 +3,12 @@
     python benchmarks/budget.py run       the runs missing in budget.csv; may be stopped and started again
     python benchmarks/budget.py table     asked, used and AUROC per stream, and the means
     python benchmarks/budget.py report    the same in docs/policies.md, with the figure
+    python benchmarks/budget.py rivals --times DIR    other learners for the figure, after `heros-league time`
 
 Runs have the first 40,000 instances of each stream and seed 1. CPU time is the time of the steps, as in
-`Heros.cpu_seconds`. Budgets and the default are run one after the other, stream by stream.
+`Heros.cpu_seconds`. Budgets and the default are run one after the other, stream by stream. Of the other
+learners the figure shows the AUROC over whole streams, from the league's records, and the CPU time of the
+first instances, which `heros-league time` measured on the same machine.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ EIGHT = ("electricity", "wisdm", "covtype", "nomao", "airlines", "agr_a", "led_a
 STREAMS = (*EIGHT, "agr_g", "led_g", "rbf_m")
 INSTANCES = 40_000
 DOCS = Path(__file__).parent.parent / "docs"
+RIVALS = Path(__file__).with_name("budget_rivals.csv")
 BEGIN, END = "<!-- budgets: begin -->", "<!-- budgets: end -->"
 
 
@@ -121,6 +125,25 @@ def _figure(value: float | str) -> str:
     return f"{float(value):.4f}".removeprefix("0")
 
 
+def write_rivals(times: Path, learners: list[str]) -> None:
+    """Write CPU time of the first instances and AUROC of other learners, as means over the streams."""
+    from heros.run import records  # noqa: PLC0415
+    from heros_league.entrants import EVERYBODY  # noqa: PLC0415
+    from heros_league.starts import Start  # noqa: PLC0415
+
+    league = Path(__file__).parents[1] / "league" / "second"
+    with RIVALS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("learner", "us", "auroc"))
+        for learner in learners:
+            ids = [Start(learner, stream).id for stream in STREAMS]
+            short = [records.read(times / id) for id in ids]
+            used = [math.log(1e6 * run.cpu_seconds / run.n_instances) for run in short]
+            auroc = [records.read(league / id).figures["auroc"] for id in ids]
+            label = EVERYBODY[learner].label
+            writer.writerow((label, f"{math.exp(sum(used) / len(ids)):.1f}", f"{sum(auroc) / len(ids):.5f}"))
+
+
 def report(path: Path) -> None:
     """Put the table between the marks in docs/policies.md, and draw the figure."""
     from heros_paper.figures.style import GRID, INK, label_points, new_figure, tidy  # noqa: PLC0415
@@ -137,6 +160,10 @@ def report(path: Path) -> None:
     axes.plot(*zip(*sorted(points.values()), strict=True), color=GRID, lw=6, solid_capstyle="round", zorder=1)
     for x, y in points.values():
         axes.plot(x, y, "o", color="#009e73", ms=7, zorder=3)
+    rivals = {row["learner"]: (float(row["us"]), float(row["auroc"])) for row in known(RIVALS)}
+    for x, y in rivals.values():
+        axes.plot(x, y, "o", mfc="white", mec=INK, ms=6, zorder=3)
+    points |= rivals
     axes.set_xlabel("CPU time of an instance in µs (geometric mean over the streams)")
     axes.set_ylabel(f"mean AUROC over {len(STREAMS)} streams")
     axes.set_title("What a budget costs", loc="left", fontsize=10, color=INK)
@@ -150,13 +177,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "table", "report"])
+    parser.add_argument("command", choices=["run", "table", "report", "rivals"])
+    parser.add_argument("--times", type=Path)
+    parser.add_argument("--learners", nargs="+", default=["arf", "srp", "bagging", "sgbt", "lightgbm_5k"])
     parser.add_argument("--streams", nargs="+", default=list(STREAMS))
     parser.add_argument("--budgets", nargs="+", default=list(BUDGETS))
     parser.add_argument("--results", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.command == "run":
         run(arguments.streams, arguments.budgets, arguments.results)
+    if arguments.command == "rivals":
+        write_rivals(arguments.times, arguments.learners)
     if arguments.command == "report":
         report(arguments.results)
     print(table(arguments.results))
