@@ -48,7 +48,7 @@ TWINS = {
     "Zeta(0.5)": lambda s, c, k: reference.zeta(s, c, k, 0.5),
     "Zeta(1)": lambda s, c, k: reference.zeta(s, c, k, 1.0),
     "Explore(Cheapest(), 0)": reference.cheapest,
-    "Surprise(Zeta(0.05), 0.95, 0.1, 0.25, 1)": lambda s, c, k: reference.zeta(s, c, k, 0.05),
+    str(policies.Surprise(Zeta(0.05))): lambda s, c, k: reference.zeta(s, c, k, 0.05),
     "MLCB(1, 1, 0.5, 0.05)": reference.MLCB().choose,  # before it has seen anything: tests/policies/test_mlcb.py
 }
 
