@@ -699,7 +699,15 @@ class Service:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
             self.storage_error, self._retry = str(error), now + RETRY
             if self._stopping and now >= self._patience:  # a stopping service retries only for a short time
-                LOG.error("%d accepted instances are lost: %s", len(error.rows), error)  # noqa: TRY400
+                lost = self.waitlist is None or self.store is None
+                LOG.error(  # noqa: TRY400
+                    "%d accepted instances are %s: %s",
+                    len(error.rows),
+                    "lost" if lost else "not learnt and stay on disk",
+                    error,
+                )
+                if not lost:
+                    self.fault = str(error)  # a checkpoint would count the instances as learnt
             else:
                 left = error.rows
             if self._stopping:

@@ -133,10 +133,15 @@ class Waitlist:
 
 
 def _read(payload: bytes) -> WaitingLabel:
-    label = WaitingLabel(*orjson.loads(payload))
-    if label.predicted is None:
-        return label
-    return label._replace(predicted=np.array(label.predicted, np.float64))
+    try:
+        label = WaitingLabel(*orjson.loads(payload))
+        if type(label.x) is not dict or type(label.since) not in (int, float):
+            raise TypeError("an instance must have a time and an object")
+        if label.predicted is None:
+            return label
+        return label._replace(predicted=np.array(label.predicted, np.float64))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The file {FILE} is damaged: a waiting instance cannot be read: {error}.") from None
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
