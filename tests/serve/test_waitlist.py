@@ -187,6 +187,19 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
         teach(service, 1)
 
 
+def test_new_values_are_accepted_while_learning_waits(turned, tmp_path):
+    """Growths of the schema that wait on disk for hours must not use up the time for growth."""
+    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h", limits=Limits(growth=3.0)) as service:
+        service._growth_cost = 1.0  # as of large models
+        service.learn({"x": {"city": "a"}, "y": "odd"})
+        service.wait()
+        assert service.learning_waits is not None
+        for i in range(10):
+            service.learn({"x": {"city": f"city {i}"}, "y": "even"})
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed) == (11, 0)
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_labels_that_are_learnt_leave_room_for_others(turned, tmp_path, stored):
     where = tmp_path if stored else None

@@ -459,11 +459,16 @@ class Service:
         return coded
 
     def _may_grow(self) -> bool:
-        """Return whether the schema may grow now; while large models grow, other requests wait."""
+        """Return whether the schema may grow now; while large models grow, other requests wait.
+
+        While learning waits for a budget or a clean grid, no model grows: the queued growths do not count,
+        because no instance could extend the schema until learning goes on.
+        """
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
-        return self._growth_debt + self._growths * self._growth_cost <= self.limits.growth
+        queued = self._growths if self.learning_waits is None else 0
+        return self._growth_debt + queued * self._growth_cost <= self.limits.growth
 
     def _enqueue(self, labelled: Labelled) -> None:
         schema = self._encoder.schema
