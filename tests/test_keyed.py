@@ -476,6 +476,9 @@ def test_a_list_of_rows_of_which_one_is_bad_leaves_the_schema_of_what_was_learnt
         with pytest.raises(DataError, match="must be a number"):
             keyed.learn("b", {"size": "large"}, "no")
         assert "b" not in keyed  # what was refused leaves no key
+        with pytest.raises(DataError, match=r"must have \d features"):
+            keyed.learn("b", [1.0, 2.0, 3.0], 0)  # an array is checked by the model itself
+        assert ("b" in keyed, len(keyed), keyed.in_memory) == (False, 1, 1)
         assert keyed.learn("b", {"size": 2.0}, "yes").seen == keyed.encoder().seen == alone.instances + 1
 
 

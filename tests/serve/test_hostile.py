@@ -361,6 +361,35 @@ def test_a_refused_request_leaves_memory_at_once():
                 gc.enable()
 
 
+def test_a_body_in_small_chunks_takes_no_more_memory_than_its_bytes():
+    with served(one()) as client:
+        before, server = memory(), client.running.server
+        port = int(client.running.address.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(b"POST /learn HTTP/1.1\r\n" + HEAD + b"transfer-encoding: chunked\r\n\r\n")
+            for _ in range(100):
+                connection.sendall(b"2\r\nab\r\n" * 10_000)
+            assert soon(lambda: server.bodies == 2_000_000)
+            assert memory() - before < 20_000_000
+
+
+def test_a_body_that_breaks_off_leaves_memory_at_once():
+    with served(one()) as client:
+        before, server = memory(), client.running.server
+        port = int(client.running.address.rpartition(":")[2])
+        head = b"POST /learn HTTP/1.1\r\n" + HEAD + b"content-length: 5000001\r\n\r\n"
+        gc.disable()
+        try:
+            for _ in range(20):
+                with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                    connection.sendall(head + b"x" * 5_000_000)
+                    assert soon(lambda: server.bodies == 5_000_000)
+                assert soon(lambda: server.bodies == 0)
+            assert memory() - before < 40_000_000
+        finally:
+            gc.enable()
+
+
 def test_refused_bodies_are_not_counted_for_ever():
     with served(one(limits=Limits(body=50_000, bodies=100_000))) as client:
         for _ in range(3):  # the end of a body that is too large comes together with its beginning

@@ -15,6 +15,7 @@ pytest.importorskip("orjson", reason="heros serve is not installed")
 
 from heros import DataError, DataNotice, Heros, HerosError, ParameterError, Schema, pools, streams
 from heros.data.schema import schema_plain
+from heros.ensemble.late import LateLabels
 from heros.policies import Everything
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.history import History, Worse
@@ -676,3 +677,18 @@ def test_the_model_of_a_key_is_found_by_its_text(key):
         service.learn({"x": {"size": 1.0}, "y": "odd", "key": key})
         service.wait()
         assert service.learner.look(lambda model: model.instances, str(key)) == 1
+
+
+def test_a_prediction_before_the_first_label_counts_as_an_equal_probability_of_all_classes():
+    """As in `LateLabels`: a probability of 0 for every class would have an endless log loss."""
+    late = LateLabels(model())
+    with one() as service:
+        for i, (x, _) in enumerate(rows(30)):
+            service.predict({"id": i, "x": x})
+            late.answer(i, x)
+        for i, (_, y) in enumerate(rows(30)):
+            service.learn({"id": i, "y": y})
+            late.learn(i, y)
+        service.wait()
+        assert service.history.figures["log_loss"] == pytest.approx(late.figures["log_loss"])
+        assert service.history.figures["log_loss"] < 1

@@ -26,6 +26,7 @@ from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Refusal, Wrong
 from heros.serve.service import Service
 from heros.serve.waitlist import FILE
+from heros.storage.keystore import NotKept
 from heros.streams.live.journal import BUSY
 from serve.serving import await_picture, model, rows, served, soon
 from serve.test_wire import command
@@ -186,6 +187,19 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
         teach(service, 1)
 
 
+def test_new_values_are_accepted_while_learning_waits(turned, tmp_path):
+    """Growths of the schema that wait on disk for hours must not use up the time for growth."""
+    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h", limits=Limits(growth=3.0)) as service:
+        service._growth_cost = 1.0  # as of large models
+        service.learn({"x": {"city": "a"}, "y": "odd"})
+        service.wait()
+        assert service.learning_waits is not None
+        for i in range(10):
+            service.learn({"x": {"city": f"city {i}"}, "y": "even"})
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed) == (11, 0)
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_labels_that_are_learnt_leave_room_for_others(turned, tmp_path, stored):
     where = tmp_path if stored else None
@@ -317,6 +331,44 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
         with service_of(tmp_path / copied) as again:
             again.wait()
             assert (again.history.learnt, again.failed, again.queued) == (200, 0, 0)
+
+
+def test_a_stop_without_room_for_models_leaves_the_instances_on_disk(tmp_path, monkeypatch, caplog):
+    """A checkpoint that can be written again must not count them as learnt."""
+
+    def keyed():
+        learner = ModelPerKey(Keyed(model(budget="1000 W"), capacity=1, directory=tmp_path / "keys"))
+        return Service(learner, store=CheckpointDirectory(tmp_path), seconds=None)
+
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.2)
+    service = keyed()
+    with monkeypatch.context() as full:
+        full.setattr(Keyed, "_write", lambda *_: (_ for _ in ()).throw(NotKept("no space")))
+        for i, (x, y) in enumerate(rows(60)):
+            service.learn({"x": x, "y": y, "key": i % 3})
+            if i == 9:
+                assert soon(lambda: service.storage_error == "no space", 5)
+                break
+        with pytest.raises(HerosError, match="so it writes no checkpoint"):
+            service.stop()
+    assert "accepted instances are not learnt and stay on disk: no space" in caplog.text
+    with keyed() as again:
+        again.wait()
+        assert (again.history.learnt, again.failed, again.queued) == (10, 0, 0)
+        assert again.learner.models.overall().instances == 10
+
+
+@pytest.mark.parametrize(
+    "payload", ["", "[]", "[1, 2, 3]", '["x", {}, "odd"]', '[1, {}, "odd", 7, null, "x"]']
+)
+def test_a_damaged_instance_is_an_error_that_names_the_file(turned, tmp_path, payload):
+    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h") as service:
+        teach(service, 3)
+    with sqlite3.connect(tmp_path / FILE) as file:
+        file.execute("UPDATE messages SET payload = ? WHERE sequence = 2", [payload.encode()])
+    file.close()
+    with pytest.raises(HerosError, match=r"waiting\.sqlite is damaged: a waiting instance cannot be read"):
+        service_of(tmp_path)
 
 
 def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_accepted(turned, tmp_path):

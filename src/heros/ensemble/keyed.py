@@ -225,7 +225,12 @@ class Keyed:
     def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
         with DeferredInterrupts():  # the model and its figures change together
             resident = self._resident(name, make=True)
-            block = resident.model.test_then_train(X, y)
+            try:
+                block = resident.model.test_then_train(X, y)
+            except BaseException:
+                if resident.stored is None and not resident.tally.instances:
+                    self._drop(name)  # rejected instances create no key
+                raise
             resident.count(block, y)
             self._learnt += len(block.spent)
             if resident.learnt_since_weighed >= WEIGHED:

@@ -51,20 +51,25 @@ class _Request:
         self.complete = False  # whether the whole body has arrived
         self.wants_100 = False  # whether the client waits for "100 Continue" before it sends the body
         self.size = 0
-        self._parts: list[bytes] = []
+        self._received = bytearray()  # one buffer: a body may come in millions of small parts
         self._waiting: asyncio.Future[None] | None = None
         self._read = False
         self.head: Message | None = None  # the status and headers of the reply
         self._body: list[bytes] = []
 
     def add(self, part: bytes) -> None:
-        self._parts.append(part)
+        self._received += part
         self.size += len(part)
 
     def release(self) -> None:
-        """Subtract the body from the server's count of body bytes."""
+        """Free the body, and subtract its size from the server's count of body bytes.
+
+        A connection and its parser refer to each other, so both remain in memory until the next garbage
+        collection. The body must not remain with them.
+        """
         self._connection.server.bodies -= self.size
         self.size = 0
+        self._received = bytearray()
 
     def wake(self) -> None:
         """Wake `receive` when the body is complete or the client has disconnected."""
@@ -83,7 +88,7 @@ class _Request:
         if not self.complete or self._read:
             return {"type": "http.disconnect"}
         self._read = True
-        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        body, self._received = bytes(self._received), bytearray()
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(self, message: Message) -> None:

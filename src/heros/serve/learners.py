@@ -294,6 +294,7 @@ def _learnt(test_then_train: Callable[..., Block], block: list[Labelled], task: 
     outputs = done.outputs
     for at, one in enumerate(block):
         if one.predicted is not None:  # measures use the prediction that the client got, not the current one
-            outputs[at] = 0.0
+            untrained = len(one.predicted) == 0 and not task.numeric
+            outputs[at] = 1 / outputs.shape[1] if untrained else 0.0
             outputs[at, : len(one.predicted)] = one.predicted
     return y, outputs, done.chosen, done.spent

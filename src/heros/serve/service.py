@@ -459,11 +459,16 @@ class Service:
         return coded
 
     def _may_grow(self) -> bool:
-        """Return whether the schema may grow now; while large models grow, other requests wait."""
+        """Return whether the schema may grow now; while large models grow, other requests wait.
+
+        While learning waits for a budget or a clean grid, no model grows: the queued growths do not count,
+        because no instance could extend the schema until learning goes on.
+        """
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
-        return self._growth_debt + self._growths * self._growth_cost <= self.limits.growth
+        queued = self._growths if self.learning_waits is None else 0
+        return self._growth_debt + queued * self._growth_cost <= self.limits.growth
 
     def _enqueue(self, labelled: Labelled) -> None:
         schema = self._encoder.schema
@@ -699,7 +704,15 @@ class Service:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
             self.storage_error, self._retry = str(error), now + RETRY
             if self._stopping and now >= self._patience:  # a stopping service retries only for a short time
-                LOG.error("%d accepted instances are lost: %s", len(error.rows), error)  # noqa: TRY400
+                lost = self.waitlist is None or self.store is None
+                LOG.error(  # noqa: TRY400
+                    "%d accepted instances are %s: %s",
+                    len(error.rows),
+                    "lost" if lost else "not learnt and stay on disk",
+                    error,
+                )
+                if not lost:
+                    self.fault = str(error)  # a checkpoint would count the instances as learnt
             else:
                 left = error.rows
             if self._stopping:

@@ -133,10 +133,18 @@ class Waitlist:
 
 
 def _read(payload: bytes) -> WaitingLabel:
-    label = WaitingLabel(*orjson.loads(payload))
-    if label.predicted is None:
-        return label
-    return label._replace(predicted=np.array(label.predicted, np.float64))
+    try:
+        label = WaitingLabel(*orjson.loads(payload))
+        predicted = None if label.predicted is None else np.array(label.predicted, np.float64)
+    except (TypeError, ValueError) as error:
+        raise _damaged(str(error)) from None
+    if type(label.x) is not dict or type(label.since) not in (int, float):
+        raise _damaged("it must have a time and an object")
+    return label._replace(predicted=predicted)
+
+
+def _damaged(why: str) -> DataError:
+    return DataError(f"The file {FILE} is damaged: a waiting instance cannot be read: {why}.")
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
