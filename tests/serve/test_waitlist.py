@@ -221,7 +221,9 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
                 with pytest.raises(Refusal, match="cannot be stored") as refused:
                     service.learn(request)
                 assert refused.value.status == 507
+            assert service.errors["waitlist_error"] == "The journal cannot be written: disk full."
         service.learn({"id": 7, "y": "odd"})
+        assert service.errors["waitlist_error"] is None
         assert service.queued == 6
 
 

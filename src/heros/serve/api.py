@@ -40,6 +40,7 @@ HEALTH = {
     "fault": "training stopped",
     "storage_error": "training waits for storage",
     "checkpoint_error": "checkpoints fail",
+    "waitlist_error": "labels cannot be stored",
     "publish_error": "predictions are out of date",
     "status_error": "metrics and the page are out of date",
 }

@@ -87,6 +87,7 @@ class _Collector:
             "memory_bytes": ("Resident memory.", state["memory"]),
             "fault": ("1 if the service can no longer train.", state["fault"] is not None),
             "checkpoint_failed": ("1 if the last checkpoint could not be written.", unsaved),
+            "waitlist_failed": ("1 if labels cannot be stored on disk.", state["waitlist_error"] is not None),
             "publish_failed": ("1 if predictions are out of date.", state["publish_error"] is not None),
             "status_failed": ("1 if these metrics are out of date.", state["status_error"] is not None),
             "waiting_bytes": ("Bytes of the instances that wait for labels.", pending["bytes"]),

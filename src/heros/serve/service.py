@@ -132,6 +132,8 @@ class Service:
     ('1', ['0', '1'])
     """
 
+    waitlist_error: str | None = None  # why the newest labelled instance could not be stored on disk
+
     def __init__(
         self,
         learner: ServedLearner,
@@ -424,7 +426,9 @@ class Service:
         now = time.time() if self.schedule is None else self.schedule.clock.now()
         try:
             self.waitlist.add(WaitingLabel(now, x, y, *rest))
+            self.waitlist_error = None
         except HerosError as error:
+            self.waitlist_error = str(error)
             raise Refusal(f"The instance cannot be stored: {error}", 507, (b"retry-after", b"5")) from None
         except TypeError as error:
             raise Wrong(f"The instance cannot be written as JSON: {error}") from None
@@ -783,6 +787,7 @@ class Service:
             "fault": self.fault,
             "storage_error": self.storage_error,
             "checkpoint_error": self.checkpoint_error,
+            "waitlist_error": self.waitlist_error,
             "publish_error": self.publish_error,
         }
 
