@@ -1,6 +1,7 @@
 """Rows as people have them: dictionaries, frames, names of classes; the same answers as from arrays."""
 
 import copy
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from heros import DataError, DataNotice, Heros, HerosError, Schema, evaluate, pools, streams
+from heros.data import Encoder
 
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
 ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
@@ -338,3 +340,12 @@ def test_numbers_have_the_names_that_a_file_gave_them(tmp_path):
     learnt.learn({"room": 1}, 0).learn(frame, [0, 1] * 30).learn(frame.astype(float), [0.0, 1.0] * 30)
     evaluate(learnt, streams.from_frame(frame.assign(y=[0, 1] * 30), target="y", nominal=["room"]))
     assert learnt.schema == stream.schema
+
+
+@pytest.mark.filterwarnings("ignore:The column .when. is read as dates:heros.DataNotice")
+@pytest.mark.parametrize("text", ["0001-01-01", "01.01.0001", "0001-01-01 00:00:00"])
+def test_a_year_of_four_digits_is_not_completed(text):
+    """Some databases write a missing date as the first day of year 1."""
+    typed, _ = Encoder(Schema((), ("no",))).encode({"when": datetime(1, 1, 1)}, "no")
+    written, _ = Encoder(Schema((), ("no",))).encode({"when": text}, "no")
+    assert written == typed
