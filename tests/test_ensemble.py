@@ -202,7 +202,9 @@ def test_the_first_answer_is_the_first_models():
 
 @pytest.mark.matrix
 @pytest.mark.parametrize(
-    "copying", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"]
+    "copying",
+    [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy, copy.copy],
+    ids=["pickle", "deepcopy", "copy"],
 )
 @pytest.mark.parametrize(
     "score", [scores.Adwin(), scores.Window(100), scores.Fading(), scores.Cumulative()], ids=repr

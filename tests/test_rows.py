@@ -1,6 +1,7 @@
 """Rows as people have them: dictionaries, frames, names of classes; the same answers as from arrays."""
 
 import copy
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from heros import DataError, DataNotice, Heros, HerosError, Schema, evaluate, pools, streams
+from heros.data import Encoder
 
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
 ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
@@ -321,3 +323,29 @@ def test_numbers_written_as_text_are_no_classes():
     rows = [{"a": float(i % 7)} for i in range(150)]
     with pytest.raises(DataError, match=r"many different numbers written as text, such as '0,05'"):
         Heros(seed=1).learn(rows, [f"{i},05" for i in range(150)])
+
+
+def test_numbers_have_the_names_that_a_file_gave_them(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("room,y\n" + "1.0,0.0\n2.0,1.0\n" * 60)
+    stream = streams.read(path, target="y", nominal=["room"])
+    learnt = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1)
+    evaluate(learnt, stream)
+    expected = [learnt.predict_proba({"room": room}) for room in ("1.0", "2.0")]
+    assert expected[0]["0.0"] > 0.6
+    assert expected[1]["0.0"] < 0.4
+    frame = pd.DataFrame({"room": [1, 2] * 30})
+    for rows in ([{"room": 1}, {"room": 2.0}], frame[:2], frame.astype(float), pl.DataFrame(frame)):
+        assert learnt.answers(rows)[:2].tolist() == [[*one.values()] for one in expected]
+    learnt.learn({"room": 1}, 0).learn(frame, [0, 1] * 30).learn(frame.astype(float), [0.0, 1.0] * 30)
+    evaluate(learnt, streams.from_frame(frame.assign(y=[0, 1] * 30), target="y", nominal=["room"]))
+    assert learnt.schema == stream.schema
+
+
+@pytest.mark.filterwarnings("ignore:The column .when. is read as dates:heros.DataNotice")
+@pytest.mark.parametrize("text", ["0001-01-01", "01.01.0001", "0001-01-01 00:00:00"])
+def test_a_year_of_four_digits_is_not_completed(text):
+    """Some databases write a missing date as the first day of year 1."""
+    typed, _ = Encoder(Schema((), ("no",))).encode({"when": datetime(1, 1, 1)}, "no")
+    written, _ = Encoder(Schema((), ("no",))).encode({"when": text}, "no")
+    assert written == typed

@@ -131,6 +131,30 @@ def test_it_grows_with_the_schema():
     assert model.instances == 1200
 
 
+def test_if_one_pool_does_not_fit_a_grown_schema_no_pool_grows(tmp_path):
+    small = pools.Join(PERCEPTRONS, pools.Neighbours([{}], max_bytes=16_000), costs=[4, 1])
+    schema, X, y = drawn(600)
+    model = Heros(small, k=3, seed=1, schema=schema).learn(X, y)
+    twin = pickle.loads(pickle.dumps(model))
+    wide = Schema((*schema.features, *(Feature(f"new{i}", missing=True) for i in range(100))), schema.classes)
+    for _ in range(2):
+        with pytest.raises(ParameterError, match=r"'max_bytes' parameter of Neighbours must be at least \d+"):
+            model.bind(wide)
+    assert model.schema == schema
+    model.learn(X, y).save(tmp_path / "model.heros")
+    expected = twin.learn(X, y).predict_proba(X)
+    assert (model.predict_proba(X) == expected).all()
+    assert (Heros.load(tmp_path / "model.heros").predict_proba(X) == expected).all()
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_default_pool_fits_ten_thousand_features(task):
+    classes = None if task == "regression" else ["no", "yes"]
+    model = Heros(task=task, schema=Schema.of([f"f{i}" for i in range(2000)], classes=classes))
+    model.bind(Schema.of([f"f{i}" for i in range(10_000)], classes=classes))
+    assert model.bound.schema.n_features == 10_000
+
+
 @pytest.mark.parametrize("way", ["pickle", "state"])
 def test_its_whole_state_comes_back(way, tmp_path):
     schema, X, y = drawn()

@@ -305,6 +305,20 @@ def test_going_on_with_something_else_is_refused_and_nothing_changes(change, tex
     assert names(tmp_path) == before
 
 
+def test_a_renamed_column_is_named(tmp_path):
+    def rows(name):
+        return streams.from_iter(
+            (({"size": i % 7, name: i % 3}, "ny"[i % 2]) for i in range(500)), name="rows"
+        )
+
+    evaluate(make(), rows("weight"), **kept(tmp_path / "kept"))
+    model = make()
+    with pytest.raises(ParameterError, match="with the feature 'weight' as there") as error:
+        evaluate(model, rows("width"), **kept(tmp_path / "kept", resume=True))
+    assert "Schema" not in str(error.value)
+    assert model.schema is None
+
+
 def test_blocks_and_checkpoints_may_be_cut_in_another_way(tmp_path):
     model = make()
     expected = kill_resume.outcome(evaluate(model, agrawal(), window=150), model)

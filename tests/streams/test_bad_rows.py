@@ -2,9 +2,11 @@
 
 import bz2
 import copy
+import csv
 import gzip
 import io
 import json
+import random
 import time
 from contextlib import suppress
 
@@ -17,6 +19,7 @@ from heros import DataError, DataNotice, Heros, evaluate, pools, streams
 from heros.run import records
 from heros.streams import text
 from heros.streams.bad_rows import KEPT
+from heros.streams.delimited import DelimitedReader
 from heros.streams.pipe import read_pipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
@@ -407,6 +410,41 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
         f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes have no meaning). "
         "Got an unclosed quote."
     )
+
+
+@pytest.mark.parametrize("cell", ['5" pipe', '5"', 'x "y" z', '"a" b', ' "c"'])
+def test_a_quote_inside_a_cell_does_not_join_rows(tmp_path, monkeypatch, cell):
+    monkeypatch.setattr(text, "READ_BYTES", 100)
+    monkeypatch.setattr(text, "LONGEST", 1000)
+    path = tmp_path / "s.csv"
+    rows = ["1,x,y", f"2,{cell},y", '3,"x\n""y"" z",n'] * 200
+    path.write_text("\n".join(["a,b,label", *rows]) + "\n")
+    stream = streams.read(path)
+    X, _ = stream.draw(601)
+    assert X[:, 0].tolist() == [1, 2, 3] * 200
+    assert stream.bad_rows.count == 0
+
+
+def test_a_quote_that_joins_lines_is_told(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("a,b,label\n" + "1,x,y\n" * 30 + '2,"x,y\n' + "3,x,y\n" * 9)
+    stream = streams.read(path)
+    stream.draw(100)
+    rule = "line 32: the row must have 3 columns (it has 11 lines, since a quote joins them). Got 2 instead."
+    assert rule in stream.bad_rows.text()
+
+
+def test_quotes_end_records_where_the_csv_module_ends_them(tmp_path):
+    (tmp_path / "s.csv").write_text("a,b\n1,2\n")
+    reader = DelimitedReader(tmp_path / "s.csv")
+    rng = random.Random(1)
+    for _ in range(5000):
+        letters = "".join(rng.choices('"",\n\nab', k=rng.randrange(1, 25))) + "\n"
+        rows = csv.reader(io.StringIO(letters, newline="\n"))
+        line_ends = [at + 1 for at, letter in enumerate(letters) if letter == "\n"]
+        ends = [line_ends[rows.line_num - 1] for _ in rows]
+        found = reader._ends(letters.encode()).tolist()
+        assert found in (ends, ends[:-1]), letters  # the last quote may be open
 
 
 def test_a_long_cell_costs_no_more_than_its_row(tmp_path):

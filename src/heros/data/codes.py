@@ -70,6 +70,16 @@ class Codes(dict[str, int]):
             code = len(self) + zlib.crc32(name.encode("utf-8", "surrogatepass")) % self.shared
         return code
 
+    def of_number(self, name: str) -> str:
+        """Return the name of a number as it was written before, with or without ``.0``.
+
+        Examples
+        --------
+        >>> Codes(["0.0", "1.0"]).of_number("1"), Codes(["0", "1"]).of_number("1")
+        ('1.0', '1')
+        """
+        return f"{name}.0" if name not in self and f"{name}.0" in self else name
+
     def add(self, name: str, seen: int | None = None) -> int:
         """Return the code of a name; append the name if it is new and there is room.
 

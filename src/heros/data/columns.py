@@ -150,7 +150,8 @@ class NameColumn:
         notice(many_values(self.name, self.values), DataNotice)
 
     def _name(self, value: object) -> str | None:
-        return label_of(value) if self.classes else name_of(value)
+        name = label_of(value) if self.classes else name_of(value)
+        return name if name is None or isinstance(value, str) else self.values.of_number(name)
 
     def value(self, value: Any, words: Words = ()) -> float | None:
         """Return the code of a value: NaN if the value is missing, None if it is new."""

@@ -88,8 +88,10 @@ def _moment(parts: Mapping[str, str | None]) -> datetime:
     clock = (hour, int(parts.get("minute") or 0), int(parts.get("second") or 0), fraction)
     if parts.get("year") is None:
         return EPOCH.replace(hour=hour, minute=clock[1], second=clock[2], microsecond=fraction)
-    year = int(parts["year"] or 0)
-    year += 0 if year >= 100 else 2000 if year < 70 else 1900
+    written = parts["year"] or ""
+    year = int(written)
+    if len(written) == 2:
+        year += 2000 if year < 70 else 1900
     named = parts.get("named")
     month = int(parts["month"] or 0) if named is None else 1 + MONTHS.index(named[:3].lower())
     return _without_zone(datetime(year, month, int(parts.get("day") or 1), *clock, _zone(parts.get("zone"))))

@@ -301,7 +301,9 @@ class RowEncoder:
         if type(y) is not str and type(y) is not int and kind_of(y) == "none":
             raise Refused("label", shown(y), "be text, a number, true or false")
         name = y if type(y) is str else label_of(y)
-        if name is not None and isinstance(y, str) and name not in self.classes:
+        if name is not None and not isinstance(y, str):
+            name = self.classes.of_number(name)
+        elif name is not None and name not in self.classes:
             name = name.strip(BLANKS) or None
             if name in self.words:
                 why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"

@@ -1032,6 +1032,10 @@ class Heros:
             learner.importance.restore(learnt.get("importance", {}), schema)
         return learner
 
+    def __copy__(self) -> Self:
+        """Return an independent copy, like `copy.deepcopy`: both models can learn."""
+        return copy.deepcopy(self)
+
     def __getstate__(self) -> dict[str, Any]:
         self._finish_growing()
         state = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}

@@ -74,6 +74,9 @@ class BoundPool(ABC):
         """Return each model's CPU seconds per evaluation and per training step; None if not measured."""
         return None
 
+    def expect_fit(self, schema: Schema) -> None:  # noqa: B027  most models fit every schema
+        """Raise an error if a byte limit is too small for a model with this schema."""
+
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Extend the models to a schema that has grown."""

@@ -232,16 +232,16 @@ class BoundNative(BoundPool):
         raise ParameterError(f"The 'schema' parameter of {self._owner} must be {rule}. Got {got} instead.")
 
     def _fit(self, schema: Schema, rng: np.random.Generator) -> None:
-        values = feature_values(schema)
-        self._expect_bytes(schema, values)
-        self._grow(values, schema.n_outputs, rng)
+        self.expect_fit(schema)
+        self._grow(feature_values(schema), schema.n_outputs, rng)
         self.schema = schema
 
     def _grow(self, values: NDArray[np.int32], outputs: int, rng: np.random.Generator) -> None:
         self.native.grow(values, outputs)
 
-    def _expect_bytes(self, schema: Schema, values: NDArray[np.int32]) -> None:
+    def expect_fit(self, schema: Schema) -> None:
         """Raise an error if a byte limit is too small for a model in its initial state."""
+        values = feature_values(schema)
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
             if limit is None:

@@ -142,8 +142,17 @@ class BoundJoin(BoundPool):
         self.costs_change = not self._costs_per_model and any(part.costs_change for part in self.parts)
         self.costs = self._costs() if costs is None else costs
 
+    def expect_fit(self, schema: Schema) -> None:
+        """Raise an error if a byte limit is too small for a model with this schema."""
+        for part in self.parts:
+            part.expect_fit(schema)
+
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend all models to a schema that has grown; measured costs do not change."""
+        """Extend all models to a schema that has grown; measured costs do not change.
+
+        If one pool does not fit the schema, no pool is extended.
+        """
+        self.expect_fit(schema)
         for part in self.parts:
             part.grow(schema, rng)
         self.schema = schema

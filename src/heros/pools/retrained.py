@@ -133,7 +133,7 @@ class Retrained(Family):
         ),
         replace(
             MAX_BYTES,
-            default=64 << 20,
+            default=1 << 30,
             text="The memory of instances, trees and a training. A window that does not fit is shortened; "
             "`BoundRetrained.stats` returns its length.",
         ),

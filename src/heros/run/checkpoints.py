@@ -17,6 +17,7 @@ from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
 from heros._base.progress import progress as progress_bar
+from heros.data.schema import Schema
 from heros.ensemble import serialization
 from heros.meters import Reading
 from heros.run.state import Evaluation
@@ -185,6 +186,8 @@ class Checkpointer:
         if self._crc != crc:
             rule = f"the stream of {path.name} (its first {taken:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
+        if where is None and model.schema is not None:
+            _expect_same_columns(model.schema, evaluation.stream, path)
         evaluation.model.become(model)
         self.content = None  # frees its arrays
 
@@ -247,6 +250,16 @@ class Checkpointer:
         if there:
             raise DataError(f"No checkpoint in {self.directory} can be read: all {len(there)} are damaged.")
         return None
+
+
+def _expect_same_columns(kept: Schema, stream: Source, path: Path) -> None:
+    """Raise an error if the columns of a stream that was read again differ from those of its checkpoint."""
+    if stream.schema == kept or stream.schema.extends(kept):
+        return
+    pairs = zip(kept.features, stream.schema.features, strict=False)
+    names = [was.name for was, now in pairs if was != now]
+    what = f"the feature {names[0]!r}" if names else "the number of features or the classes"
+    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with {what} as there", stream)
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:

@@ -130,8 +130,31 @@ class DelimitedReader(TextReader):
         ends = super()._ends(data)
         if not self._quote:
             return ends
-        quotes = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self._quote))
+        quotes = self._quotes_around_cells(data)
         return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
+
+    def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
+        """Return the offsets of the quotes that open or close a cell, in turn.
+
+        A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
+        """
+        quote, around = ord(self._quote), np.frombuffer(b"\n" + data + b"\n", np.uint8)
+        quotes = np.flatnonzero(around[1:-1] == quote)
+        before, after = around[quotes], around[quotes + 2]
+        opens = (before == ord("\n")) | (before == ord(self._delimiter))
+        closes = (after == ord("\n")) | (after == ord("\r")) | (after == ord(self._delimiter))
+        if (opens | (before == quote))[::2].all() and (closes | (after == quote))[1::2].all():
+            return quotes
+        found, inside, doubled = list[int](), False, -1
+        for at, may_open, following in zip(quotes.tolist(), opens.tolist(), after.tolist(), strict=True):
+            if at == doubled:
+                continue
+            if inside and following == quote:
+                doubled = at + 1
+            elif inside or may_open:
+                inside = not inside
+                found.append(at)
+        return np.array(found, np.intp)
 
     def _records(self, records: RawRecords) -> Iterator[Record]:
         reader = self._reader(records.text)

@@ -198,7 +198,9 @@ class TextReader(TableReader):
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
         if len(cells) != len(self.names):
-            return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns")
+            lines = 1 + sum(cell.count("\n") for cell in cells)
+            quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
+            return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         for name, cell in zip(self.names, cells, strict=True):
             if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
                 raw = cell.encode(self._encoding, "surrogateescape")
