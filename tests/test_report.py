@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from heros import DataError, Heros, evaluate, meters, policies, pools, streams
+from heros._base.registry.ids import variant_id
 from heros._base.tables import settings_text
 from heros.report import write_report
 from heros.report.charts import Line, Point, line_chart, scatter
@@ -101,6 +102,10 @@ def test_runs_with_other_class_weights_have_names_and_directories_of_their_own(t
         assert sum("balanced" in label for label in labels) == 1
         assert len({records.run_id(run) for run in runs}) == 3
     assert records.run_id(runs[1]).endswith("-weights_balanced/seed1")
+    given = [{"Yes": 5}, {"yes": 5}, {"да": 5}, {"ж": 5}, {"a": 5, "b": 1}, {"a": 5.0, "b": 2}]
+    names = [variant_id("all", "best", class_weight=one) for one in given]
+    assert len(set(names)) == len(given)
+    assert variant_id("all", "best", class_weight={"b": 1.0, "a": 5}) == names[4]
     records.save(runs[1], tmp_path)
     write_report(tmp_path, tmp_path / "report.html")
     assert "<dt>class weights</dt><dd>balanced</dd>" in (tmp_path / "report.html").read_text()

@@ -340,6 +340,14 @@ def test_numbers_have_the_names_that_a_file_gave_them(tmp_path):
     learnt.learn({"room": 1}, 0).learn(frame, [0, 1] * 30).learn(frame.astype(float), [0.0, 1.0] * 30)
     evaluate(learnt, streams.from_frame(frame.assign(y=[0, 1] * 30), target="y", nominal=["room"]))
     assert learnt.schema == stream.schema
+    background = [{"room": "1.0"}, {"room": "2.0"}]
+    asked = {"x": {"room": 1}, "background": background}
+    assert learnt.explain(**asked, of=1) == learnt.explain(**asked, of="1.0")
+    model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, class_weight={1: 5})
+    named = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, class_weight={"1.0": 5})
+    for one in (model, named):
+        evaluate(one, stream.restart())
+    assert model.predict_proba({"room": 1}) == named.predict_proba({"room": 1}) != expected[0]
 
 
 @pytest.mark.filterwarnings("ignore:The column .when. is read as dates:heros.DataNotice")

@@ -222,6 +222,8 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
                     service.learn(request)
                 assert refused.value.status == 507
             assert service.errors["waitlist_error"] == "The journal cannot be written: disk full."
+            broken.setattr("heros.serve.service.TOLD", 0.0)  # no label arrives any more
+            assert service.errors["waitlist_error"] is None
         service.learn({"id": 7, "y": "odd"})
         assert service.errors["waitlist_error"] is None
         assert service.queued == 6
@@ -369,8 +371,12 @@ def test_a_damaged_instance_is_an_error_that_names_the_file(turned, tmp_path, pa
     with sqlite3.connect(tmp_path / FILE) as file:
         file.execute("UPDATE messages SET payload = ? WHERE sequence = 2", [payload.encode()])
     file.close()
-    with pytest.raises(HerosError, match=r"waiting\.sqlite is damaged: a waiting instance cannot be read"):
-        service_of(tmp_path)
+    for _ in range(2):  # the first error leaves no lock behind
+        with pytest.raises(
+            HerosError, match=r"waiting\.sqlite is damaged: a waiting instance cannot be read"
+        ) as held:
+            service_of(tmp_path)
+        assert held.value is not None
 
 
 def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_accepted(turned, tmp_path):

@@ -348,7 +348,7 @@ def test_an_id_is_text_however_it_is_written():
     features = [{"order": one, "a": 1.0} for one in ("7", 8, 9.0, 1.5, True)]
     labels = [{"order": one, "y": "low"} for one in (7.0, "8", 9, "1.5", 1)]
     source = LateSource(Topic("f", [features]), Topic("l", [labels]), id="order", target="y")
-    with pytest.warns(DataNotice, match="no 'order'"):
+    with pytest.warns(DataNotice, match="'order' must be text or a whole number"):
         run = evaluate(fresh(), source)
     assert (run.n_instances, run.bad_rows.count, source.waiting) == (3, 2, 0)
 
@@ -415,7 +415,7 @@ def test_a_float_that_stands_for_several_ids_is_a_bad_row():
     features, labels = halves(60)
     features.append({"order": 2.0**60, "a": 1.0})
     source = LateSource(Topic("f", [features]), Topic("l", [labels]), id="order", target="y")
-    with pytest.warns(DataNotice, match="no 'order'"):
+    with pytest.warns(DataNotice, match="'order' must be text or a whole number"):
         list(iter(lambda: source.poll(100, 5), END))
     assert (source.bad_rows.count, source.waiting) == (1, 0)
 

@@ -127,9 +127,10 @@ def recorded_before(
     settings = {"k": model.k, "seed": model.seed, "answer": str(model.answer), "watch": model.watch}
     asked = written | settings
     found = {name: run.settings.get(name, "all") for name in asked}
+    weights = model.class_weight, run.settings.get("class_weight")
     length = run.n_instances if stream.n_instances is None else stream.n_instances
     same = (found, run.window, list(run.figures)) == (asked, window, list(measures))
-    if not same or length < run.n_instances:
+    if not same or weights[0] != weights[1] or length < run.n_instances:
         raise HerosError(f"The record {place} already exists; pass --force to replace it.")
     rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows
     return None if run.interrupted or rows < length else run

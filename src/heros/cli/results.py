@@ -70,14 +70,20 @@ class Results:
 
     @contextmanager
     def rescued(self, model: Heros) -> Iterator[None]:
-        """If the stream fails, save the model if requested, because it may have been trained for days."""
+        """If the stream fails, save the model if requested, because it may have been trained for days.
+
+        An existing file is not replaced: the name of the new file then ends in ``.partial.heros``.
+        """
         try:
             yield
         except Exception:
             if self.save is not None and model.schema is not None and model.instances:
+                place = self.save
+                if place.exists():
+                    place = place.with_name(f"{place.stem}.partial{place.suffix}")
                 with suppress(OSError, HerosError):
-                    model.save(_with_parents(self.save))
-                    say(f"heros: the model learnt from {model.instances:,} instances: {self.save}")
+                    model.save(_with_parents(place))
+                    say(f"heros: the model learnt from {model.instances:,} instances: {place}")
             raise
 
     def written(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:

@@ -140,6 +140,7 @@ class RowEncoder:
         self._fast: dict[Hashable, tuple[int, Codes | None]] = {}
         self._never_missing: list[int] = []
         self.tentative: list[NumberColumn | DateColumn] = []
+        self._parents = {name[:at] for name in self.known for at, c in enumerate(name) if c == "."}
         for name, column in self.known.items():
             if not column.missing:
                 self._never_missing += column.at
@@ -173,7 +174,7 @@ class RowEncoder:
 
     def knows(self, name: Hashable) -> bool:
         """Return whether this column, or a nested field below it, is a feature."""
-        return str(name) in self.known or any(known.startswith(f"{name}.") for known in self.known)
+        return str(name) in self.known or str(name) in self._parents
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
         """Return the names of columns that have a value in a row but are neither features nor ignored.
@@ -529,6 +530,8 @@ class RowEncoder:
 
     def tell_misspelt(self, x: Mapping[Any, Any]) -> None:
         """Warn about unknown names in a row to predict that resemble features missing from the row."""
+        if len(self._doubted) >= MOST_COMPARED:
+            return
         if not (new := [name for name in self.without_feature(x) if name not in self._doubted]):
             return
         given = {name for name, _ in flat(x)}
@@ -536,8 +539,7 @@ class RowEncoder:
         for name in new[:MOST_COMPARED]:
             if hint := did_you_mean(name, absent, ALIKE):
                 self.tell(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
-        if len(self._doubted) < MOST_COMPARED:
-            self._doubted.update(new)
+        self._doubted.update(new)
 
     def tell_reading(self, column: Column, text: bool) -> None:
         """Warn the user about how a text column is read if this may be surprising."""

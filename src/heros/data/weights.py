@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number
+from heros.data.codes import Codes
 
 MOST = 1e4  # the maximum weight of an instance
 
@@ -70,7 +71,9 @@ class Weights:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
-            return np.array([self.class_weight.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
+            codes = Codes(classes)  # a file may have named the class 1 "1.0"
+            given = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
+            return np.array([given.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))
         total, seen = sum(counts), sum(count > 0 for count in counts)
         weights = []

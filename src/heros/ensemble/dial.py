@@ -27,6 +27,7 @@ PERIOD = 1000  # number of instances between two choices of the awake models
 PAY_BACK = 2000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
 LEAST = 0.8  # the awake models must fit into the budget with this share of their training
+PRICED = 0.8  # effort below which the price of training is not raised further
 KNEE = 0.3  # effort down to which only slow models are trained less
 LEAST_SLOW = 0.1  # share of the training of slow models at that effort
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
@@ -201,7 +202,7 @@ class Dial:
         self.evaluated += n * int(self.awake.sum())
         self.balance = min(self.balance + n * (allowance - spent), SAVED * allowance)
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
-        full = cost * [1, min(1 / max(self.effort, LEAST), 1 / share)]  # training is priced at full effort
+        full = cost * [1, min(1 / max(self.effort, PRICED), 1 / share)]  # training is priced at full effort
         ticks = self.clock.parts(step)
         passed = np.maximum(ticks - self._ticks, 0) if ticks.shape == self._ticks.shape else ticks
         rate = 1.0 if self.instances < PERIOD else 0.3

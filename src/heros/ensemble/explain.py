@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from heros._base.errors import ParameterError
 from heros._base.tables import Table
+from heros.data.codes import Codes
 from heros.data.schema import Schema
 from heros.ensemble.importance import columns_of
 
@@ -86,7 +87,8 @@ def contributions(
     `predict` returns outputs (n, width) for instances (n, n_features); the model may change between calls.
     `given` is the instance as it was given, for the values in the result.
     """
-    if of is not None and str(of) not in schema.classes:
+    asked = None if of is None else Codes(schema.classes).of_number(str(of))
+    if asked is not None and asked not in schema.classes:
         raise ParameterError.of("of", "explain", "the name of a class", of)
     columns = columns_of(schema)
     pairs = min(PAIRS, max(FEWEST_PAIRS, MOST // (2 * len(columns))))
@@ -100,7 +102,7 @@ def contributions(
     target = 0
     if not schema.numeric:
         ends = outputs[len(columns) :: len(columns) + 1].mean(axis=0)
-        target = int(ends.argmax()) if of is None else schema.classes.index(str(of))
+        target = int(ends.argmax()) if asked is None else schema.classes.index(asked)
     steps = outputs[:, target].reshape(len(orders), len(columns) + 1)
     added = np.zeros(len(columns))
     for order, change in zip(orders, np.diff(steps, axis=1), strict=True):

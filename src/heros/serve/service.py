@@ -41,6 +41,7 @@ SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
 MOST_CHECKPOINTS = 4  # maximum in the queue: each holds a copy of the waiting instances
+TOLD = 60.0  # seconds for which an instance that could not be stored is an error of the service
 RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
@@ -132,7 +133,7 @@ class Service:
     ('1', ['0', '1'])
     """
 
-    waitlist_error: str | None = None  # why the newest labelled instance could not be stored on disk
+    _not_stored: tuple[str, float] | None = None  # why an instance could not be stored on disk, and when
 
     def __init__(
         self,
@@ -188,12 +189,9 @@ class Service:
         self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all, minus half the time
         self._growth_time = time.monotonic()
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, while stopping
-        try:
+        with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
             self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
-        except BaseException:
-            self._close()
-            raise
         task = learner.task
         self._encoder = TrainingEncoder(
             self._reading.applied_to(learner.schema),
@@ -210,7 +208,8 @@ class Service:
         learner.open(self._bound)
         learner.publish()
         if self.waitlist is not None:
-            self._read_waitlist(self.waitlist, resumed)
+            with self._closed_on_error():
+                self._read_waitlist(self.waitlist, resumed)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
@@ -426,9 +425,9 @@ class Service:
         now = time.time() if self.schedule is None else self.schedule.clock.now()
         try:
             self.waitlist.add(WaitingLabel(now, x, y, *rest))
-            self.waitlist_error = None
+            self._not_stored = None
         except HerosError as error:
-            self.waitlist_error = str(error)
+            self._not_stored = str(error), time.monotonic()
             raise Refusal(f"The instance cannot be stored: {error}", 507, (b"retry-after", b"5")) from None
         except TypeError as error:
             raise Wrong(f"The instance cannot be written as JSON: {error}") from None
@@ -583,6 +582,14 @@ class Service:
             LOG.error("%d accepted instances are lost: there is no checkpoint directory", len(self.waitlist))
         self._close()
         done.result(0)
+
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._close()
+            raise
 
     def _close(self) -> None:
         try:
@@ -779,6 +786,12 @@ class Service:
         self._changed, self.publish_error = False, None
         self.published += 1
         self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
+
+    @property
+    def waitlist_error(self) -> str | None:
+        """Why an instance could not be stored within the last minute, unless a later one was stored."""
+        told = self._not_stored
+        return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 
     @property
     def errors(self) -> dict[str, str | None]:

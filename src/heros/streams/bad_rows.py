@@ -100,7 +100,7 @@ class BadRows:
 
     def plus(self, row: BadRow) -> BadRows:
         """Return a record of the skipped rows with one more row."""
-        columns = {} if row.unlabelled else {row.column or "": {row.value: 1}}
+        columns = {} if row.unlabelled else {row.column or "": {row.value[:SHOWN]: 1}}
         return self + BadRows(1, (row,), int(row.unlabelled), columns)
 
     def __add__(self, other: BadRows) -> BadRows:

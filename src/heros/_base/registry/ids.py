@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -59,8 +60,16 @@ def variant_id(
     who_looks += f"-burst_{burst}" if burst else ""
     who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
     who_looks += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
-    who_looks += "" if class_weight is None else f"-weights_{_word(str(class_weight))[:60]}"
+    who_looks += "" if class_weight is None else f"-weights_{_weights_word(class_weight)}"
     return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
+
+
+def _weights_word(class_weight: object) -> str:
+    """Return a word for class weights; a checksum keeps weights apart whose words would be equal."""
+    if not isinstance(class_weight, Mapping):
+        return _word(str(class_weight))
+    text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))
+    return f"{_word(text)[:40]}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _word(text: str) -> str:

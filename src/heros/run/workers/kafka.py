@@ -22,7 +22,7 @@ from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
 from heros.streams.live.kafka import PATIENCE, is_passing, patiently, reader_settings
-from heros.streams.live.messages import Decode, decoded, stops_at_gap, tell_gap
+from heros.streams.live.messages import GO_ON, Decode, decoded, stops_at_gap, tell_gap
 from heros.streams.live.rows import encoder_of
 
 STEP = 0.2  # poll timeout in seconds
@@ -215,7 +215,8 @@ class KafkaWorker:
         if not low <= partition.next <= high:
             lost = low - partition.next if partition.next < low else None
             where = f"offset {partition.next - 1} of partition {number}"
-            tell_gap(f"The Kafka topic {self.topic}", lost, where, stops=self._stops or lost is None)
+            way = "use another store" if lost is None else GO_ON if self._stops else None
+            tell_gap(f"The Kafka topic {self.topic}", lost, where, way)
         partition.skip_to(low)
         return partition.ahead
 

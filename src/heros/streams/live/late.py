@@ -271,6 +271,12 @@ class LateSource(RowSource):
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
         missing = f"(no {self._id!r}, or no {self._target!r})"
+        if (
+            isinstance(row, Mapping)
+            and isinstance(row.get(self._id), int | float)
+            and self._id_of(row) is None
+        ):
+            missing = f"({self._id!r} must be text or a whole number up to 2**53)"
         self._append(f"{dict(row)!r} {missing}" if isinstance(row, Mapping) else row)
 
     def _append(self, row: Any, id: Id | None = None, early: tuple[Any, float] | None = None) -> None:

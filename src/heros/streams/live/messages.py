@@ -18,6 +18,7 @@ from heros.streams.live.base import END, IDLE, Signal
 from heros.streams.live.rows import RowSource
 
 __all__ = [
+    "GO_ON",
     "Decode",
     "MessageSource",
     "Rows",
@@ -77,17 +78,23 @@ def without_password(url: str) -> str:
     return scheme + separator + rest.rpartition("@")[2]
 
 
+GO_ON = "on_gap='go on' continues with the remaining messages"
+
+
 def stops_at_gap(on_gap: str, owner: str) -> bool:
     """Return whether lost messages are an error; raise a ParameterError if `on_gap` is invalid."""
     return one_of(on_gap, "on_gap", owner, ("stop", "go on"), "'stop' or 'go on'") == "stop"
 
 
-def tell_gap(queue: str, lost: int | None, where: str, *, stops: bool) -> None:
-    """Report `lost` messages as an error or as a notice; None means that the queue was created again."""
+def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
+    """Report `lost` messages as an error with a way on, or as a notice if `way` is None.
+
+    If `lost` is None, the queue was created again.
+    """
     got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
     text = f"{queue} must have all messages after {where}. Got {got}"
-    if stops:
-        raise DataError(f"{text} (on_gap='go on' continues with the remaining messages).")
+    if way is not None:
+        raise DataError(f"{text} ({way}).")
     notice(f"{text}; reading continues.", DataNotice)
 
 
@@ -156,7 +163,7 @@ class MessageSource(RowSource):
 
     def _tell_gap(self, lost: int | None, where: str) -> None:
         """Report `lost` messages; None means that the queue was created again."""
-        tell_gap(f"The {self.kind} {self.name}", lost, where, stops=self._stops)
+        tell_gap(f"The {self.kind} {self.name}", lost, where, GO_ON if self._stops else None)
 
     def _trouble(self, error: object, rule: str = "read") -> HerosError:
         return HerosError(f"The {self.kind} {self.name} cannot be {rule}: {error}.")
