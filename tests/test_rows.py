@@ -346,7 +346,8 @@ def test_numbers_have_the_names_that_a_file_gave_them(tmp_path):
     model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, class_weight={1: 5})
     named = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, class_weight={"1.0": 5})
     for one in (model, named):
-        evaluate(one, stream.restart())
+        stream.restart()
+        evaluate(one, stream)
     assert model.predict_proba({"room": 1}) == named.predict_proba({"room": 1}) != expected[0]
 
 
