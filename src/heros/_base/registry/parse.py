@@ -65,7 +65,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     >>> print(policy_of("zeta:0.05@0.2"), policy_of("cheapest"), policy_of("zeta:0.1", epsilon=0.3))
     Explore(Zeta(0.05), 0.2) Cheapest() Explore(Zeta(0.1), 0.3)
     >>> print(policy_of("cand+surprise:0.9"))
-    Surprise(Cand(), 0.9, 0.1, 0.25, 1)
+    Surprise(Cand(), 0.9, 0.1, 0.25, 1, 25000)
     """
     around = sorted(
         (kind for kind in plain_parts("policy").values() if kind.suffix), key=lambda one: one.layer
