@@ -26,9 +26,9 @@ import numpy as np
 from river.datasets import synth
 from sklearn.datasets import make_classification
 
+from effort import in_turns
 from heros import Heros, Stack, Top, evaluate, policies, pools, streams
 from heros._base.tables import Table
-from heros.measures import Auroc
 
 RECORDS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("candidate", "stream", "instances", "auroc", "accuracy", "cpu_us")
@@ -232,17 +232,10 @@ def left_out(seeds: int, n: int) -> None:
     for name, made in STREAMS.items():
         auroc, spent = np.zeros(1 + len(PARTS)), np.zeros(1 + len(PARTS))
         for seed in range(1, 1 + seeds):
-            models = [Heros(seed=seed), *(without(kind, seed) for kind in PARTS)]
-            measures, source = [Auroc() for _ in models], made()
-            for model in models:
-                model.bind(source.schema)
-            for block, (X, y) in enumerate(source.take(min(n, source.n_instances or n)).blocks(500)):
-                for i in np.roll(np.arange(len(models)), block):
-                    started = time.thread_time()
-                    outputs = models[i].test_then_train(X, y).outputs
-                    spent[i] += time.thread_time() - started
-                    measures[i].add(y, outputs)
-            auroc += [measure.value / seeds for measure in measures]
+            source, models = made(), [Heros(seed=seed), *(without(kind, seed) for kind in PARTS)]
+            took, figures = in_turns(source.take(min(n, source.n_instances or n)), models, 500)
+            spent += took
+            auroc += np.array(figures) / seeds
         changes = [
             f"{1e4 * (auroc[i] - auroc[0]):+.0f} ({spent[i] / spent[0]:.2f})" for i in range(1, len(auroc))
         ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -30,14 +31,15 @@ def opened(name: str, length: int) -> streams.Stream:
     return stream.take(min(length, stream.n_instances or length))
 
 
-def in_turns(stream: streams.Stream) -> tuple[list[float], list[float]]:
-    """Return CPU microseconds per instance and AUROC, with and without effort by surprise."""
-    models = (Heros(seed=1), Heros(policy=Cand(), k=DEFAULT_K, answer=Stack(rate=RATES), seed=1))
-    measures, seconds, n = (Auroc(), Auroc()), [0.0, 0.0], 0
-    for block, (X, y) in enumerate(stream.blocks(1000)):
-        for i in (0, 1) if block % 2 else (1, 0):
-            if models[i].schema != stream.schema:
-                models[i].bind(stream.schema)
+def in_turns(
+    stream: streams.Stream, models: Sequence[Heros], size: int = 1000
+) -> tuple[list[float], list[float]]:
+    """Return CPU microseconds per instance and AUROC of models that learn the same blocks, one by one."""
+    measures, seconds, n = [Auroc() for _ in models], [0.0 for _ in models], 0
+    for model in models:
+        model.bind(stream.schema)
+    for block, (X, y) in enumerate(stream.blocks(size)):
+        for i in np.roll(np.arange(len(models)), block + 1):
             start = time.thread_time()
             outputs = models[i].test_then_train(X, y).outputs
             seconds[i] += time.thread_time() - start
@@ -56,7 +58,8 @@ def main() -> None:
     ratios, gains = [], []
     print("| stream | µs with | without | ratio | AUROC with | without |\n|---|---|---|---|---|---|")
     for name in given.streams:
-        (reduced, full), (with_it, without) = in_turns(opened(name, given.length))
+        models = (Heros(seed=1), Heros(policy=Cand(), k=DEFAULT_K, answer=Stack(rate=RATES), seed=1))
+        (reduced, full), (with_it, without) = in_turns(opened(name, given.length), models)
         ratios.append(reduced / full)
         gains.append(with_it - without)
         print(
