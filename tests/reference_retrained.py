@@ -148,7 +148,8 @@ class Retrained:
             self.next, self.postponed = n + gap, 0
             steps = max(1, min(settings["spread"], gap // 2))
             rows = range(max(n - settings["window"], self.start), n)
-            total = len(self.features) + self.rounds * self.outputs * settings["leaves"]
+            calls = 8 + settings["leaves"] - 1 + math.ceil(4 * math.log2(settings["leaves"]))
+            total = len(self.features) + 8 + self.rounds * self.outputs * calls
             self.waiting = {"rows": rows, "step": 0, "steps": steps, "total": total, "fitted": 0}
         if self.waiting is not None:
             self._advance(self.waiting)

@@ -4,6 +4,8 @@
 // instances. Both are packed into one 64-bit number, the first above the second. A histogram then needs one addition
 // per instance and feature, and sums do not depend on the order of instances. Of two sibling leaves, the histogram of
 // the larger is that of the parent minus that of the smaller, exactly.
+//
+// The instances are listed, and a histogram is filled, in kParts parts, so that a caller can do other work in between.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +36,7 @@ inline PackedSum packed(double first, double second) {
 
 class TreeGrower {
  public:
+  static constexpr int kParts = 8;
   struct Split {
     double gain = 0;
     ByteTest test;
@@ -68,9 +71,31 @@ class TreeGrower {
     for (std::int64_t t = 0; t < n; ++t)
       instances_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(window.slot(first + t));
     order_.resize(instances_.size()), aside_.resize(instances_.size());
+    part_ = (n + kParts - 1) / kParts, smaller_ = -1;
     derivatives.assign(static_cast<std::size_t>(window.kept()), 0);
     histograms_.resize(static_cast<std::size_t>(most_leaves_));
-    list_rare(window);
+    find_usual(window);
+  }
+
+  // The most calls of `fill` and `split` that one tree needs. Of n instances, the smaller children of all splits have at
+  // most n·log2(leaves)/2.
+  static std::int64_t most_calls(int leaves) {
+    return kParts + leaves - 1 + static_cast<std::int64_t>(std::ceil(kParts * std::log2(leaves) / 2));
+  }
+
+  // For a feature with a usual byte, only the other instances are listed and summed. The rest of a leaf's sum belongs
+  // to the usual byte. This lists part 0, 1, ... kParts - 1 of the slots, in this order.
+  void list(const BinnedWindow& window, std::int64_t part) {
+    if (all_dense()) return;
+    const auto slots = static_cast<std::int64_t>(derivatives.size());
+    for (std::int64_t at = slots * part / kParts; at < slots * (part + 1) / kParts; ++at) {
+      const auto slot = static_cast<std::size_t>(at);
+      const std::uint8_t* row = window.row(slot);
+      for (int f = 0; f < features_; ++f)
+        if (usual_[f] < 0) dense_rows_.push_back(row[f]);
+        else if (row[f] != usual_[f] && row[f] < begins_[f + 1] - begins_[f]) rare_.push_back(begins_[f] + row[f]);
+      rare_ends_[slot + 1] = static_cast<std::int32_t>(rare_.size());
+    }
   }
 
   const std::vector<std::int32_t>& instances() const { return instances_; }
@@ -81,16 +106,34 @@ class TreeGrower {
   double second_derivative(const Leaf& leaf) const { return second_of(leaf.sum) * second_unit_; }
 
   // Starts a tree with one leaf from `derivatives`. first_unit, second_unit: the values of an integer 1.
-  void begin(const BinnedWindow& window, double first_unit, double second_unit) {
+  void begin(double first_unit, double second_unit) {
     first_unit_ = first_unit, second_unit_ = second_unit;
     order_ = instances_;
     nodes_.clear(), leaves_.assign(1, {});
     leaves_[0].end = static_cast<std::int32_t>(order_.size());
     for (const std::int32_t slot : order_) leaves_[0].sum += derivatives[slot];
-    if (!divisible(leaves_[0])) return;
-    leaves_[0].histogram = 0;
-    fill(window, leaves_[0]);
-    find(window, leaves_[0]);
+    larger_ = -1;
+    if (divisible(leaves_[0])) start_filling(0, 0);
+  }
+
+  // Whether a histogram is incomplete. Then `fill` comes next.
+  bool filling() const { return smaller_ >= 0; }
+  void fill(const BinnedWindow& window) {
+    Leaf& leaf = leaves_[static_cast<std::size_t>(smaller_)];
+    const std::int32_t end = static_cast<std::int32_t>(std::min<std::int64_t>(leaf.end, filled_ + part_));
+    add(window, histogram(leaf), filled_, end);
+    filled_ = end;
+    if (filled_ < leaf.end) return;
+    add_usual(leaf);
+    if (larger_ >= 0) {
+      Leaf& larger = leaves_[static_cast<std::size_t>(larger_)];
+      const PackedSum* less = histogram(leaf);
+      PackedSum* from = histogram(larger);
+      for (std::int32_t b = 0; b < begins_.back(); ++b) from[b] -= less[b];
+      if (divisible(larger)) find(window, larger);
+    }
+    if (divisible(leaf)) find(window, leaf);
+    smaller_ = -1;
   }
 
   // Whether a leaf can be split, and the limit of leaves allows it.
@@ -107,19 +150,14 @@ class TreeGrower {
     below.sum = by.below, above.sum -= by.below;
     for (Leaf* child : {&below, &above}) child->parent = static_cast<std::int32_t>(nodes_.size()) - 1, child->best = {};
     below.below = true, above.below = false;
-    const bool last = static_cast<std::int32_t>(leaves_.size()) + 1 == most_leaves_;
-    if (!last && (divisible(below) || divisible(above))) {
-      Leaf &smaller = below.size() <= above.size() ? below : above, &larger = &smaller == &below ? above : below;
-      smaller.histogram = static_cast<std::int32_t>(leaves_.size());
-      fill(window, smaller);
-      const PackedSum* less = histogram(smaller);
-      PackedSum* from = histogram(larger);
-      for (std::int32_t b = 0; b < begins_.back(); ++b) from[b] -= less[b];
-      for (Leaf* child : {&below, &above})
-        if (divisible(*child)) find(window, *child);
-    }
     leaves_[at] = below;
     leaves_.push_back(above);
+    if (static_cast<std::int32_t>(leaves_.size()) == most_leaves_ || !(divisible(below) || divisible(above))) return;
+    const auto one = static_cast<std::int32_t>(at), other = static_cast<std::int32_t>(leaves_.size()) - 1;
+    const bool below_smaller = below.size() <= above.size();
+    larger_ = below_smaller ? other : one;
+    start_filling(below_smaller ? one : other, other);
+    fill(window);
   }
 
   // Bytes per instance, and of the histograms.
@@ -144,6 +182,8 @@ class TreeGrower {
   static constexpr int kSingle = 4;
   static constexpr double kUsual = 0.8;  // share of the instances from which on a byte is the usual one of a feature
 
+  static constexpr std::size_t kSampled = 1000;  // instances, at most, for finding it
+
   // The memory of a histogram is made when a leaf first needs it: making all at once would be a long step.
   PackedSum* histogram(const Leaf& leaf) {
     std::vector<PackedSum>& sums = histograms_[static_cast<std::size_t>(leaf.histogram)];
@@ -158,42 +198,40 @@ class TreeGrower {
     return found;
   }
 
-  // For a feature with a usual byte, only the other instances are listed and summed. The rest of a leaf's sum belongs
-  // to the usual byte.
-  void list_rare(const BinnedWindow& window) {
+  void start_filling(std::int32_t leaf, std::int32_t at) {
+    smaller_ = leaf, filled_ = leaves_[static_cast<std::size_t>(leaf)].first;
+    leaves_[static_cast<std::size_t>(leaf)].histogram = at;
+    std::fill_n(histogram(leaves_[static_cast<std::size_t>(leaf)]), begins_.back(), 0);
+  }
+
+  // Finds features with a usual byte, in a sample of the instances.
+  void find_usual(const BinnedWindow& window) {
     dense_.clear(), usual_.assign(static_cast<std::size_t>(features_), -1);
     std::vector<std::int32_t> counts(static_cast<std::size_t>(begins_.back()));
-    for (const std::int32_t slot : instances_) {
-      const std::uint8_t* row = window.row(static_cast<std::size_t>(slot));
+    const std::size_t stride = instances_.size() / kSampled + 1;
+    for (std::size_t i = 0; i < instances_.size(); i += stride) {
+      const std::uint8_t* row = window.row(static_cast<std::size_t>(instances_[i]));
       for (int f = 0; f < features_; ++f) ++counts[begins_[f] + row[f]];
     }
+    const double sampled = std::ceil(static_cast<double>(instances_.size()) / static_cast<double>(stride));
     for (int f = 0; f < features_; ++f) {
       const auto first = counts.begin() + begins_[f], most = std::max_element(first, counts.begin() + begins_[f + 1]);
-      if (*most > kUsual * static_cast<double>(instances_.size())) usual_[f] = static_cast<std::int32_t>(most - first);
+      if (*most > kUsual * sampled) usual_[f] = static_cast<std::int32_t>(most - first);
       else dense_.push_back(f);
     }
     dense_begins_.clear(), dense_rows_.clear(), rare_.clear();
     for (const int f : dense_) dense_begins_.push_back(begins_[f]);
-    rare_ends_.assign(static_cast<std::size_t>(window.kept()) + 1, 0);
-    if (all_dense()) return;
-    for (std::size_t slot = 0; slot + 1 < rare_ends_.size(); ++slot) {
-      const std::uint8_t* row = window.row(slot);
-      for (int f = 0; f < features_; ++f)
-        if (usual_[f] < 0) dense_rows_.push_back(row[f]);
-        else if (row[f] != usual_[f] && row[f] < begins_[f + 1] - begins_[f]) rare_.push_back(begins_[f] + row[f]);
-      rare_ends_[slot + 1] = static_cast<std::int32_t>(rare_.size());
-    }
+    rare_ends_.assign(derivatives.size() + 1, 0);
   }
   bool all_dense() const { return static_cast<int>(dense_.size()) == features_; }
 
-  void fill(const BinnedWindow& window, const Leaf& leaf) {
-    PackedSum* out = histogram(leaf);
-    std::fill_n(out, begins_.back(), 0);
+  // Adds the instances order_[first, end) to a histogram.
+  void add(const BinnedWindow& window, PackedSum* out, std::int32_t first, std::int32_t end) const {
     const bool all = all_dense();
     const std::uint8_t* rows = all ? window.row(0) : dense_rows_.data();
     const std::int32_t *begins = dense_begins_.data(), *rare = rare_.data(), *ends = rare_ends_.data();
     const std::size_t n = dense_.size(), width = all ? static_cast<std::size_t>(window.features()) : n;
-    for (std::int32_t i = leaf.first; i < leaf.end; ++i) {
+    for (std::int32_t i = first; i < end; ++i) {
       const auto slot = static_cast<std::size_t>(order_[i]);
       const std::uint8_t* row = rows + slot * width;
       const PackedSum own = derivatives[slot];
@@ -201,7 +239,11 @@ class TreeGrower {
       if (!all)
         for (std::int32_t r = ends[slot]; r < ends[slot + 1]; ++r) out[rare[r]] += own;
     }
-    for (int f = 0; f < features_ && !all; ++f) {
+  }
+  // Adds the rest of a leaf's sum to the usual bytes.
+  void add_usual(const Leaf& leaf) {
+    PackedSum* out = histogram(leaf);
+    for (int f = 0; f < features_; ++f) {
       if (usual_[f] < 0) continue;
       PackedSum others = 0;
       for (std::int32_t b = begins_[f]; b < begins_[f + 1]; ++b) others += out[b];
@@ -316,6 +358,9 @@ class TreeGrower {
   std::vector<std::int32_t> dense_begins_;
   std::vector<std::uint8_t> dense_rows_;         // (slots, dense features), unless all features are dense
   std::vector<std::int32_t> rare_, rare_ends_;   // histogram indices, slot by slot, and the end of each slot's
+  std::int64_t part_ = 1;                        // instances per call of `fill`
+  std::int32_t smaller_ = -1, larger_ = -1;      // the leaf that is filled, and its sibling; or -1
+  std::int32_t filled_ = 0;                      // end of the filled part of order_
   std::vector<Leaf> leaves_;
   std::vector<Node> nodes_;                      // splits so far, parents first
   std::vector<std::pair<double, int>> asking_;   // values of a nominal feature, by their steps

@@ -86,9 +86,10 @@ class Training {
   static constexpr double kFarthest = 1e100;  // limit of the derivatives for a number
   static constexpr double kSurest = 1e150;    // limit of the odds
 
-  // The number of work units: one per feature (its bins), and one per leaf of a tree.
-  std::int64_t work(const RetrainedSettings& settings) const {
-    return std::int64_t{features_} + std::int64_t{settings.rounds(outputs())} * outputs() * settings.leaves;
+  // The number of work units: one per feature (its bins), then the list of instances, and the calls for every tree.
+  std::int64_t work(const RetrainedSettings& settings) const { return tree_begin(settings.rounds(outputs()) * outputs(), settings); }
+  std::int64_t tree_begin(std::int64_t tree, const RetrainedSettings& settings) const {
+    return features_ + TreeGrower::kParts + tree * TreeGrower::most_calls(settings.leaves);
   }
   void work_on(BinnedWindow& window, const RetrainedSettings& settings) {
     if (done_ == 0 && features_ == 0) prepare(window, settings);
@@ -139,12 +140,16 @@ class Training {
   }
 
   void grow_on(const BinnedWindow& window, const RetrainedSettings& settings) {
-    if (growing_) grower_.split(window), ++done_;
-    else begin_tree(window), ++done_;
-    if (growing_ && grower_.can_split()) return;
-    if (growing_) end_tree(settings);
+    const std::int64_t unit = done_++ - features_;
+    if (unit < TreeGrower::kParts) return grower_.list(window, unit);
+    if (!growing_) begin_tree(window);
+    else if (grower_.filling()) grower_.fill(window);
+    else grower_.split(window);
+    if (growing_ && (grower_.filling() || grower_.can_split())) return;
+    if (growing_ && !grower_.nodes().empty()) end_tree(settings);
+    else over_[tree_ % outputs()] = 1;  // nothing left to learn
     growing_ = false;
-    done_ = features_ + ++tree_ * settings.leaves;
+    done_ = tree_begin(++tree_, settings);
   }
 
   void begin_tree(const BinnedWindow& window) {
@@ -160,16 +165,13 @@ class Training {
     for (const double g : first_derivatives_) first += std::fabs(g);
     for (const double h : second_derivatives_) second += h;
     const double first_scale = kWhole / first, second_scale = kWhole / second;
-    if (!(std::isnormal(first_scale) && std::isnormal(second_scale) && std::isnormal(first) && std::isnormal(second))) {
-      over_[k] = 1;  // nothing left to learn
-      return;
-    }
+    if (!(std::isnormal(first_scale) && std::isnormal(second_scale) && std::isnormal(first) && std::isnormal(second))) return;
     const std::vector<std::int32_t>& instances = grower_.instances();
     for (std::size_t i = 0; i < instances.size(); ++i)
       grower_.derivatives[instances[i]] = packed(first_derivatives_[i] * first_scale, second_derivatives_[i] * second_scale);
-    grower_.begin(window, first / kWhole, second / kWhole);
-    growing_ = grower_.can_split();
-    over_[k] = !growing_;
+    grower_.begin(first / kWhole, second / kWhole);
+    growing_ = grower_.filling();
+    if (growing_) grower_.fill(window);
   }
 
   // Computes the derivatives of the loss of output k at the current predictions.
