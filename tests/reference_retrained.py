@@ -141,7 +141,7 @@ class Retrained:
         self.y.append(target)
         self.w.append(weight)
         n, settings = len(self.y), self.settings
-        if expected and self.postponed < 3 * settings["every"]:
+        if expected and self.postponed < 6 * settings["every"]:
             self.next, self.postponed = self.next + 1, self.postponed + 1
         if self.waiting is None and n >= self.next:
             gap = min(n - self.start, settings["every"])

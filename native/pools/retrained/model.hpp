@@ -28,7 +28,7 @@ class Retrained {
   static constexpr bool kAlwaysLearns = true;  // the window needs every instance
   static constexpr std::int64_t kFirst = 50;
   static constexpr std::int64_t kFewest = 200;  // instances after a change before the next training
-  static constexpr std::int64_t kLongest = 3;  // how long a training may be delayed, in multiples of `every`
+  static constexpr std::int64_t kLongest = 6;  // how long a training may be delayed, in multiples of `every`
   struct Summary {
     BoostedSlab::Summary trees;
     std::int64_t bytes = 0, instances = 0, window = 0, trainings = 0;
