@@ -381,6 +381,24 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
         streams.read(path, columns={"size": "numerical"})
     with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
+    for role in ("target", "weights"):
+        with pytest.raises(DataError, match=f"at most one column of the kind '{role}'. Got 'id' and 'size'"):
+            streams.read(path, target="city", columns={"id": role, "size": role})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("csv", "id,ignore\nid,target\n"),
+        ("json", '{"columns": {"id": "ignore", "id": "target"}}'),
+        ("toml", 'id = "ignore"\nid = "target"\n'),
+    ],
+)
+def test_a_column_with_two_kinds_is_an_error(tmp_path, kind, text):
+    place = tmp_path / f"columns.{kind}"
+    place.write_text(text)
+    with pytest.raises(DataError, match=r"The columns file .* must be readable"):
+        streams.read(written(tmp_path, MIXED), columns=place)
 
 
 def test_a_row_is_read_as_the_file_was(tmp_path):
