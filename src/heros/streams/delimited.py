@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import number_in
 from heros.data.values import BLANKS
+from heros.streams.bad_rows import SHOWN, BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ __all__ = ["DelimitedReader"]
 
 # This limit holds for the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
+
+LONG_LINES, LONG_BYTES = 1000, 1 << 20
+"""A quoted value with more lines or bytes probably has an unclosed quote, if most of its lines are rows."""
 
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
@@ -48,6 +52,10 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
+        self._scanned = (
+            b"",
+            np.empty(0, np.intp),
+        )  # the last bytes that were searched for quotes, and the quotes
         lines = self._first_lines()
         if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
             delimiter = delimiter or said[1].decode()
@@ -133,7 +141,51 @@ class DelimitedReader(TextReader):
         quotes = self._quotes_around_cells(data)
         return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
 
+    def _closed(self, data: bytes, ended: bool) -> bytes:
+        while (found := self._row_left_open(data, ended)) is not None:
+            start, end = found
+            line = self._at[1] + data.count(b"\n", 0, end) - 1
+            row = repr(data[start:end].decode(self._encoding, "replace").strip())
+            rule = "close its quote (or pass quote='' if quotes have no meaning)"
+            self._left_open.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
+            blank = b"\t" if self._delimiter == " " else b" "
+            lines = (blank * len(one) for one in data[start:end].split(b"\n"))
+            data = data[:start] + b"\n".join(lines) + data[end:]
+        return data
+
+    def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
+        """Return the start of the first row with an unclosed quote and the end of the line with the quote.
+
+        A quote is taken for unclosed if its value is very long, or ends with the file, and most of the value's
+        lines have as many cells as a row.
+        """
+        if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
+            return None
+        quotes = self._quotes_around_cells(data)
+        is_open = len(quotes) % 2 == 1
+        opened, closed = quotes[::2], (np.append(quotes, len(data)) if is_open else quotes)[1::2]
+        longest = closed - opened > min(LONG_BYTES, LONG_LINES * len(self.names))
+        if is_open and ended:
+            longest[-1] = True
+        for at in np.flatnonzero(longest).tolist():
+            first, last = data.find(b"\n", opened[at]) + 1, int(closed[at])
+            lines = data[first:last].split(b"\n", LONG_LINES)[:-1] if 0 < first < last else []
+            is_long = last - opened[at] > LONG_BYTES or len(lines) == LONG_LINES
+            never = is_open and ended and at == len(opened) - 1
+            rows = sum(one.count(self._delimiter.encode()) == len(self.names) - 1 for one in lines)
+            if (is_long or never) and 2 * rows > len(lines):
+                ends = self._ends(data)
+                before = int(np.searchsorted(ends, opened[at], "right"))
+                return (int(ends[before - 1]) if before else 0), first
+        return None
+
     def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
+        """Return the offsets of the quotes that open or close a cell, in turn."""
+        if self._scanned[0] is not data:
+            self._scanned = data, self._searched_quotes(data)
+        return self._scanned[1]
+
+    def _searched_quotes(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn.
 
         A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
@@ -170,6 +222,9 @@ class DelimitedReader(TextReader):
                 if len(cells) > 1 or (cells and cells[0].strip()):
                     yield self._checked(at, cells)
             at = records.line + reader.line_num
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_scanned": (b"", np.empty(0, np.intp))}
 
     def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         if not self._quote:
