@@ -128,9 +128,7 @@ def test_a_source_tells_of_messages_that_its_journal_has_lost(broker):
     with path.with_name(f"{path.name}-last").open("wb") as file:
         file.write(b"25")
     for _ in range(2):
-        with pytest.raises(
-            DataError, match="must have all messages after message 20 of its journal. Got a gap of 5"
-        ):
+        with pytest.raises(DataError, match="after message 20 of its journal"):
             broker.source(target="y")
     with pytest.warns(DataNotice, match="a gap of 5 messages"):
         broker.source(target="y", on_gap="go on").close()

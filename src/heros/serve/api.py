@@ -295,14 +295,9 @@ class Api:
     async def _health(self, query: bytes) -> Reply:
         service, errors = self.service, self._errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
-        counts = {"queued": service.queued, "failed": service.failed, "ignored": service.ignored}
-        health = {
-            "status": status,
-            **counts,
-            "notices": len(service.notices),
-            **errors,
-            "learning_waits": waiting(service),
-        }
+        counts = {"queued": service.queued, "failed": service.failed}
+        counts |= {"notices": len(service.notices), "ignored": service.ignored}
+        health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
         return 200 if status == "ok" else 503, health
 
     async def _openapi(self, query: bytes) -> Reply:

@@ -169,9 +169,8 @@ class Service:
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
-        # instances on which a model raised an error, or that are lost; predicted instances with a name that is
-        # not a feature
-        self.failed = self.ignored = 0
+        self.failed = 0  # instances on which a model raised an error, or that are lost
+        self.ignored = 0  # predicted instances with a name that is not a feature
         self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
@@ -903,9 +902,8 @@ class Service:
                 self._growths += 1
             self._queued += 1
         if waitlist.lost:
-            told = (
-                f"{waitlist.lost:,} accepted instances are lost: {WAITING} or its write-ahead log is damaged."
-            )
+            lost = f"{waitlist.lost:,} accepted instances are lost"
+            told = f"{lost}: {WAITING} or its write-ahead log is damaged or was removed."
             LOG.error(told)
             self.failed += waitlist.lost
             self._encoder.tell(told)

@@ -29,6 +29,9 @@ csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 LONG_LINES, LONG_BYTES = 1000, 1 << 20
 """A quoted value with more lines or bytes probably has an unclosed quote, if most of its lines are rows."""
 
+NOTHING_SCANNED = b"", np.empty(0, np.intp)
+"""The last bytes that were searched for quotes, and the offsets of the quotes."""
+
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
 
@@ -52,10 +55,7 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
-        self._scanned = (
-            b"",
-            np.empty(0, np.intp),
-        )  # the last bytes that were searched for quotes, and the quotes
+        self._scanned = NOTHING_SCANNED
         lines = self._first_lines()
         if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
             delimiter = delimiter or said[1].decode()
@@ -156,8 +156,8 @@ class DelimitedReader(TextReader):
     def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
-        A quote is taken for unclosed if its value is very long, or ends with the file, and most of the value's
-        lines have as many cells as a row.
+        A quote counts as unclosed if its value is very long, or ends with the file, and most of the lines of
+        the value have as many cells as a row.
         """
         if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
             return None
@@ -224,7 +224,7 @@ class DelimitedReader(TextReader):
             at = records.line + reader.line_num
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_scanned": (b"", np.empty(0, np.intp))}
+        return {**super().__getstate__(), "_scanned": NOTHING_SCANNED}
 
     def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         if not self._quote:

@@ -177,11 +177,8 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
             if any(len(row) != 2 for row in rows):
                 raise ValueError("a row must have two cells: a column and its kind")  # noqa: TRY301
             return _distinct((name, kind) for name, kind in rows if (name, kind) != ("column", "kind"))
-        found = (
-            json.loads(text, object_pairs_hook=_distinct)
-            if path.suffix.lower() == ".json"
-            else tomllib.loads(text)
-        )
+        is_json = path.suffix.lower() == ".json"
+        found = json.loads(text, object_pairs_hook=_distinct) if is_json else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         must = f"The columns file {path} must be readable as TOML, JSON or CSV."
         raise DataError(f"{must} Got: {error}") from None
