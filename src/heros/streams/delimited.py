@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import number_in
-from heros.data.values import BLANKS
+from heros.data.values import BLANKS, listed
 from heros.streams.bad_rows import SHOWN, BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
 
@@ -73,10 +73,36 @@ class DelimitedReader(TextReader):
             what = f"{self.label}, line {self._at[1]}: the header cannot be read"
             raise DataError(f"{what}: {error}.") from None
         if header:
-            self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
+            cells = [cell.strip(BLANKS) for cell in cells]
+            if self._looks_like_a_row(cells, texts[len(texts) - len(lines) + reader.line_num :]):
+                self._tell_of_a_row(cells)
+            self.names = self._distinct(cells)
             self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
+
+    def _looks_like_a_row(self, names: Sequence[str], below: Sequence[str]) -> bool:
+        """Return whether each name is a number or also a value of its column in the lines below.
+
+        Consecutive numbers are names, as pandas writes them for columns without names.
+        """
+        try:
+            rows = [[cell.strip(BLANKS) for cell in row] for row in self._reader(below)]
+        except csv.Error:  # reported later, with the line number
+            rows = []
+        columns = [*zip(*(row for row in rows if len(row) == len(names)), strict=True)] or [()] * len(names)
+        filled = [pair for pair in zip(names, columns, strict=True) if pair[0] not in self.words]
+        like_values = all(number_in(name) is not None or name in values for name, values in filled)
+        counted = any([*names] == [str(i + first) for i in range(len(names))] for first in (0, 1))
+        return bool(filled) and like_values and not counted
+
+    def _tell_of_a_row(self, names: Sequence[str]) -> None:
+        """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
+        way = "(header=False if it is a row)"
+        if len(set(names)) < len(names):
+            what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
+            raise DataError(f"{what}. Got a line that looks like a row {way}.")
+        self._tell(f"The names of the columns of {self.label} are numbers or values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""

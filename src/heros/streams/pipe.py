@@ -32,6 +32,7 @@ def read_pipe(
     name: str = "stdin",
     delimiter: str | None = None,
     encoding: str | None = None,
+    header: bool = True,
     **how: Any,
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
@@ -55,7 +56,7 @@ def read_pipe(
     if delimiter is None and is_json(pipe.peek()):
         reader = JsonPipe(pipe, encoding=encoding, **text)
     else:
-        reader = DelimitedPipe(pipe, delimiter=delimiter, encoding=encoding, **text)
+        reader = DelimitedPipe(pipe, delimiter=delimiter, header=header, encoding=encoding, **text)
     return weighed(PipeStream(reader, options, name), options)
 
 
