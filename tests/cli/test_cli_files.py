@@ -57,6 +57,26 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     assert wrong.stderr.endswith("Did you mean 'Order Id'?\n")
 
 
+def test_a_file_without_a_header_is_read_as_told(place):
+    path = place / "plain.csv"
+    path.write_text("".join(f"{i % 7}.5,{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
+    arguments = ["run", str(path), "--pool", str(place / "pool.toml"), "--json"]
+    plain = runner.invoke(app, arguments)
+    assert "are numbers or values (--no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
+    assert json.loads(plain.stdout)["n_instances"] == 99
+    told = runner.invoke(app, [*arguments, "--no-header", "--target", "x3", "--save", str(place / "m.heros")])
+    assert told.stderr == ""
+    assert json.loads(told.stdout)["n_instances"] == 100
+    looked = runner.invoke(app, ["look", str(path), "--no-header"])
+    assert "target 'x3': n 50.0%, y 50.0%" in looked.stdout
+    predicted = runner.invoke(app, ["predict", str(place / "m.heros"), str(path), "--no-header"])
+    assert len(predicted.stdout.splitlines()) == 101, predicted.output
+    piped = runner.invoke(app, [*arguments[:1], "-", *arguments[2:], "--no-header"], input=path.read_bytes())
+    assert json.loads(piped.stdout)["n_instances"] == 100
+    queue = runner.invoke(app, ["run", "kafka://a:1/t", "--target", "y", "--no-header"])
+    assert "--no-header must be left out: it applies only to files" in queue.stderr
+
+
 def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missing(place):
     """The counter of `DataFrame.to_csv` has no name, and the country code of Namibia is NA."""
     rows = [(i, 2 * i, "NA" if i % 3 else "DE", i % 7, "ny"[i % 2]) for i in range(200)]

@@ -8,11 +8,13 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -23,7 +25,7 @@ from heros import DataError, Heros, HerosError, ParameterError, WaitNotice, eval
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.schedule import Schedule, expect_delay
-from heros.meters import CarbonSignal, Cpu
+from heros.meters import CarbonSignal, Cpu, carbon_signal
 from heros.streams.live import END, IDLE
 from test_ensemble import equal_state
 from turned_clock import HOUR, START, Simulated, grid
@@ -234,10 +236,25 @@ def test_an_instance_that_is_dearer_than_an_hour_is_learnt_once_an_hour():
 
 def test_a_state_that_is_damaged_is_a_clear_error(tmp_path):
     path = tmp_path / "schedule.json"
-    for text in ("", "{", "[]", '{"hour": 1}', json.dumps(dict.fromkeys(schedules.NUMBERS, -1))):
+    whole = dict.fromkeys(schedules.NUMBERS, 1)
+    wrong = [json.dumps(whole | {name: n}) for name in whole for n in (-1, math.nan, 1e308, 10**400, "1")]
+    for text in ("", "{", "[]", "[" * 100_000, '{"hour": 1}', *wrong):
         path.write_text(text)
         with pytest.raises(DataError, match=r"schedule.json cannot be read"):
             Schedule(LIMIT, path=path)
+
+
+@pytest.mark.parametrize("name", schedules.NUMBERS)
+def test_a_state_with_the_largest_number_stops_nothing(tmp_path, name):
+    path, clock = tmp_path / "schedule.json", Simulated()
+    path.write_text(json.dumps(dict.fromkeys(schedules.NUMBERS, 0) | {name: schedules.MOST}))
+    schedule = Schedule(LIMIT, CarbonSignal(grid()), HOUR, path=path, clock=clock, tell=print)
+    for _ in range(3):
+        schedule.room(10)
+        schedule.note(1)
+        assert schedule.pause >= 0
+        clock.time += HOUR
+    schedule.close()
 
 
 def test_a_disk_that_is_full_is_told_once_and_learning_goes_on(tmp_path, monkeypatch):
@@ -319,6 +336,46 @@ def test_a_url_gives_pairs():
         server.shutdown()
         server.server_close()
     assert found.at(1792315200) == 100.5
+
+
+@pytest.mark.parametrize("head", ["HTTP/1.1 200 OK\r\nx-slow: ", "HTTP/1.1 200 OK\r\n\r\n", ""])
+def test_a_url_that_never_ends_its_reply_keeps_no_thread(monkeypatch, head):
+    """A byte now and then is no reply: the thread reads the grid again later."""
+    monkeypatch.setattr(carbon_signal, "LONGEST", 0.5)
+    told, stopped = [], threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(head.encode())
+                while not stopped.wait(0.05):
+                    connection.sendall(b"1")
+
+        threading.Thread(target=drip, daemon=True).start()
+        began = time.monotonic()
+        signal_of_url = CarbonSignal(f"http://127.0.0.1:{server.getsockname()[1]}/grid", told.append)
+        signal_of_url._thread.join(5)
+        stopped.set()
+    assert not signal_of_url._thread.is_alive()
+    assert time.monotonic() - began < 5
+    assert "gives no carbon intensity: There was no complete reply within 0.5 seconds. Learning" in told[0]
+
+
+def test_a_reply_that_breaks_off_is_not_used():
+    told = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def cut():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 30\r\n\r\n1792315200,30")
+
+        threading.Thread(target=cut, daemon=True).start()
+        found = CarbonSignal(f"http://127.0.0.1:{server.getsockname()[1]}/grid", told.append)
+    assert found.at(1792315200) is None
+    assert "The reply is not complete." in told[0]
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,29 @@ def test_new_values_are_accepted_while_learning_waits(turned, tmp_path):
         assert (service.history.learnt, service.failed) == (11, 0)
 
 
+def test_growth_is_bounded_per_second_after_a_wait(turned, tmp_path, monkeypatch):
+    """New values that were accepted while learning waited must not block the service for minutes."""
+    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h", limits=Limits(growth=0.3)) as service:
+        teach(service, 5)
+        service.wait()
+        for i in range(12):
+            service.learn({"x": {"colour": f"new {i}"}, "y": "odd"})
+        opened, debts = service.learner.open, list[float]()
+
+        def slow(schema):
+            debts.append(service._growth_debt)
+            time.sleep(0.1)
+            opened(schema)
+
+        monkeypatch.setattr(service.learner, "open", slow)
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed) == (17, 0)
+        assert len(debts) >= 12
+        assert max(debts) <= 0.3
+        service.checkpoint().result(20)
+        assert (len(service.waitlist), service.waitlist.bytes, service.waitlist.taken_bytes) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("stored", [True, False])
 def test_labels_that_are_learnt_leave_room_for_others(turned, tmp_path, stored):
     where = tmp_path if stored else None
@@ -526,3 +549,53 @@ def test_a_waitlist_that_lost_its_newest_labels_with_the_power_is_told_and_goes_
         assert service.history.learnt == 30
     with service_of(tmp_path / "kept", carbon=DIRTY) as service:
         assert service.history.learnt == 30
+
+
+def damage(path):
+    """Overwrite bytes in the middle of a file."""
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 100)
+
+
+@pytest.mark.parametrize("carbon", [None, DIRTY])
+@pytest.mark.parametrize("how", ["damaged", "removed"])
+def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
+    turned, tmp_path, caplog, how, carbon
+):
+    """SQLite reads its write-ahead log up to the damage, without an error."""
+    with service_of(tmp_path / "0", carbon=DIRTY) as service:
+        teach(service, 20)
+        shutil.copytree(tmp_path / "0", tmp_path / "1")
+    if how == "damaged":
+        damage(tmp_path / "1" / f"{FILE}-wal")
+    else:
+        for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
+            (tmp_path / "1" / name).unlink()
+    caplog.clear()
+    with served(service_of(tmp_path / "1", carbon=carbon)) as client:
+        service = client.running.service
+        service.wait()
+        lost = service.failed
+        there = service.queued + service.history.learnt
+        assert there + lost == 20
+        assert lost > 0
+        assert f"{lost} accepted instances are lost: waiting.sqlite or its write-ahead log" in caplog.text
+        health = client.get("/health").json()
+        assert (health["failed"], health["notices"]) == (lost, 1)
+        teach(service, 5, 20)
+        wait_for_all(service, turned)
+        assert service.history.learnt == there + 5
+        shutil.copytree(tmp_path / "1", tmp_path / "2")
+    with service_of(tmp_path / "1") as service:
+        assert (service.failed, service.notices) == (lost, [])
+    with service_of(tmp_path / "2") as service:  # after a kill
+        assert service.notices == []
+
+
+def test_a_damaged_number_of_the_last_label_costs_nothing(turned, tmp_path):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        teach(service, 5)
+    (tmp_path / f"{FILE}-last").write_bytes(b"?")
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        assert (service.failed, service.queued) == (0, 5)

@@ -1,6 +1,7 @@
 """MQTT as a source: nothing can be read again, yet every row is learnt once."""
 
 import os
+import shutil
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ from queues import Mqtt
 from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from faults.system import no_room_beyond
-from heros import DataError, HerosError, ParameterError, evaluate
+from heros import DataError, DataNotice, HerosError, ParameterError, evaluate
 from heros.streams.live import END, IDLE
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.mqtt import MqttTopic
@@ -95,6 +96,43 @@ def test_the_journal_reaches_as_far_back_as_checkpoints_do(tmp_path):
     assert [n for n, _ in journal.after(8)] == [9, 10]
     with pytest.raises(HerosError, match="cannot be opened as a separate file"):
         Journal(tmp_path)
+
+
+def test_messages_that_a_damaged_journal_has_lost_are_counted(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    for i in range(20):
+        journal.append([Received(i, "t", b"x")])
+    shutil.copytree(tmp_path, tmp_path / "killed")
+    journal.close()
+    log = tmp_path / "killed" / "journal-wal"
+    with log.open("r+b") as file:
+        file.seek(log.stat().st_size // 2)
+        file.write(b"\xff" * 100)
+    for _ in range(2):
+        journal = Journal(tmp_path / "killed" / "journal")
+        assert 0 < journal.last < 20
+        assert journal.lost == 20 - journal.last
+        journal.close()
+    journal = Journal(tmp_path / "killed" / "journal")
+    journal.go_on()
+    journal.append([Received(20, "t", b"x")])
+    journal.close()
+    assert Journal(tmp_path / "killed" / "journal").lost == 0
+
+
+def test_a_source_tells_of_messages_that_its_journal_has_lost(broker):
+    with broker.source(target="y") as source:
+        broker.send(rows(20))
+        polled(source, 20)
+        path = source._journal.path
+    with path.with_name(f"{path.name}-last").open("wb") as file:
+        file.write(b"25")
+    for _ in range(2):
+        with pytest.raises(DataError, match="after message 20 of its journal"):
+            broker.source(target="y")
+    with pytest.warns(DataNotice, match="a gap of 5 messages"):
+        broker.source(target="y", on_gap="go on").close()
+    broker.source(target="y").close()
 
 
 def test_a_damaged_journal_is_a_clear_error(tmp_path):

@@ -427,11 +427,56 @@ def test_a_quote_inside_a_cell_does_not_join_rows(tmp_path, monkeypatch, cell):
 
 def test_a_quote_that_joins_lines_is_told(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text("a,b,label\n" + "1,x,y\n" * 30 + '2,"x,y\n' + "3,x,y\n" * 9)
+    path.write_text("a,b,label\n" + "1,x,y\n" * 30 + '2,"x,y\n' + "a line of text\n" * 9)
     stream = streams.read(path)
     stream.draw(100)
     rule = "line 32: the row must have 3 columns (it has 11 lines, since a quote joins them). Got 2 instead."
     assert rule in stream.bad_rows.text()
+
+
+@pytest.mark.parametrize("after", [1, 900, 300_000])
+@pytest.mark.parametrize("cells", ['2,"x,y', '2,x,"y', '2,"u\nv","x,y'])
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_unclosed_quote_costs_its_row(tmp_path, cells, after, closed):
+    """Also where a quote in a later row seems to close it, and among the rows that show what the columns are."""
+    later = '3,"x, too",y\n' + "3,x,z\n" * 9 if closed and after > 1000 else ""
+    path = tmp_path / "s.csv"
+    path.write_text(f"a,b,label\n1,x,y\n{cells}\n" + "3,x,z\n" * after + later)
+    stream = streams.read(path)
+    y = np.concatenate([y for _, y in stream.blocks()])
+    assert len(y) == 1 + after + later.count("\n")
+    assert stream.schema.classes == ("y", "z")
+    line = 3 + cells.count("\n")
+    rule = f"line {line}: the row must close its quote (or pass quote='' if quotes have no meaning). Got "
+    assert stream.bad_rows.count == 1
+    assert rule in stream.bad_rows.text()
+    with pytest.raises(DataError, match=f"line {line}: the row must close its quote"):
+        list(strict(path).blocks())
+
+
+def test_lines_after_an_unclosed_quote_have_their_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "READ_BYTES", 100)
+    path = tmp_path / "s.csv"
+    rows = "1,x,y\n" * 1500
+    path.write_text(f'a,b,label\n{rows}2,"x,y\n{rows}oops,x,y\n{rows}2,"x,y\n{rows}oops,x,y\n')
+    stream = streams.read(path, numeric=["a"])
+    assert sum(len(y) for _, y in stream.blocks()) == 6000
+    assert [row.place for row in stream.bad_rows.first] == [f"line {n}" for n in (1502, 3003, 4504, 6005)]
+
+
+def test_a_long_quoted_text_is_a_value(tmp_path):
+    path, long = tmp_path / "s.csv", "a line, of a text\n" * 100_000
+    path.write_text("a,b,label\n" + f'1,"{long}",x\n2,"{long[:30_000]}",y\n' * 2)
+    stream = streams.read(path, nominal=["b"])
+    assert stream.draw(10)[0][:, 0].tolist() == [1, 2, 1, 2]
+    assert stream.bad_rows.count == 0
+
+
+def test_an_unclosed_quote_in_a_pipe_costs_its_row():
+    lines = "a,b,label\n" + "1,x,y\n" * 150 + '2,"x,y\n' + "3,x,z\n" * 1500
+    stream = read_pipe(io.BytesIO(lines.encode()))
+    assert sum(len(y) for _, y in stream.blocks()) == 1650
+    assert [row.place for row in stream.bad_rows.first] == ["line 152"]
 
 
 def test_quotes_end_records_where_the_csv_module_ends_them(tmp_path):
@@ -595,7 +640,7 @@ def test_a_quote_that_is_never_closed_costs_about_what_reading_costs(tmp_path, k
         return cpu_seconds(read)
 
     assert cost(b'2,"x,y\n') < 5 * cost(b"2,x,y\n")
-    path.write_bytes(b'a,b,label\n2,"x,y\n' + b"300000000000,x,y\n" * 1_100_000)
+    path.write_bytes(b'a,b,label\n2,"x,y\n' + b"a line of text, \n" * 1_100_000)
     with path.open("rb") as file, pytest.raises(DataError, match="a row must end within 16 MB"):
         _ = [*(read_pipe(file) if kind == "pipe" else streams.read(path)).blocks()]
 
@@ -677,6 +722,17 @@ def test_bad_rows_are_counted_by_column_and_by_the_value_of_most_of_them(tmp_pat
     told = "  in all: 12 in the column 'size' (12 of them 'far'), 6 in the column 'age', 1 in whole rows"
     assert run.bad_rows.text().splitlines()[-1] == told
     assert records.read(records.save(run, tmp_path)).bad_rows == run.bad_rows
+
+
+def test_bad_rows_of_very_many_columns_are_not_called_whole_rows():
+    skipped = streams.BadRows()
+    for i in range(250):
+        skipped = skipped.plus(streams.BadRow("s", f"row {i}", f"x{i}" if i else None, "'?'", "be a number"))
+    told = "  in all: 1 in whole rows, " + ", ".join(f"1 in the column 'x{i}'" for i in range(1, 10))
+    assert skipped.text().splitlines()[-1] == f"{told}, 240 in other columns"
+    again = streams.BadRows.of(json.loads(json.dumps(skipped.plain())))
+    assert again == skipped
+    assert (again + skipped).text().splitlines()[-1].endswith(", 480 in other columns")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "frame", "pairs"])

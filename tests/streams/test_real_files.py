@@ -381,6 +381,56 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
         streams.read(path, columns={"size": "numerical"})
     with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
+    for role in ("target", "weights"):
+        with pytest.raises(DataError, match=f"at most one column of the kind '{role}'. Got 'id' and 'size'"):
+            streams.read(path, target="city", columns={"id": role, "size": role})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("csv", "id,ignore\nid,target\n"),
+        ("json", '{"columns": {"id": "ignore", "id": "target"}}'),
+        ("toml", 'id = "ignore"\nid = "target"\n'),
+    ],
+)
+def test_a_column_with_two_kinds_is_an_error(tmp_path, kind, text):
+    place = tmp_path / f"columns.{kind}"
+    place.write_text(text)
+    with pytest.raises(DataError, match=r"The columns file .* must be readable"):
+        streams.read(written(tmp_path, MIXED), columns=place)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n", True),
+        ("1.5,2\n3,4\n5,6\n", True),
+        ("5.1,,setosa\n4.9,3.0,setosa\n", True),
+        ("0,1,2\n5,6,1\n7,8,0\n", False),  # as pandas writes columns without names
+        ("2025,2026,late\n5,6,no\n7,8,yes\n", False),
+        ("size,colour\n3,red\n4,blue\n", False),
+        (",size,late\n0,3,no\n1,4,yes\n", False),
+    ],
+)
+def test_a_header_that_looks_like_a_row_is_told(tmp_path, text, told):
+    path = written(tmp_path, text)
+    found = streams.look(path)
+    assert any("(header=False if it is a row)" in note for note in found.notes) is told
+    assert streams.look(path, header=False).rows == found.rows + 1
+    _, notices = quietly(path)
+    assert any("are numbers or values (header=False" in notice for notice in notices) is told
+
+
+def test_a_first_row_with_the_same_value_twice_is_told_to_be_no_header(tmp_path):
+    path = written(tmp_path, "5.1,5.1,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n")
+    with pytest.raises(
+        DataError, match=r"line 1: the header must have distinct names\..*\(header=False if it"
+    ):
+        streams.read(path)
+    stream = streams.read(path, header=False)
+    assert [feature.name for feature in stream.schema.features] == ["x1", "x2"]
+    assert len(stream.draw(5)[1]) == 3
 
 
 def test_a_row_is_read_as_the_file_was(tmp_path):

@@ -255,6 +255,23 @@ def test_rows_without_a_target_do_not_end_it(tmp_path):
     again.close()
 
 
+def test_bad_rows_are_counted_by_column_after_a_restart(tmp_path):
+    one = partition(0, tmp_path, skip=True)
+    for offset in range(60):
+        one.take(
+            None, {"sensor": "a", "x": offset if offset % 30 else "far" if offset else 1, "y": 1}, offset
+        )
+    one.take(None, "broken", 60)
+    with pytest.warns(DataNotice):
+        one.learn()
+    one.save()
+    one.close()
+    again = partition(0, tmp_path, skip=True)
+    assert again.bad_rows == one.bad_rows
+    assert again.bad_rows.columns == {"x": {"'far'": 1}, "": {"'broken'": 1}}
+    again.close()
+
+
 def test_more_than_one_bad_row_in_twenty_ends_it_and_keeps_what_was_learnt(tmp_path):
     one = partition(0, tmp_path, skip=True)
     for offset in range(100):

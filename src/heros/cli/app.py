@@ -20,7 +20,13 @@ from heros._base.errors import HerosError
 OWNERS = r"heros run|heros serve|heros|read|compare|run|evaluate|Heros|CarbonSignal|Carbon|Within|Measure\.of"
 """The functions and classes whose parameters are command-line options."""
 
-CALLED = {"intensity": "carbon_intensity", "microseconds": "within", "measures": "measure", "name": "measure"}
+CALLED = {
+    "intensity": "carbon_intensity",
+    "microseconds": "within",
+    "measures": "measure",
+    "name": "measure",
+    "header": "no_header",
+}
 """The parameters whose options have a different name."""
 
 USAGE: Any = typer.BadParameter.__mro__[1]
@@ -71,6 +77,8 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     'STREAM must be a file.'
     >>> print(in_options("the word in missing=['5 Mai','?','a, b']", {"missing": "--missing"}))
     the word in --missing '5 Mai,?,"a, b"'
+    >>> print(in_options("(header=False if it is a row)", {"no_header": "--no-header"}))
+    (--no-header if it is a row)
     """
 
     def option(name: str) -> str:
@@ -86,7 +94,7 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
         return f"{name} {value}".strip() if name.startswith("-") else found[0]
 
     text = re.sub(rf"The '(?P<name>[\w-]+)' parameter of (?:{OWNERS})(?![\w-])", parameter, text)
-    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\]|True)?(?![\w=])", advice, text)
+    return re.sub(r"\b(?P<name>[a-z_]+)=(?P<value>'[^']*'|\[[^\]]*\]|True|False)?(?![\w=])", advice, text)
 
 
 def _as_argument(value: str) -> str:
@@ -95,7 +103,7 @@ def _as_argument(value: str) -> str:
         given = literal_eval(value or "True")
     except (SyntaxError, ValueError):  # the value was shortened
         return shlex.quote(re.sub(r"[\[\]'\"]", "", value))
-    if given is True:
+    if isinstance(given, bool):
         return ""
     names = [given] if isinstance(given, str) else given
     cells = (f'"{name}"' if "," in name or not name else name for name in map(str, names))

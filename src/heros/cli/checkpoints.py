@@ -32,7 +32,8 @@ SAID = (
     "columns",
     "classes",
 )
-FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, "encoding", "missing", "on_bad_row")}
+ABOUT_ROWS = ("encoding", "missing", "no_header", "on_bad_row")
+FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, *ABOUT_ROWS)}
 """The command-line option of each parameter that a notice about columns may name."""
 
 

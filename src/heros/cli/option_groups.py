@@ -41,6 +41,7 @@ class FileOptions:
     classes: options.Classes = None
     weights: options.WeightsColumn = None
     delimiter: options.Delimiter = None
+    no_header: options.NoHeader = False
     missing: options.Missing = None
     encoding: options.EncodingName = None
     most_values: options.MostValues = None

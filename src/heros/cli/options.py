@@ -90,6 +90,9 @@ FormatName = Annotated[
     str | None, of_files("--format", help="csv, json, arff, parquet, arrow or excel; detected by default.")
 ]
 Delimiter = Annotated[str | None, of_files(help="The column separator (tab: \\t); detected by default.")]
+NoHeader = Annotated[
+    bool, of_files("--no-header", help="The first line of a CSV file is a row; the columns are x1, x2, ...")
+]
 EncodingName = Annotated[
     str | None,
     of_files(

@@ -43,8 +43,12 @@ def reading(**said: Any) -> dict[str, Any]:
     --------
     >>> reading(ignore=["id,note", "when"], missing=["unknown"], delimiter=r"\t", most_values=None)
     {'ignore': ['id', 'note', 'when'], 'missing': ['unknown'], 'delimiter': '\t'}
+    >>> reading(no_header=True)
+    {'header': False}
     """
     how = {name: value for name, value in said.items() if value}
+    if how.pop("no_header", False):
+        how["header"] = False
     for name, value in how.items():
         if isinstance(value, list):  # comma-separated strings; a name with a comma is quoted
             how[name] = [part.strip() for row in csv.reader(value, skipinitialspace=True) for part in row]

@@ -45,6 +45,7 @@ def predict_command(
     ] = None,
     force: options.Force = False,
     delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
     missing: options.Missing = None,
     encoding: options.EncodingName = None,
     format: options.FormatName = None,
@@ -64,7 +65,7 @@ def predict_command(
     learnt = Heros.load(model)
     if learnt.schema is None:
         raise HerosError(f"The model in {model} has not been trained.")
-    how = reading(delimiter=delimiter, missing=missing, encoding=encoding)
+    how = reading(delimiter=delimiter, no_header=no_header, missing=missing, encoding=encoding)
     how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
     with told():
         reader = reader_of(file, format, **how)

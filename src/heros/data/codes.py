@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable
 
 from heros._base.parameters import whole
 from heros.data.values import BOOLEANS
+
+WHOLE = re.compile(r"[+-]?\d+(\.0)?")
 
 __all__ = ["MOST_VALUES", "Codes", "checked_most_values", "many_values"]
 
@@ -46,6 +49,8 @@ class Codes(dict[str, int]):
             self.setdefault(name, len(self))
         self.shared = shared
         """The number of codes that later names share; 0 while each name has its own code."""
+        self.closed = False
+        """Whether all names are known. A number is then the same name with and without ``.0``."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -66,6 +71,8 @@ class Codes(dict[str, int]):
         if code is None and name.lower() in BOOLEANS:
             other = next((known for known in self if known.lower() == name.lower()), None)
             code = None if other is None else self[other]
+        if code is None and self.closed and WHOLE.fullmatch(name):
+            code = self.get(name.removesuffix(".0") if name.endswith(".0") else f"{name}.0")
         if code is None and self.shared:
             code = len(self) + zlib.crc32(name.encode("utf-8", "surrogatepass")) % self.shared
         return code

@@ -133,6 +133,9 @@ class NameColumn:
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
 
+    def __post_init__(self) -> None:
+        self.values.closed |= self.closed
+
     def learn(self, labels: Mapping[str, int]) -> None:
         """Assign codes to the names of the first rows; if there are too many, only to the most frequent."""
         counts, most = Counter[str](), self.values.most

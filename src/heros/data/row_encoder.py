@@ -115,6 +115,7 @@ class RowEncoder:
         """Replace the columns and classes of the encoder with those of a schema."""
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
+        self.classes.closed = self._classes_closed
         self.ignored = dict.fromkeys(schema.ignored)
         self._said_words = schema.words
         self.words = frozenset((*MISSING, *schema.words))
@@ -514,7 +515,7 @@ class RowEncoder:
                 column.tentative = False
         if classes is not None:
             self.classes = Codes(classes.values)
-            self._classes_closed = classes.closed
+            self._classes_closed = self.classes.closed = classes.closed
         self._prepare()
 
     def note_missing(self, X: NDArray[np.float64]) -> None:

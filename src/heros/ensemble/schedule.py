@@ -31,6 +31,7 @@ MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work 
 FALL = 0.1  # share of a fall of the price that is adopted at once; a rise is adopted in full
 LONGEST = 10.0  # maximum sleep in seconds: a source may have to receive messages while learning waits
 NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
+MOST = 1e15  # maximum value of a number in the file; no hour, energy or time is larger
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
 
 
@@ -279,8 +280,8 @@ class Schedule:
             values = {name: state[name] for name in NUMBERS}
             for name, value in values.items():
                 if value is not None or name != "price":
-                    setattr(self, name, number(value, name, "Schedule", 0))
-        except (OSError, ValueError, KeyError, TypeError, HerosError) as error:
+                    setattr(self, name, number(value, name, "Schedule", 0, MOST))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, HerosError) as error:
             raise DataError(f"The file {self.path} cannot be read: {error}") from None
         self.hour, self.hours, self._reserved = int(self.hour), int(self.hours), self.spent
         self.since = min(self.since, self.clock.now())

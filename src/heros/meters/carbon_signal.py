@@ -22,6 +22,7 @@ from heros._base.notices import notice
 MOST_BYTES = 10_000_000
 AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
+LONGEST = 30.0  # seconds in which a URL must have replied
 LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as they may be milliseconds
 RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
 
@@ -158,12 +159,13 @@ class CarbonSignal:
 
     def _read_url(self) -> None:
         """Read the URL, in a separate thread; report an error and keep the known values."""
-        from urllib.request import Request, urlopen  # noqa: PLC0415  slow to import
+        from urllib.request import Request  # noqa: PLC0415  slow to import
+
+        from heros._base.web import fetched  # noqa: PLC0415  slow to import
 
         headers = {"user-agent": "heros", "accept": "application/json, text/csv"}
         try:
-            with urlopen(Request(self._source, headers=headers), timeout=TIMEOUT) as reply:
-                data = reply.read(MOST_BYTES + 1)
+            data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
             self._say(f"{self.name} gives no carbon intensity: {error} Learning goes on.")

@@ -295,7 +295,8 @@ class Api:
     async def _health(self, query: bytes) -> Reply:
         service, errors = self.service, self._errors
         status = next((HEALTH[name] for name, error in errors.items() if error is not None), "ok")
-        counts = {"queued": service.queued, "notices": len(service.notices), "ignored": service.ignored}
+        counts = {"queued": service.queued, "failed": service.failed}
+        counts |= {"notices": len(service.notices), "ignored": service.ignored}
         health = {"status": status, **counts, **errors, "learning_waits": waiting(service)}
         return 200 if status == "ok" else 503, health
 

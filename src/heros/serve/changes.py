@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request
 
 import orjson
 
 from heros._base.addresses import WEB_ADDRESS, is_web_address, without_secrets
 from heros._base.errors import DataError, ParameterError
+from heros._base.web import fetched
 from heros.drift.changes import Change, counted_from
 
 if TYPE_CHECKING:
@@ -120,9 +120,6 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-OPENER = build_opener(_NoRedirect)
-
-
 class Webhook:
     """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
 
@@ -222,8 +219,4 @@ class Webhook:
 
     def _post(self, body: bytes) -> None:
         headers = {"content-type": "application/json", "user-agent": "heros"}
-        try:
-            with OPENER.open(Request(self.url, body, headers, method="POST"), timeout=TIMEOUT) as reply:
-                reply.read(1)
-        except URLError as error:  # raised as a plain OSError, for a shorter message
-            raise OSError(str(error)) from None
+        fetched(Request(self.url, body, headers, method="POST"), TIMEOUT, 1, _NoRedirect)

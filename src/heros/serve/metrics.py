@@ -70,7 +70,7 @@ class _Collector:
             "learnt": ("Training instances.", pending["learnt"]),
             "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
-            "failed": ("Instances on which a model raised an error.", state["failed"]),
+            "failed": ("Instances on which a model raised an error, or that are lost.", state["failed"]),
             "ignored": ("Predicted instances with a name that is not a feature.", state["ignored"]),
             "joules": (f"Energy ({bill['source']}).", bill["joules"]),
             "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),

@@ -32,7 +32,7 @@ from heros.serve.learners import Id, Labelled, NotLearnt, ServedLearner, ServedO
 from heros.serve.limits import Limits, NotNow, Refusal, Unknown, Wrong, expect_fields, expect_name
 from heros.serve.reading import Reading, TrainingEncoder
 from heros.serve.waitlist import FILE as WAITING
-from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, write_options
+from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, is_at, write_options
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
 FEW = 64  # wait for more instances if fewer than this are queued
@@ -169,8 +169,8 @@ class Service:
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
-        # instances on which a model raised an error; predicted instances with a name that is not a feature
-        self.failed = self.ignored = 0
+        self.failed = 0  # instances on which a model raised an error, or that are lost
+        self.ignored = 0  # predicted instances with a name that is not a feature
         self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
@@ -188,6 +188,9 @@ class Service:
         self._growths = 0  # growths of the schema in the queue
         self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all, minus half the time
         self._growth_time = time.monotonic()
+        self._next_grows = (
+            False  # whether the next instance of the waitlist waits for time to extend the schema
+        )
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, while stopping
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
@@ -467,10 +470,13 @@ class Service:
         While learning waits for a budget or a clean grid, no model grows: the queued growths do not count,
         because no instance could extend the schema until learning goes on.
         """
+        return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
+
+    def _has_time_to_grow(self, queued: int) -> bool:
+        """Return whether one more growth of the schema may follow so many queued growths; needs the lock."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
-        queued = self._growths if self.learning_waits is None else 0
         return self._growth_debt + queued * self._growth_cost <= self.limits.growth
 
     def _enqueue(self, labelled: Labelled) -> None:
@@ -672,23 +678,33 @@ class Service:
         """Queue the next instances of the waitlist that may be learnt now; return whether there are any."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
+        if self._next_grows and not self._may_take_growth(0):
+            return False
         room, since = self.learner.chunk, waitlist.oldest
         if since is None:
             return False
         if self.schedule is not None:
             self.schedule.start()
             room = self.schedule.room(room, since)
-        labels, refused = waitlist.take(room), 0
-        for one in labels:
+        labels, refused, growths = waitlist.take(room), 0, 0
+        self._next_grows = False
+        for at, one in enumerate(labels):
             try:
-                coded = self._trailing.encode(one.x, one.y)
+                coded = self._trailing.encode(one.x, one.y, grow=False)
+                if coded is None:
+                    if not self._may_take_growth(growths):
+                        self._next_grows = True
+                        waitlist.put_back(len(labels) - at)
+                        labels = labels[:at]
+                        break
+                    coded = self._trailing.encode(one.x, one.y)
             except Refused as why:  # e.g. the service began with another model file
                 self.last_error, refused = str(why.error()), refused + 1
                 continue
             assert coded is not None
             schema = self._trailing.schema
             if schema is not self._opened:
-                self._opened = schema
+                self._opened, growths = schema, growths + 1
                 self._jobs.append(partial(self._grow, schema))
             self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
         if refused:
@@ -698,6 +714,16 @@ class Service:
                 self.failed, self._queued = self.failed + refused, self._queued - refused
                 self._encoder.tell(told)
         return bool(labels)
+
+    def _may_take_growth(self, queued: int) -> bool:
+        """Return whether an instance that extends the schema may be learnt now.
+
+        Growths that were accepted while learning had to wait keep to the same share of the time as others. A
+        stopping service does not wait for them.
+        """
+        with self._door:
+            known = queued == 0 or self._growth_cost > 0  # the first growth shows the price
+            return self._stopping or (known and self._has_time_to_grow(queued))
 
     def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
         """Train on a block; return the instances that must wait until models can be written."""
@@ -851,7 +877,7 @@ class Service:
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
-        if schedule is None and (path is None or not path.exists()):
+        if schedule is None and (path is None or not is_at(path)):
             return None, None
         task = "regression" if self.learner.task.numeric else "classification"
         options = {"keys": self.learner.keyed, "task": task, **asdict(self._reading)}
@@ -875,6 +901,12 @@ class Service:
                 self._bound = self._encoder.schema
                 self._growths += 1
             self._queued += 1
+        if waitlist.lost:
+            lost = f"{waitlist.lost:,} accepted instances are lost"
+            told = f"{lost}: {WAITING} or its write-ahead log is damaged or was removed."
+            LOG.error(told)
+            self.failed += waitlist.lost
+            self._encoder.tell(told)
 
     def _resume(self, window: int, reading: Reading) -> dict[str, int]:
         """Restore the service from its checkpoint, if there is one; return the counts for the waitlist."""

@@ -17,7 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
-from heros.streams.live.journal import Journal, Received
+from heros.streams.live.journal import LAST, Journal, Received
 
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
@@ -57,6 +57,9 @@ class Waitlist:
     (2, 0.0)
     >>> [one.y for one in waitlist.take(1)], len(waitlist), waitlist.taken
     (['odd'], 1, 1)
+    >>> waitlist.put_back(1)
+    >>> [one.y for one in waitlist.take(2)]
+    ['odd', 'even']
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
@@ -67,12 +70,16 @@ class Waitlist:
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
+        self.lost = 0  # accepted instances that a damaged file has lost; known after `resume`
         self.taken_bytes = 0  # the part of `bytes` that belongs to taken instances which are not deleted yet
 
     def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
         """Continue after the instance with this number; yield the waiting instances with their numbers."""
         if taken < 0:
             raise DataError(f"the checkpoint must belong to {FILE}")
+        self.lost = max(0, self.last + self._journal.lost - max(self.last, taken))
+        if self._journal.lost:
+            self._journal.go_on()
         if taken > self.last:
             lost = "labels that were accepted shortly before may be missing, as after a power failure"
             LOG.warning("%s ends before the checkpoint: %s", FILE, lost)
@@ -119,6 +126,19 @@ class Waitlist:
             self.taken_bytes += size
             return [_read(message.payload) for _, message in found]
 
+    def put_back(self, n: int) -> None:
+        """Count the last n instances that `take` returned as waiting again."""
+        with self._lock:
+            if n == 0:
+                return
+            self._oldest = None
+            self.taken -= n
+            _, size = self._blocks.pop()
+            returned = sum(OVERHEAD + len(one.payload) for _, one in self._journal.after(self.taken, n))
+            self.taken_bytes -= returned
+            if size > returned:
+                self._blocks.append((self.taken, size - returned))
+
     def settle(self, number: int) -> None:
         """Delete the instances up to this number, which will not have to be learnt again."""
         with self._lock:
@@ -145,6 +165,11 @@ def _read(payload: bytes) -> WaitingLabel:
 
 def _damaged(why: str) -> DataError:
     return DataError(f"The file {FILE} is damaged: a waiting instance cannot be read: {why}.")
+
+
+def is_at(path: Path) -> bool:
+    """Return whether there is a waitlist at this path, or was one that has been removed."""
+    return path.exists() or Path(f"{path}{LAST}").exists()
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from heros._base.errors import DataError, DataNotice
 from heros._base.notices import notice
-from heros._base.parameters import one_of
+from heros._base.parameters import one_of, whole
 from heros.data.values import NO_TARGET
 
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
@@ -90,13 +91,31 @@ class BadRows:
         The number of skipped rows whose only fault is a missing target. Such rows do not end a stream early.
     columns
         For each column, the number of rows that each value made invalid; "" is for whole rows and for values
-        that are not counted separately.
+        that are not counted separately. Bad rows of further columns count only in `count`.
     """
 
     count: int = 0
     first: tuple[BadRow, ...] = ()
     unlabelled: int = 0
     columns: Mapping[str, Mapping[str, int]] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> BadRows:
+        """Return the record that `plain` describes; raise an error if it is damaged.
+
+        Examples
+        --------
+        >>> skipped = BadRows().plus(BadRow("people.csv", "line 17", "age", "'abc'", "be a number"))
+        >>> BadRows.of(skipped.plain()) == skipped
+        True
+        """
+        count, unlabelled = (whole(plain[name], name, "BadRows", 0) for name in ("count", "unlabelled"))
+        columns = {name: dict(values) for name, values in plain["columns"].items()}
+        return cls(count, tuple(BadRow(**row) for row in plain["first"]), unlabelled, columns)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the record as JSON data."""
+        return {**asdict(self), "first": [asdict(row) for row in self.first]}
 
     def plus(self, row: BadRow) -> BadRows:
         """Return a record of the skipped rows with one more row."""
@@ -111,8 +130,9 @@ class BadRows:
                 first = (*first, row)
         columns = {**self.columns}
         for name, values in other.columns.items():
-            known = name if name in columns or len(columns) < MOST else ""
-            counts = columns[known] = {**columns.get(known, {})}
+            if name and name not in columns and len(columns) >= MOST:
+                continue
+            counts = columns[name] = {**columns.get(name, {})}
             for value, n in values.items():
                 place = value if value in counts or len(counts) < MOST else ""
                 counts[place] = counts.get(place, 0) + n
@@ -167,13 +187,14 @@ class BadRows:
 
     def _by_column(self) -> str:
         """Return the number of bad rows per column, with the value that most of these rows have."""
-        parts = []
+        parts, rest = [], self.count - self.unlabelled
         by_count = sorted(self.columns.items(), key=lambda pair: -sum(pair[1].values()))
         for name, values in by_count[:KEPT]:
             n, most = sum(values.values()), max(values, key=lambda value: values[value])
+            rest -= n
             which = f" ({values[most]:,} of them {most})" if 1 < values[most] > n / 2 and most else ""
             parts.append(f"{n:,} in {f'the column {name!r}' if name else 'whole rows'}{which}")
-        more = [f"{len(by_count) - KEPT:,} more columns"] if len(by_count) > KEPT else []
+        more = [f"{rest:,} in other columns"] if rest else []
         return ", ".join(parts + more)
 
 

@@ -7,14 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import number_in
-from heros.data.values import BLANKS
+from heros.data.values import BLANKS, listed
+from heros.streams.bad_rows import SHOWN, BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ __all__ = ["DelimitedReader"]
 
 # This limit holds for the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
+
+LONG_LINES, LONG_BYTES = 1000, 1 << 20
+"""A quoted value with more lines or bytes probably has an unclosed quote, if most of its lines are rows."""
+
+NOTHING_SCANNED = b"", np.empty(0, np.intp)
+"""The last bytes that were searched for quotes, and the offsets of the quotes."""
 
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
@@ -48,6 +55,7 @@ class DelimitedReader(TextReader):
             raise ParameterError.of("quote", "read", "one ASCII character or ''", quote)
         super().__init__(path, encoding, missing=missing)
         self._quote = quote
+        self._scanned = NOTHING_SCANNED
         lines = self._first_lines()
         if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
             delimiter = delimiter or said[1].decode()
@@ -65,10 +73,36 @@ class DelimitedReader(TextReader):
             what = f"{self.label}, line {self._at[1]}: the header cannot be read"
             raise DataError(f"{what}: {error}.") from None
         if header:
-            self.names = self._distinct([cell.strip(BLANKS) for cell in cells])
+            cells = [cell.strip(BLANKS) for cell in cells]
+            if self._looks_like_a_row(cells, texts[len(texts) - len(lines) + reader.line_num :]):
+                self._tell_of_a_row(cells)
+            self.names = self._distinct(cells)
             self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
             self.names = [f"x{i + 1}" for i in range(len(cells))]
+
+    def _looks_like_a_row(self, names: Sequence[str], below: Sequence[str]) -> bool:
+        """Return whether each name is a number or also a value of its column in the lines below.
+
+        Consecutive numbers are names, as pandas writes them for columns without names.
+        """
+        try:
+            rows = [[cell.strip(BLANKS) for cell in row] for row in self._reader(below)]
+        except csv.Error:  # reported later, with the line number
+            rows = []
+        columns = [*zip(*(row for row in rows if len(row) == len(names)), strict=True)] or [()] * len(names)
+        filled = [pair for pair in zip(names, columns, strict=True) if pair[0] not in self.words]
+        like_values = all(number_in(name) is not None or name in values for name, values in filled)
+        counted = any([*names] == [str(i + first) for i in range(len(names))] for first in (0, 1))
+        return bool(filled) and like_values and not counted
+
+    def _tell_of_a_row(self, names: Sequence[str]) -> None:
+        """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
+        way = "(header=False if it is a row)"
+        if len(set(names)) < len(names):
+            what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
+            raise DataError(f"{what}. Got a line that looks like a row {way}.")
+        self._tell(f"The names of the columns of {self.label} are numbers or values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""
@@ -133,7 +167,51 @@ class DelimitedReader(TextReader):
         quotes = self._quotes_around_cells(data)
         return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
 
+    def _closed(self, data: bytes, ended: bool) -> bytes:
+        while (found := self._row_left_open(data, ended)) is not None:
+            start, end = found
+            line = self._at[1] + data.count(b"\n", 0, end) - 1
+            row = repr(data[start:end].decode(self._encoding, "replace").strip())
+            rule = "close its quote (or pass quote='' if quotes have no meaning)"
+            self._left_open.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
+            blank = b"\t" if self._delimiter == " " else b" "
+            lines = (blank * len(one) for one in data[start:end].split(b"\n"))
+            data = data[:start] + b"\n".join(lines) + data[end:]
+        return data
+
+    def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
+        """Return the start of the first row with an unclosed quote and the end of the line with the quote.
+
+        A quote counts as unclosed if its value is very long, or ends with the file, and most of the lines of
+        the value have as many cells as a row.
+        """
+        if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
+            return None
+        quotes = self._quotes_around_cells(data)
+        is_open = len(quotes) % 2 == 1
+        opened, closed = quotes[::2], (np.append(quotes, len(data)) if is_open else quotes)[1::2]
+        longest = closed - opened > min(LONG_BYTES, LONG_LINES * len(self.names))
+        if is_open and ended:
+            longest[-1] = True
+        for at in np.flatnonzero(longest).tolist():
+            first, last = data.find(b"\n", opened[at]) + 1, int(closed[at])
+            lines = data[first:last].split(b"\n", LONG_LINES)[:-1] if 0 < first < last else []
+            is_long = last - opened[at] > LONG_BYTES or len(lines) == LONG_LINES
+            never = is_open and ended and at == len(opened) - 1
+            rows = sum(one.count(self._delimiter.encode()) == len(self.names) - 1 for one in lines)
+            if (is_long or never) and 2 * rows > len(lines):
+                ends = self._ends(data)
+                before = int(np.searchsorted(ends, opened[at], "right"))
+                return (int(ends[before - 1]) if before else 0), first
+        return None
+
     def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
+        """Return the offsets of the quotes that open or close a cell, in turn."""
+        if self._scanned[0] is not data:
+            self._scanned = data, self._searched_quotes(data)
+        return self._scanned[1]
+
+    def _searched_quotes(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn.
 
         A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
@@ -170,6 +248,9 @@ class DelimitedReader(TextReader):
                 if len(cells) > 1 or (cells and cells[0].strip()):
                     yield self._checked(at, cells)
             at = records.line + reader.line_num
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_scanned": NOTHING_SCANNED}
 
     def _reader(self, lines: Iterable[str]) -> _csv.Reader:
         if not self._quote:

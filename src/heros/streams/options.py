@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ class Options:
         how: dict[str, Any] = {"nominal": {**self.nominal}, "date": {**self.dates}}
         how |= {"numeric": [*self.numeric], "ignore": [*self.ignore]}
         how |= {"target": self.target, "weights": self.weights}
+        roles = dict[str, str]()
         for name, kind in _kinds(columns).items():
             if isinstance(kind, Sequence) and not isinstance(kind, str):
                 how["nominal"][name] = kind
@@ -99,8 +100,12 @@ class Options:
                 how[word][name] = rest.strip() or None
             elif word in ("numeric", "ignore"):
                 how[word].append(name)
-            elif how[word] is None:
-                how[word] = name
+            elif word in roles:
+                rule = f"The columns must have at most one column of the kind {word!r}"
+                raise DataError(f"{rule}. Got {roles[word]!r} and {name!r}.")
+            else:
+                roles[word] = name
+        how |= {word: name for word, name in roles.items() if how[word] is None}
         return replace(self, dates=how.pop("date"), **how)
 
     def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
@@ -171,8 +176,9 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
             rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
             if any(len(row) != 2 for row in rows):
                 raise ValueError("a row must have two cells: a column and its kind")  # noqa: TRY301
-            return {name: kind for name, kind in rows if (name, kind) != ("column", "kind")}
-        found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+            return _distinct((name, kind) for name, kind in rows if (name, kind) != ("column", "kind"))
+        is_json = path.suffix.lower() == ".json"
+        found = json.loads(text, object_pairs_hook=_distinct) if is_json else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         must = f"The columns file {path} must be readable as TOML, JSON or CSV."
         raise DataError(f"{must} Got: {error}") from None
@@ -180,3 +186,13 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
     if not isinstance(inner, dict):
         raise DataError(f"The columns file {path} must map columns to kinds. Got {type(found).__name__}.")
     return inner
+
+
+def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a dictionary; raise a ValueError if a name occurs twice."""
+    found = dict[str, Any]()
+    for name, kind in pairs:
+        if name in found:
+            raise ValueError(f"the column {name!r} must be named once")
+        found[name] = kind
+    return found

@@ -32,6 +32,7 @@ def read_pipe(
     name: str = "stdin",
     delimiter: str | None = None,
     encoding: str | None = None,
+    header: bool = True,
     **how: Any,
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
@@ -55,7 +56,7 @@ def read_pipe(
     if delimiter is None and is_json(pipe.peek()):
         reader = JsonPipe(pipe, encoding=encoding, **text)
     else:
-        reader = DelimitedPipe(pipe, delimiter=delimiter, encoding=encoding, **text)
+        reader = DelimitedPipe(pipe, delimiter=delimiter, header=header, encoding=encoding, **text)
     return weighed(PipeStream(reader, options, name), options)
 
 
@@ -107,6 +108,7 @@ class PipeReader(TextReader):
 
     def _parse_tail(self) -> Chunk | None:
         """Parse the complete records in the bytes read so far; return None if there are none."""
+        self._tail = self._closed(self._tail, self._pipe.ended)
         end = self._end_of_first() if self._first else self._end_of_records(self._tail)
         if self._pipe.ended:
             end = end if self._first and end else len(self._tail)

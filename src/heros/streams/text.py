@@ -57,6 +57,7 @@ class TextReader(TableReader):
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
         self._tail = b""
+        self._left_open: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
     def _look_at(self, data: bytes) -> None:
         """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
@@ -104,12 +105,16 @@ class TextReader(TableReader):
         """Return the offsets after newlines that end a record."""
         return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
+    def _closed(self, data: bytes, ended: bool) -> bytes:
+        """Replace rows whose quote is not closed in time by blanks, and note them in `_left_open`."""
+        return data
+
     def _next_records(self) -> RawRecords | None:
         file = self._open()
         data = self._tail
         while True:
             more = self._read(file, max(READ_BYTES - len(data), READ_BYTES // 4, 1))
-            data += more
+            data = self._closed(data + more, not more)
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
                 break
@@ -127,7 +132,9 @@ class TextReader(TableReader):
         self._look_at(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
-        return RawRecords(data, line, self._encoding)
+        faults = [one for one in self._left_open if one[0] < self._at[1]]
+        self._left_open = self._left_open[len(faults) :]
+        return RawRecords(data, line, self._encoding, faults)
 
     def _open(self) -> pa.NativeFile:
         """Return the open file, positioned after the bytes in `_tail`."""
@@ -154,10 +161,11 @@ class TextReader(TableReader):
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._tail = b""
+        self._tail, self._left_open = b"", []
 
     def _parse(self, records: RawRecords) -> Chunk:
-        columns = self._parse_plain(records) if self._is_plain(records.data) else None
+        plain = not records.faults and self._is_plain(records.data)
+        columns = self._parse_plain(records) if plain else None
         if columns is not None:
             return Chunk(columns, "line", partial(self._lines, records))
         rows: list[tuple[int, list[str | None]]] = []
@@ -167,6 +175,9 @@ class TextReader(TableReader):
                 faults.append((len(rows), record))
             else:
                 rows.append((line, record))
+        for line, fault in records.faults:
+            before = sum(other < line for other, _ in rows)
+            faults.insert(sum(at < before for at, _ in faults), (before, fault))
         cells = [self._array([row[i] for _, row in rows]) for i in range(len(self.names))]
         return Chunk(cells, "line", [line for line, _ in rows], faults)
 
@@ -218,7 +229,7 @@ class TextReader(TableReader):
         return records.lines
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_file": None, "_tail": b""}
+        return {**self.__dict__, "_file": None, "_tail": b"", "_left_open": []}
 
 
 @dataclass
@@ -228,6 +239,7 @@ class RawRecords:
     data: bytes
     line: int
     encoding: str
+    faults: Sequence[tuple[int, BadRow]] = ()  # lines that are blank in `data`, and their errors
     lines: list[int] | None = None
 
     @cached_property

@@ -91,10 +91,11 @@ class Partition:
     def _go_to(self, position: Mapping[str, Any]) -> None:
         try:
             self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
-            self.bad_rows = BadRows(int(position["bad_rows"]), (), int(position["unlabelled"]))
+            self.bad_rows = BadRows.of(position["bad_rows"])
             schema = schema_of(position["schema"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"The snapshot of partition {self.number} is damaged: {error}.") from None
+        self._told |= {row.unlabelled for row in self.bad_rows.first}
         self._encoder.know(schema)
         if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
@@ -196,8 +197,7 @@ class Partition:
         position = {
             "offset": self.next,
             "learnt": self.learnt,
-            "bad_rows": self.bad_rows.count,
-            "unlabelled": self.bad_rows.unlabelled,
+            "bad_rows": self.bad_rows.plain(),
             "schema": schema_plain(self._encoder.schema),
         }
         try:

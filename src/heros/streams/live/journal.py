@@ -6,15 +6,18 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from heros._base.errors import DataError, HerosError
-from heros.storage.disk import is_in_place
+from heros.storage.disk import AS_IS, OutputFile, is_in_place
 
-__all__ = ["Journal", "Received"]
+__all__ = ["LAST", "Journal", "Received"]
+
+LAST = "-last"
+"""The suffix of a file beside the journal that holds the number of the last message."""
 
 BUSY = 1000  # milliseconds to wait for another process that has locked the file
 
@@ -35,6 +38,9 @@ class Journal:
     messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
     them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
     killed, but the newest ones may be lost in a power failure.
+
+    SQLite ignores a damaged end of its write-ahead log. The number of the last message is therefore also
+    written to a small file, so that `lost` tells how many of the newest messages are missing.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class Journal:
                 self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
                 if not self._file.execute("SELECT 1 FROM reader").fetchone():
                     self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
+            self._last_file = self._opened_last()
+        self.lost = max(0, self._noted() - self.last)  # newest messages that are missing since the last use
 
     @property
     def reader(self) -> str:
@@ -90,7 +98,10 @@ class Journal:
         """Write the messages in one transaction, and return their sequence numbers."""
         rows, into = map(astuple, messages), "INSERT INTO messages VALUES (NULL, ?, ?, ?)"
         with self._transaction():
-            return [int(self._file.execute(into, row).lastrowid or 0) for row in rows]
+            numbers = [int(self._file.execute(into, row).lastrowid or 0) for row in rows]
+        if numbers:
+            self._note(numbers[-1])
+        return numbers
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
         """Return the messages after this sequence number; raise a DataError if some of them were trimmed."""
@@ -120,6 +131,33 @@ class Journal:
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [sequence])
             self._file.execute("DELETE FROM sqlite_sequence WHERE name = 'messages'")
             self._file.execute("INSERT INTO sqlite_sequence VALUES ('messages', ?)", [sequence])
+        self._note(sequence)
+
+    def go_on(self) -> None:
+        """Continue without the `lost` messages; later messages get their numbers."""
+        self._note(self.last)
+        self.lost = 0
+
+    def _opened_last(self) -> OutputFile | None:
+        if self.path is None:
+            return None
+        return OutputFile(os.open(f"{self.path}{LAST}", os.O_RDWR | os.O_CREAT | AS_IS, 0o600))
+
+    def _noted(self) -> int:
+        """Return the number of the last message in its own file; 0 if it is unknown."""
+        if self._last_file is None:
+            return 0
+        try:
+            return int(os.read(self._last_file.fileno(), 100))
+        except (OSError, ValueError):
+            return 0
+
+    def _note(self, last: int) -> None:
+        """Write the number of the last message, which is stored; without it, a loss would not be noticed."""
+        if self._last_file is not None:
+            with suppress(OSError):
+                os.lseek(self._last_file.fileno(), 0, os.SEEK_SET)
+                self._last_file.write(b"%020d" % last)
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that a query selects."""
@@ -162,5 +200,7 @@ class Journal:
             raise HerosError(f"The journal {self.path} was removed or replaced while in use.")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files."""
         self._file.close()
+        if self._last_file is not None:
+            self._last_file.close()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from heros._base.errors import ParameterError
+from heros._base.errors import DataError, ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import whole
 from heros.streams.live.journal import Journal, Received
@@ -71,6 +71,7 @@ class MqttTopic(MessageSource):
         self.topic, self.keep = topic, whole(keep, "keep", "MqttTopic", 1)
         self._kept = journal is not None
         self._journal = Journal(journal, AT_ONCE)
+        self._expect_all()
         self._seen = deque(self._journal.newest(), AT_ONCE)  # possible duplicates
         self._written = deque(self._journal.after(self._journal.settled))  # messages to return next
         self._held: deque[int] = deque(maxlen=self.keep)  # positions of the last checkpoints
@@ -80,6 +81,17 @@ class MqttTopic(MessageSource):
         self._refusal: str | None = None
         self._client = self._connected(at)
         self._heard = time.monotonic()
+
+    def _expect_all(self) -> None:
+        """Report messages that a damaged journal has lost; the broker does not send them again."""
+        if not self._journal.lost:
+            return
+        try:
+            self._tell_gap(self._journal.lost, f"message {self._journal.last} of its journal")
+        except DataError:
+            self._journal.close()
+            raise
+        self._journal.go_on()
 
     def _bring(self, most: int, wait: float) -> Rows:
         if not self._written:

@@ -8,7 +8,6 @@ import time
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -258,22 +257,18 @@ class RowSource(Source):
 
     def where(self) -> dict[str, Any]:
         """Return the position after the last returned row, with the schema and the counts at that point."""
-        skipped = self._rows.bad_rows
         return {
             "position": dict(self._standing),
             "instances": self._position,
             "schema": schema_plain(self.schema),
-            "bad_rows": {**asdict(skipped), "first": [asdict(row) for row in skipped.first]},
+            "bad_rows": self._rows.bad_rows.plain(),
         }
 
     def seek(self, where: Mapping[str, Any]) -> None:
         """Go to a position returned by `where`, and restore the schema and the counts."""
         try:
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
-            schema, bad = schema_of(where["schema"]), where["bad_rows"]
-            count, unlabelled = (whole(bad[name], name, "seek", 0) for name in ("count", "unlabelled"))
-            columns = {name: dict(values) for name, values in bad["columns"].items()}
-            skipped = BadRows(count, tuple(BadRow(**row) for row in bad["first"]), unlabelled, columns)
+            schema, skipped = schema_of(where["schema"]), BadRows.of(where["bad_rows"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             rule = f"The position of {type(self).__name__} must be a result of its 'where'."
             raise DataError(f"{rule} Got: {error}") from None
@@ -282,7 +277,7 @@ class RowSource(Source):
         self._ahead.clear()
         self._rows.encoder.know(schema)
         self._rows.encoder.seen = instances
-        self._rows.start_at(instances + count, skipped)
+        self._rows.start_at(instances + skipped.count, skipped)
 
 
 def rows_of(
