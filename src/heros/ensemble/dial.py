@@ -24,9 +24,9 @@ __all__ = ["Clock", "Dial", "Effort"]
 STRETCH = 200  # number of instances between two measurements, independent of the block size
 FIRST = (6, 16)  # positions of the first measurements; the first one does not count, as caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
-PAY_BACK = 2000  # number of instances over which overspending is paid back
+PAY_BACK = 1000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
-LEAST = 0.8  # the awake models must fit into the budget with this share of their training
+LEAST = 1.2  # the awake models must fit into the budget with this share of their training
 PRICED = 0.8  # effort below which the price of training is not raised further
 KNEE = 0.3  # effort down to which only slow models are trained less
 LEAST_SLOW = 0.1  # share of the training of slow models at that effort
@@ -79,14 +79,15 @@ class Effort(NamedTuple):
 class Dial:
     """The controller of a budget, which decides which models are awake and how much they are trained.
 
-    Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With less
-    effort, slow models (forests) are trained less while the loss is steady. Below an effort of .3, more
-    instances count as expected, and the models are not trained on most expected instances
-    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first, as
-    long as they fit into the budget with .8 of their training. A model whose score L is below the best score
-    counts as more expensive, and so does a model of a kind that is already awake. The other models sleep:
-    they are neither evaluated nor trained. Every tenth choice adds a model that has long been asleep. So does
-    the choice after a fall of the best score, and the scores of sleeping models are then no longer trusted.
+    Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With
+    less effort, slow models (forests) are trained less while the loss is steady. Below an effort of .3,
+    more instances count as expected, and the models are not trained on most expected instances
+    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first,
+    as long as they fit into the budget with 1.2 times the price of their training. A model whose score L
+    is below the best score counts as more expensive, and so does a model of a kind that is already awake.
+    The other models sleep: they are neither evaluated nor trained. Every tenth choice adds a model that
+    has long been asleep. So does the choice after a fall of the best score, and the scores of sleeping
+    models are then no longer trusted.
 
     Parameters
     ----------
@@ -204,7 +205,8 @@ class Dial:
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
         full = cost * [1, min(1 / max(self.effort, PRICED), 1 / share)]  # training is priced at full effort
         ticks = self.clock.parts(step)
-        passed = np.maximum(ticks - self._ticks, 0) if ticks.shape == self._ticks.shape else ticks
+        same = ticks.shape == self._ticks.shape and bool((ticks >= self._ticks).all())
+        passed = ticks - self._ticks if same else ticks  # a pool that was loaded counts from 0
         rate = 1.0 if self.instances < PERIOD else 0.3
         if self.instances > FIRST[0]:
             self.prices.note(self.awake, full, passed, costs, rate)
@@ -272,13 +274,14 @@ class Dial:
         start = (-1.0, 0.0, 0.0, 0.0) if self._start is None else self._start
         numbers = [*start, *(getattr(self, name) for name in NUMBERS)]
         arrays = {name: getattr(self, name).astype(np.float64) for name in ARRAYS}
-        return arrays | {"numbers": np.array(numbers, dtype=np.float64)} | self.prices.state()
+        arrays |= {"numbers": np.array(numbers, dtype=np.float64), "ticks": self._ticks.ravel()}
+        return arrays | self.prices.state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays that `state` returned; raise a DataError if they are invalid."""
         numbers = _array(state, "numbers", 4 + len(NUMBERS))
         arrays = {name: _array(state, name, self.models) for name in ARRAYS}
-        awake = arrays["awake"]
+        awake, ticks = arrays["awake"], _array(state, "ticks", np.size(state.get("ticks", 0)))
         if not np.isin(awake, (0, 1)).all() or not awake.any():
             raise DataError(
                 "The state of a budget must mark models as awake (1) or asleep (0), at least one as awake."
@@ -286,13 +289,15 @@ class Dial:
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:
             raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")
+        if ticks.size % 2 or not (ticks >= 0).all():
+            raise DataError("The state of a budget must have two times of 0 or more for each part.")
         self.prices.restore({name: _array(state, name, n) for name, n in self.prices.sizes.items()})
         first, *rest = numbers.tolist()
         self._start = None if first < 0 else (first, *rest[:3])
         for name, value in zip(NUMBERS, rest[3:], strict=True):
             setattr(self, name, type(getattr(self, name))(value))
         self.trust, self.peaks, self._trained = arrays["trust"], arrays["peaks"], arrays["_trained"]
-        self.awake, self._ticks = awake.astype(bool), np.zeros((2, 0))
+        self.awake, self._ticks = awake.astype(bool), ticks.reshape(2, -1)
 
 
 NUMBERS = (

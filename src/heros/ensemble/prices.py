@@ -16,6 +16,8 @@ MOST = 3.0  # a part's share of the time counts as at most this multiple of the 
 DRIFT = 0.1  # how fast the prices of a sleeping part approach those its cost suggests, relative to `rate`
 ROOM = 1 / 3  # if a larger share of the limit would stay unused, models may be trained less
 SCANT = 0.35  # share of training that must then fit
+NOISE = 0.1  # weight of a new measurement in a part's error
+CALM = 8.0  # a price is corrected by the factor 1 / (1 + CALM · error²)
 SAME = 2.0  # factor on the prices of the other models of a part, for each awake model of the part
 
 
@@ -25,8 +27,9 @@ class Prices:
     Only the time of each part of the pool is measured, not the time of each model. A part has three prices:
     for work that its models share, for evaluating all its models and for training them. Each model has a
     share of the latter two in proportion to its cost. If the measured time of a part differs from its prices,
-    the prices are corrected in proportion to their squares. The prices of a sleeping part slowly approach its
-    cost times the price per unit of cost of the awake parts.
+    the prices are corrected in proportion to their squares. The price of training is corrected less if its
+    relative error is usually large, as with models that are only trained now and then. The prices of a
+    sleeping part slowly approach its cost times the price per unit of cost of the awake parts.
 
     Parameters
     ----------
@@ -47,6 +50,7 @@ class Prices:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
+        self.error = np.zeros(len(sizes))  # of the price of training, relative to the price
         self.rest = np.zeros(1)  # the price of the rest of a step
         self._share = (
             1 / np.asarray(sizes)[self.part]
@@ -94,11 +98,17 @@ class Prices:
             each = np.array([self.shared[part], self.look[part] * load[part]])
             self.shared[part], all_of_it = _corrected(each, looking, rate)
             self.look[part] = all_of_it / load[part]
-            self.train[part] = _corrected(self.train[part : part + 1], training / load[part], rate)[0]
+            self._note_training(part, training / load[part], rate)
         whole, total = self._sums(costs), self.shared + self.look + self.train
         per_cost = (self.shared + (self.look + self.train) * load)[on].sum() / (whole * load)[on].sum()
         for prices in (self.shared, self.look, self.train):
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
+
+    def _note_training(self, part: int, seconds: float, rate: float) -> None:
+        known = self.train[part : part + 1]
+        error = min(abs(seconds / max(known[0], 1e-12) - 1), MOST)
+        self.error[part] += NOISE * (error - self.error[part])
+        known[:] = _corrected(known, seconds, rate / (1 + CALM * self.error[part] ** 2))
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
@@ -155,7 +165,7 @@ class Prices:
     @property
     def sizes(self) -> dict[str, int]:
         """The lengths of the arrays of `state`."""
-        return {name: len(getattr(self, name)) for name in ("shared", "look", "train", "rest")}
+        return {name: len(getattr(self, name)) for name in ("shared", "look", "train", "error", "rest")}
 
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return the prices as arrays for `restore`."""
