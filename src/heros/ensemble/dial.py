@@ -24,6 +24,7 @@ __all__ = ["Clock", "Dial", "Effort"]
 STRETCH = 200  # number of instances between two measurements, independent of the block size
 FIRST = (6, 16)  # positions of the first measurements; the first one does not count, as caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
+SOON = 50  # number of instances after a choice at which models that cost far too much are noticed
 PAY_BACK = 1000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
 LEAST = 1.2  # the awake models must fit into the budget with this share of their training
@@ -79,12 +80,13 @@ class Effort(NamedTuple):
 class Dial:
     """The controller of a budget, which decides which models are awake and how much they are trained.
 
-    Every 200 instances the measured cost is compared with the budget, and the effort is adjusted. With
-    less effort, slow models (forests) are trained less while the loss is steady. Below an effort of .3,
-    more instances count as expected, and the models are not trained on most expected instances
-    (`heros.policies.Surprise`). Every 1,000 instances the awake models are chosen again, cheapest first,
-    as long as they fit into the budget with 1.2 times the price of their training. A model whose score L
-    is below the best score counts as more expensive, and so does a model of a kind that is already awake.
+    Every 200 instances, and 50 instances after each choice of the awake models, the measured cost is
+    compared with the budget, and the effort is adjusted. With less effort, slow models (forests) are
+    trained less while the loss is steady. Below an effort of .3, more instances count as expected, and the
+    models are not trained on most expected instances (`heros.policies.Surprise`). Every 1,000 instances the
+    awake models are chosen again, cheapest first, as long as they fit into the budget with 1.2 times the
+    price of their training. A model whose score L is below the best score counts as more expensive, and so
+    does a model of a kind that is already awake.
     The other models sleep: they are neither evaluated nor trained. Every tenth choice adds a model that
     has long been asleep. So does the choice after a fall of the best score, and the scores of sleeping
     models are then no longer trusted.
@@ -155,11 +157,12 @@ class Dial:
 
     def cut(self, at: int) -> int:
         """Return the next instance after `at` before which `begin` must be called."""
-        return next((first for first in FIRST if at < first), (at // STRETCH + 1) * STRETCH)
+        start = at - at % STRETCH
+        return next(cut for cut in (*FIRST, start + SOON, start + STRETCH) if at < cut and self.is_due(cut))
 
     def is_due(self, at: int) -> bool:
         """Return whether `begin` must be called before this instance."""
-        return at % STRETCH == 0 or at in FIRST
+        return at % STRETCH == 0 or at % PERIOD == SOON or at in FIRST
 
     def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> Effort:
         """Measure the cost of the instances since the last call; return the effort for the next instances."""
@@ -169,10 +172,12 @@ class Dial:
             n = int(at - then)
             cost = np.maximum(spent - spent_then, 0) / n
             allowance = self._allowance(n, now - now_then)
+            hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
+            if at % PERIOD == SOON and not hasty:
+                return Effort(self.awake, self.expected())
             self._note(step, n, cost, allowance, costs)
             self._note_floor(float(cost.sum()), allowance)
             self._set_effort(float(cost.sum()), allowance)
-            hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
             if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (hasty and at > FIRST[0]):
                 self._choose(step.scores, allowance)
         self._start = (at, *spent.tolist(), now)
@@ -207,7 +212,7 @@ class Dial:
         ticks = self.clock.parts(step)
         same = ticks.shape == self._ticks.shape and bool((ticks >= self._ticks).all())
         passed = ticks - self._ticks if same else ticks  # a pool that was loaded counts from 0
-        rate = 1.0 if self.instances < PERIOD else 0.3
+        rate = 1.0 if self.instances < PERIOD or spent > 2 * allowance else 0.3
         if self.instances > FIRST[0]:
             self.prices.note(self.awake, full, passed, costs, rate)
         self.trust = np.where(self.awake, self.trust + n, self.trust * 0.5 ** (n / FORGET))
