@@ -86,7 +86,7 @@ class Prices:
             ticks = self._bounded(on, expected, ticks)
         by_part = seconds[:, None] * ticks / np.maximum(ticks.sum(axis=1, keepdims=True), 1e-300)
         self.rest += (1.0 if new.any() else rate) * (by_part[0, -1] - self.rest)
-        for part in np.flatnonzero(on):
+        for part in np.flatnonzero(on).tolist():
             looking, training = by_part[:, part]
             if new[part]:
                 whole = max(looking, 1e-12) / (BASE + (1 - BASE) * load[part])
