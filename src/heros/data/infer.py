@@ -13,7 +13,7 @@ from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, is_date, micros_of, micros_of_array
 from heros.data.number_format import NumberFormat, format_of, is_clear
-from heros.data.values import BLANKS, kind_of, label_of
+from heros.data.values import BLANKS, kind_of, name_of
 
 FEWEST = 50
 """The minimum number of rows for which distinct values in all rows indicate an identifier."""
@@ -98,7 +98,8 @@ def infer_array(  # noqa: PLR0911  one per kind
     if why := no_feature(kind):
         return why
     if types.is_dictionary(kind):
-        labels = [label for label in map(label_of, array.dictionary.to_pylist()) if label is not None]
+        names = map(name_of, array.dictionary.to_pylist())
+        labels = list(dict.fromkeys(name for name in names if name is not None))
         if most is None or len(labels) <= most:
             return NameColumn(name, Codes(labels, most))
         return NameColumn(name, Codes(most=most), fresh=True)

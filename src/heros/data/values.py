@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -139,9 +140,14 @@ def label_of(value: object) -> str | None:
     --------
     >>> [label_of(value) for value in ("a", 3, 3.0, True, float("nan"), None)]
     ['a', '3', '3', 'True', None, None]
+    >>> label_of(Decimal("2.50")), label_of(timedelta(hours=1))
+    ('2.5', '3600')
     """
     if type(value) is str or value is None:
         return value
+    if isinstance(value, Decimal | timedelta | np.timedelta64) and not is_missing(value):
+        with suppress(Refused):  # Decimal("Infinity")
+            value = number_of("", value)
     if isinstance(value, float | np.floating):
         number = float(value)
         if math.isnan(number):

@@ -36,6 +36,7 @@ ASGI = {"version": "3.0", "spec_version": "2.3"}
 BACKLOG = 2048
 OTHER_FILES = 64  # file descriptors that a process needs in addition to its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
+SLICE = 4096  # bytes parsed at once: hundreds of requests, which take more memory than their bytes
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
 READING = 60.0  # seconds that a client may leave a reply unread
 JSON = [(b"content-type", b"application/json")]
@@ -115,12 +116,16 @@ class _Connection(asyncio.Protocol):
         self._in_head = False  # the headers of a request are incomplete
         self._loose = 0  # bytes since the last part of a body, the end of the headers or the end of a request
         self._progress = False  # whether the bytes being parsed contain any of these three
+        self._completed = False  # whether they contain the end of a request
         self._url = b""
         self._headers: Headers = []
         self._incoming: _Request | None = None  # request with an incomplete body
         self._working: _Request | None = None  # request that the application processes
         self._queue: deque[_Request] = deque()  # pipelined requests
-        self._paused = False  # reading is paused while requests are queued
+        self._rest = memoryview(b"")  # received but not parsed yet
+        self._held = 0  # bytes of it that are included in the server's count of body bytes
+        self._parsing = False
+        self._paused = False  # reading is paused while requests are queued or bytes wait to be parsed
         self._full = False  # the client does not read the replies
         self._written = 0  # bytes of replies
         self._delivered = 0  # number of these bytes that had left the buffer at the last check
@@ -144,25 +149,48 @@ class _Connection(asyncio.Protocol):
             request.release()
             request.wake()
         self._queue.clear()
+        self._rest = self._rest[:0]
+        self._count_rest()
 
     def data_received(self, data: bytes) -> None:
+        if not self.transport.is_closing():
+            self._rest = memoryview(bytes(self._rest) + data if self._rest else data)
+            self._parse()
+
+    def _parse(self) -> None:
+        """Parse the received bytes until at least one request is complete; the rest is parsed later."""
+        self._parsing, self._completed = True, False
+        while self._rest and not self._completed and not self.transport.is_closing():
+            part, self._rest = self._rest[:SLICE], self._rest[SLICE:]
+            self._progress = False
+            try:
+                self.parser.feed_data(part)
+            except httptools.HttpParserUpgrade:  # no other protocol is supported
+                self._rest = self._rest[:0]
+            except httptools.HttpParserError:
+                last, body = self._working, self._incoming is not None
+                if body or last is None or last.keep_alive:  # else these are bytes after the last request
+                    self.refuse(400, "The request must be HTTP/1.1.")
+                self._rest = self._rest[:0]
+                break
+            self._loose = 0 if self._progress else self._loose + len(part)
+            if self._loose > self.limits.head:  # in the headers, or in trailers after the body
+                self._refuse_head()
+        self._parsing = False
+        self._count_rest()
         if self.transport.is_closing():
             return
-        self._progress = False
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:  # no other protocol is supported
-            pass
-        except httptools.HttpParserError:
-            last, body = self._working, self._incoming is not None
-            if body or last is None or last.keep_alive:  # else these are extra bytes after the last request
-                self.refuse(400, "The request must be HTTP/1.1.")
-            return
-        self._loose = 0 if self._progress else self._loose + len(data)
-        if self._loose > self.limits.head:  # in the headers, or in trailers after the body
-            self._refuse_head()
+        if self._rest:
+            self._pause()
+            self.server.loop.call_soon(self._next)
         elif not self._in_head and self._incoming is not None and self._working is None and not self._queue:
             self._start(self._incoming)
+
+    def _count_rest(self) -> None:
+        self.server.bodies += len(self._rest) - self._held
+        self._held = len(self._rest)
+        if self._held and self.server.bodies > self.limits.bodies:
+            self._refuse_bodies()
 
     def write(self, data: bytes) -> None:
         self._written += len(data)
@@ -246,10 +274,11 @@ class _Connection(asyncio.Protocol):
         if request.size > self.limits.body:
             self._refuse_body()
         elif self.server.bodies > self.limits.bodies:
-            self.refuse(429, "Too many request bodies at the same time.")
+            self._refuse_bodies()
 
     def on_message_complete(self) -> None:
-        request, self._incoming, self.coming, self._progress = self._incoming, None, False, True
+        request, self._incoming, self.coming = self._incoming, None, False
+        self._progress = self._completed = True
         if request is None or self.transport.is_closing():
             return
         request.complete = True
@@ -260,8 +289,7 @@ class _Connection(asyncio.Protocol):
             self._start(request)
         else:
             self._queue.append(request)
-            self._paused = True
-            self.transport.pause_reading()
+            self._pause()
 
     # -- requests and replies -----------------------------------------------------------------------------
 
@@ -288,15 +316,25 @@ class _Connection(asyncio.Protocol):
         else:
             self._next()
 
+    def _pause(self) -> None:
+        self._paused = True
+        self.transport.pause_reading()
+
     def _next(self) -> None:
         if self._working is not None or self._full or self.transport.is_closing():
             return
         if self._queue:
             self._start(self._queue.popleft())
             return
+        if self._rest and not self._parsing:
+            self._parse()
+        if self._rest or self._queue or self.transport.is_closing():
+            return
         if self._paused:
             self._paused = False
             self.transport.resume_reading()
+        if self._working is not None:
+            return
         if not self.coming:
             self.since = self.server.loop.time()
         self.server.quiet[self] = None
@@ -305,6 +343,9 @@ class _Connection(asyncio.Protocol):
 
     def _refuse_head(self) -> None:
         self.refuse(431, f"The headers of a request must have at most {self.limits.head:,} bytes.")
+
+    def _refuse_bodies(self) -> None:
+        self.refuse(429, "Too many request bodies at the same time.")
 
     def _refuse_body(self) -> None:
         self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
@@ -323,7 +364,8 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        return self._working is None and not self._queue and not self._in_head and self._incoming is None
+        begun = self._working is not None or self._in_head or self._incoming is not None
+        return not (begun or self._queue or self._rest)
 
 
 class Server:

@@ -23,6 +23,8 @@ from heros.streams.readers import CELLS, Chunk, TableReader
 
 __all__ = ["readable"]
 
+BUFFER = 1 << 18  # bytes read at once from each column of a Parquet file
+
 
 @contextmanager
 def readable(label: str, rule: str, kind: type[DataError] = DataError) -> Iterator[None]:
@@ -74,7 +76,35 @@ class ArrowReader(TableReader):
         return {**self.__dict__, "_batches": None}
 
 
-class ParquetReader(ArrowReader):
+class _FileReader(ArrowReader):
+    """A reader of a file, which is not memory-mapped: the process would end if the file became shorter."""
+
+    def __init__(self, path: Path, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
+        self._path, self._schema = path, schema
+        super().__init__(str(path), schema, missing)
+
+    def _unchanged(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches; raise an error if the file has other columns or is written again meanwhile."""
+        if not schema.equals(self._schema):
+            raise BrokenOff(f"{self.label} has other columns than before. Read it again.")
+        before = _written(self._path)
+        for batch in batches:
+            now = _written(self._path)
+            if now[0] == before[0] and now != before:  # a new file in its place does not matter
+                raise BrokenOff(f"{self.label} was written again while it was read.")
+            yield batch
+
+
+def _written(path: Path) -> tuple[int, ...]:
+    """Return the number, the size and the time of a file; zeros if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
     Missing values are detected while reading, without the metadata of the row groups: damaged metadata would
@@ -82,50 +112,52 @@ class ParquetReader(ArrowReader):
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
-        self._path = path
-        with readable(str(path), "cannot be read as a Parquet file"), self._open() as file:
-            self._group_rows = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-            super().__init__(str(path), file.schema_arrow, missing)
-        self.n_rows = sum(self._group_rows)
-
-    def _open(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self._path, memory_map=True)
+        with readable(str(path), "cannot be read as a Parquet file"), _parquet(path) as file:
+            self.n_rows = sum(_group_rows(file))
+            super().__init__(path, file.schema_arrow, missing)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        group = bisect_right(list(accumulate(self._group_rows)), row)  # the group that holds the row
-        row -= sum(self._group_rows[:group])
-        with self._open() as file:
-            groups = list(range(group, len(self._group_rows)))
-            for batch in file.iter_batches(self._chunk_rows, groups, use_threads=False):
+        with _parquet(self._path) as file:
+            rows = _group_rows(file)
+            group = bisect_right(list(accumulate(rows)), row)  # the group that holds the row
+            row -= sum(rows[:group])
+            groups = list(range(group, len(rows)))
+            batches = file.iter_batches(self._chunk_rows, groups, use_threads=False)
+            for batch in self._unchanged(file.schema_arrow, batches):
                 if row < batch.num_rows:
                     yield batch.slice(row)
                 row = max(0, row - batch.num_rows)
 
 
-class IPCReader(ArrowReader):
+def _parquet(path: Path) -> pq.ParquetFile:
+    return pq.ParquetFile(path, buffer_size=BUFFER)
+
+
+def _group_rows(file: pq.ParquetFile) -> list[int]:
+    return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+
+
+class IPCReader(_FileReader):
     """A reader of the rows of an Arrow or Feather file, in the file or the stream format."""
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
-        self._path = path
-        with (
-            readable(str(path), "cannot be read as an Arrow file"),
-            pa.memory_map(os.fsencode(path)) as memory,
-        ):
-            super().__init__(str(path), self._open(memory).schema, missing)
+        rule = "cannot be read as an Arrow file"
+        with readable(str(path), rule), pa.OSFile(os.fsencode(path)) as file:
+            super().__init__(path, self._open(file).schema, missing)
 
-    def _open(self, memory: pa.MemoryMappedFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
-        magic = memory.read(6)
-        memory.seek(0)
-        return pa.ipc.open_file(memory) if magic == b"ARROW1" else pa.ipc.open_stream(memory)
+    def _open(self, file: pa.NativeFile) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+        magic = file.read(6)
+        file.seek(0)
+        return pa.ipc.open_file(file) if magic == b"ARROW1" else pa.ipc.open_stream(file)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(os.fsencode(self._path)) as memory:
-            reader = self._open(memory)
+        with pa.OSFile(os.fsencode(self._path)) as file:
+            reader = self._open(file)
             if isinstance(reader, pa.RecordBatchFileReader):
                 batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
             else:
                 batches = iter(reader)
-            for batch in batches:
+            for batch in self._unchanged(reader.schema, batches):
                 for start in range(row, batch.num_rows, self._chunk_rows):
                     yield batch.slice(start, self._chunk_rows)
                 row = max(0, row - batch.num_rows)

@@ -161,12 +161,23 @@ class KafkaWorker:
             raise
         finally:
             self._let_go(list(self._partitions))
-            self._consumer.close()
+            self._leave()
             self._scratch.cleanup()
 
     def stop(self) -> None:
         """Stop `run`; may be called from another thread or a signal handler."""
         self._stopping = True
+
+    def _leave(self) -> None:
+        """Leave the group, then close: a rebalance while librdkafka closes a consumer may never end."""
+        self._stopping = True
+        with suppress(self._kafka.KafkaException):
+            self._consumer.unsubscribe()
+            deadline = time.monotonic() + PATIENCE
+            self._consumer.poll(STEP)
+            while self._consumer.assignment() and time.monotonic() < deadline:
+                self._consumer.poll(STEP)
+        self._consumer.close()
 
     # -- learning -----------------------------------------------------------------------------------------
 
@@ -200,6 +211,8 @@ class KafkaWorker:
     # -- assigned and revoked partitions --------------------------------------------------------------------
 
     def _on_assign(self, consumer: Any, partitions: Sequence[Any]) -> None:
+        if self._stopping:
+            return
         for one in partitions:
             self._partitions[one.partition] = self._open(one.partition)
             one.offset = self._start(one.partition)
