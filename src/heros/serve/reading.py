@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
+from os.path import commonprefix
 from typing import Any
 
 from heros._base.errors import DataError, DataNotice, HerosError
@@ -14,7 +14,8 @@ from heros.data.row_encoder import Step
 from heros.data.schema import Schema
 from heros.data.values import label_of, listed
 
-MOST_COMPARED = 1000  # known columns with which the name of a new column is compared
+MOST_HINTS = 10  # new columns of an instance whose names are compared with the names of known columns
+ALIKE = 0.75  # share of a name, at its beginning and end, that the known name has, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,29 @@ class TrainingEncoder(Encoder):
             classes = listed(list(self.classes))
             self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
         super()._grow(plan, label)
-        known = {name.casefold(): name for name in before[:MOST_COMPARED]}
-        for name in list(self.known)[len(before) :]:
-            close = get_close_matches(name.casefold(), known, 1, 0.75)
-            hint = f" Is it {known[close[0]]!r}?" if close else ""
+        known = {name.casefold(): name for name in reversed(before)}
+        for number, name in enumerate(list(self.known)[len(before) :]):
+            close = _closest(name.casefold(), known) if number < MOST_HINTS else None
+            hint = "" if close is None else f" Is it {known[close]!r}?"
             self.tell(f"New column {name!r} at instance {self.seen + 1:,}.{hint}")
+
+
+def _closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the most similar known name, or None if none is similar.
+
+    Only beginnings and ends are compared, since the event loop waits for it: `difflib` takes minutes for
+    hundreds of long names.
+
+    Examples
+    --------
+    >>> _closest("temprature", ["size", "temperature"]), _closest("weight", ["size", "temperature"])
+    ('temperature', None)
+    """
+    likeness, closest = max(((_likeness(name, other), other) for other in known), default=(0.0, ""))
+    return closest if likeness >= ALIKE else None
+
+
+def _likeness(name: str, other: str) -> float:
+    start = len(commonprefix([name, other]))  # noqa: RUF071  names, not paths
+    end = len(commonprefix([name[start:][::-1], other[start:][::-1]]))  # noqa: RUF071
+    return 2 * (start + end) / (len(name) + len(other))

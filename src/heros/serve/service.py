@@ -442,15 +442,23 @@ class Service:
         """
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
-        encoder = copy.deepcopy(known) if first or known.reveals(x) else known
+        reveals = first or known.reveals(x)
+        too_fast = NotNow("The schema grows too fast: retry instances with new features or values later.")
+        if reveals and not self._may_grow():
+            raise too_fast
+        start = time.monotonic()
+        encoder = copy.deepcopy(known) if reveals else known
         try:
             coded = encoder.encode(x, y, grow=False)
             if coded is None and not self._may_grow():
-                raise NotNow("The schema grows too fast: retry instances with new features or values later.")
+                raise too_fast
             if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
             raise _wrong(why) from None
+        finally:
+            if reveals:
+                self._growth_debt += time.monotonic() - start
         if first and not encoder.schema.n_features:
             raise Wrong("The first instance must have a feature. Got no features.")
         try:
@@ -459,8 +467,10 @@ class Service:
             known.seen = seen
             raise
         if coded is None:  # the instance extends the schema; checked above
+            start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
+            self._growth_debt += time.monotonic() - start
         self._encoder = encoder
         return coded
 
