@@ -5,6 +5,7 @@ import json
 import pickle
 import random
 from datetime import datetime, time, timedelta, timezone
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from heros.data.codes import Codes
 from heros.data.columns import NameColumn
 from heros.data.encoder import Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
-from heros.data.values import Refused
+from heros.data.values import NotAClass, NothingKnown, Refused
 
 
 def test_rows_and_columns_give_the_same_codes():
@@ -202,3 +203,41 @@ def test_moments_beyond_the_calendar_are_refused(moment):
     encoder.encode({"at": "2026-01-01"}, "yes")
     with pytest.raises(Refused):
         encoder.row({"at": moment})
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["red  ", "blue ", "red"], ("red", "blue")),
+        ([Decimal("1.0"), Decimal("2.50")], ("1", "2.5")),
+        ([timedelta(hours=1), timedelta(seconds=90)], ("3600", "90")),
+        (["true", "false"], ("True", "False")),
+    ],
+)
+def test_a_category_has_the_names_that_rows_and_text_have(values, names):
+    encoder = Encoder()
+    array = pa.array(values * 20).dictionary_encode()
+    (batch, *_) = encoder.learn(
+        pa.table({"c": array, "i": range(len(array))}), ["yes", "no"] * (len(array) // 2)
+    )
+    assert not np.isnan(batch.X).any()
+    assert encoder.schema.features[0].values == names
+    for value, code in zip(values, batch.X[:, 0], strict=False):
+        assert encoder.row({"c": value})[0] == code
+
+
+def test_a_label_with_decimals_is_a_bad_row_once_classes_are_names():
+    encoder = Encoder(fractions=False)
+    with pytest.raises(NotAClass, match="task='regression'"):
+        encoder.encode({"a": 1}, 1.5)
+    encoder.encode({"a": 1}, "yes")
+    with pytest.raises(Refused) as why:
+        encoder.encode({"a": 1}, 1.5)
+    assert not isinstance(why.value, NotAClass)
+
+
+def test_nested_fields_below_a_known_number_are_no_known_features():
+    encoder = Encoder(Schema.of(["num", "size"], classes=["yes", "no"]))
+    with pytest.raises(NothingKnown):
+        encoder.row_to_predict({"num": {"a": 1}})
+    assert encoder.without_feature({"size": 1, "num": {"a": 1}}) == ["num.a"]

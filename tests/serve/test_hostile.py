@@ -242,6 +242,27 @@ def test_many_requests_at_once_on_a_connection_are_all_answered(client):
     assert heard.count(b"HTTP/1.1 200 OK") == n + 1
 
 
+def test_requests_of_a_client_that_does_not_read_stay_bytes(client):
+    """15,000 requests as Python objects took 7 MB, for a client that needs no token."""
+    port = int(client.running.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+        with pytest.raises(TimeoutError):
+            connection.sendall(500_000 * b"GET / HTTP/1.1\r\n\r\n")
+        (waiting,) = client.running.server.connections
+        assert len(waiting._queue) < 300
+        assert client.running.server.bodies > 0
+        assert client.get("/health").status_code == 200
+    assert soon(lambda: client.running.server.bodies == 0)
+
+
+def test_pipelined_requests_share_the_limit_on_bodies():
+    with served(one(limits=Limits(body=1000, bodies=10_000))) as client:
+        heard = spoken(client, 100_000 * b"GET / HTTP/1.1\r\n\r\n")
+        assert heard.count(b"HTTP/1.1 200 OK") < 1000
+        assert soon(lambda: client.running.server.bodies == 0)
+        assert client.get("/health").status_code == 200
+
+
 def test_two_host_headers_are_refused(client):
     for hosts in (b"host: evil.example\r\nHOST: localhost\r\n", b"host: localhost\r\nhost: localhost\r\n"):
         heard = spoken(client, b"GET /model HTTP/1.1\r\n" + hosts + b"connection: close\r\n\r\n")

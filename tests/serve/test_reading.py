@@ -9,7 +9,8 @@ pytest.importorskip("httptools", reason="heros serve is not installed")
 from heros import Heros, HerosError
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
-from heros.serve.limits import Wrong
+from heros.serve.limits import Limits, Wrong
+from heros.serve.reading import MOST_HINTS
 from heros.serve.service import Service
 from serve.serving import many, model, rows, served
 
@@ -87,3 +88,29 @@ def test_a_late_column_is_told_with_the_name_it_resembles():
             "New column 'Size' at instance 151. Is it 'size'?",
             "New column 'weight' at instance 151.",
         ]
+
+
+def test_only_some_new_columns_are_compared_with_known_columns():
+    """To compare all of them took minutes, in which the service did not reply."""
+    names = [f"plant_north.line{i % 7}.machine_{i:04d}." + "temperature_" * 12 for i in range(900)]
+    with served(service()) as client:
+        batch = [{"x": x, "y": y} for x, y in rows(150)]
+        batch += [{"x": dict.fromkeys(names[i : i + 100], 1.0), "y": "even"} for i in range(0, 800, 100)]
+        client.post("/learn/batch?wait=1", json={"instances": batch})
+        reply = client.post("/learn", json={"x": dict.fromkeys(names[800:], 1.0), "y": "even"})
+        told = reply.json()["notices"]
+        assert len(told) > MOST_HINTS
+        assert sum("Is it" in one for one in told) == MOST_HINTS
+
+
+def test_refused_rows_that_need_a_copy_of_the_encoder_count_as_growth():
+    with served(service(limits=Limits(growth=0.3))) as client:
+        batch = [{"x": {"day": "01/02/2026", **x}, "y": y} for x, y in rows(5)]
+        client.post("/learn/batch?wait=1", json={"instances": batch})
+        running = client.running.service
+        before = running._growth_debt
+        wrong = {"x": {"day": "25/12/2026"}, "y": None}
+        assert client.post("/learn", json=wrong).status_code == 422
+        assert running._growth_debt > before - 1
+        running._growth_debt = 60.0
+        assert client.post("/learn", json=wrong).status_code == 429

@@ -312,6 +312,48 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
     assert (names, [stream.schema.classes[i] for i in y]) == (["x", "y", "y", "z"], ["p", "q", "q", "r"])
 
 
+@pytest.mark.parametrize("name", ["s.parquet", "s.arrow", "s.feather"])
+def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name):
+    """A memory-mapped file ended the process."""
+    rng = np.random.default_rng(1)
+
+    def write_rows(n):
+        table = pa.table({"a": rng.normal(size=n), "y": rng.choice(LABELS, n)})
+        if name == "s.parquet":
+            pq.write_table(table, tmp_path / name)
+        else:
+            how = {"compression": "uncompressed"} if name == "s.feather" else {}
+            pyarrow.feather.write_feather(table, tmp_path / name, **how)
+
+    write_rows(200_000)
+    stream = streams.read(tmp_path / name, target="y")
+    stream.draw(10)
+    write_rows(1000)
+    with pytest.raises(DataError, match=r"written again|cannot be read to its end"):
+        sum(len(y) for _, y in stream.blocks(1000))
+
+
+def test_a_table_with_other_columns_than_before_is_refused(tmp_path):
+    path = tmp_path / "s.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0], "b": [3, 4], "y": LABELS}), path)
+    stream = streams.read(path, target="y")
+    pq.write_table(pa.table({"b": [3, 4], "a": [1.0, 2.0], "y": LABELS}), path)
+    stream.restart()
+    with pytest.raises(DataError, match="other columns than before"):
+        stream.draw(1)
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.parquet"])
+def test_a_file_that_is_gone_is_an_error_that_names_it(tmp_path, name):
+    path = write(tmp_path / name, ([1, 2], COLOURS[:2], [3, 4], LABELS))
+    stream = streams.read(path or tmp_path / name, target="label")
+    stream.draw(1)
+    (tmp_path / name).unlink()
+    stream.restart()
+    with pytest.raises(DataError, match=name):
+        stream.draw(2)
+
+
 def test_the_name_is_the_files_unless_given(tmp_path):
     path = tmp_path / "people.csv.gz"
     path.write_bytes(gzip.compress(b"a,label\n1,x\n"))

@@ -74,6 +74,8 @@ def predict_command(
         if name not in reader.names:
             rule = f"one of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
+    if clash := [name for name in kept if name in _nothing_predicted(learnt).column_names]:
+        raise ParameterError.of("keep", "heros", "columns that predictions do not have", clash[0])
     columns = learnt.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
@@ -136,7 +138,14 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]
     if table is None:  # only a header
-        table = predicted_table(model.outputs(np.empty((0, schema.n_features)), np.arange(0)), schema.classes)
+        table = _nothing_predicted(model)
         for place, name in enumerate(kept):
             table = table.add_column(place, name, pa.array([], pa.string()))
         yield table, []
+
+
+def _nothing_predicted(model: Heros) -> Any:
+    """Return a table of predictions without rows."""
+    schema = model.schema
+    assert schema is not None, "a trained model has a schema"
+    return predicted_table(model.outputs(np.empty((0, schema.n_features)), np.arange(0)), schema.classes)

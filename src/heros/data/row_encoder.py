@@ -37,6 +37,7 @@ from heros.data.values import (
     LARGEST,
     MISSING,
     NO_TARGET,
+    NUMBER,
     NothingKnown,
     Refused,
     expect_no_fraction,
@@ -187,7 +188,7 @@ class RowEncoder:
         ['prize']
         """
         known = self.known
-        if x.keys() <= known.keys() or not self.width:
+        if (x.keys() <= known.keys() and dict not in map(type, x.values())) or not self.width:
             return []
         new = (name for name, value in flat(x) if name not in known and not self._is_missing(value))
         return [name for name in map(str, new) if name not in self.ignored and not self.knows(name)]
@@ -201,11 +202,13 @@ class RowEncoder:
         return row
 
     def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
-        """Encode an instance like `row`; also raise `Refused` if the instance has no known feature."""
+        """Encode an instance like `row`; also raise `Refused` if it has features, but none is known."""
         row = self._blank.copy()
-        if not self._fill(row, x) and self.width and not any(map(self.knows, x)):
-            rule = f"have some of the features {listed(list(self.known))}"
-            raise NothingKnown(None, listed(list(x)), rule)
+        if not self._fill(row, x) and self.width:
+            names = [name for name, _ in flat(x)]
+            if not any(map(self.knows, names)):
+                rule = f"have some of the features {listed(list(self.known))}"
+                raise NothingKnown(None, listed(names), rule)
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:
@@ -319,7 +322,7 @@ class RowEncoder:
         if self._classes_closed:
             raise Refused("label", shown(y), f"be one of {listed(list(self.classes))}")
         if not self._fractions:
-            expect_no_fraction(y)
+            expect_no_fraction(y, sure=any(not NUMBER.fullmatch(name) for name in self.classes))
         self._expect_short(name, "label")
         if len(self.classes) >= (most := self._limits.classes):
             raise Refused("label", f"a new class, {name!r},", f"be one of at most {most:,} classes")

@@ -123,11 +123,14 @@ def checked_task(task: str | None, owner: str) -> str | None:
     return None if task is None else one_of(task, "task", owner, tasks, rule)
 
 
-def expect_no_fraction(label: object) -> None:
-    """Raise `NotAClass` if a label is a number with decimals, and `Refused` if it is infinite."""
+def expect_no_fraction(label: object, *, sure: bool = False) -> None:
+    """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if it is infinite.
+
+    `sure` means that labels are certainly classes. A number with decimals is then a bad row, too.
+    """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         rule = "be text or a whole number"
-        if math.isinf(label):  # one bad row says nothing about the task
+        if math.isinf(label) or sure:  # one bad row says nothing about the task
             raise Refused("label", repr(float(label)), rule)
         why = "because it is a class (task='regression' learns numbers)"
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")

@@ -260,7 +260,10 @@ def opened_file(path: Path) -> pa.NativeFile:
             return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
         except (RuntimeError, NotImplementedError) as error:  # password or unknown compression method
             raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
-    file = pa.OSFile(os.fsencode(path))
+    try:
+        file = pa.OSFile(os.fsencode(path))
+    except FileNotFoundError:
+        raise DataError(f"The file {path} must exist while it is read. Got none.") from None
     return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
 
 
