@@ -333,6 +333,40 @@ def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_p
         sum(len(y) for _, y in stream.blocks(1000))
 
 
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+@pytest.mark.parametrize("rows", [20, 500])
+def test_the_sizes_of_the_batches_of_a_table_do_not_matter(tmp_path, rows):
+    """Only the first batch decided how columns are read."""
+    n, rng = 4000, np.random.default_rng(1)
+    table = pa.table({
+        "mixed": [str(i) if i < 30 else "xy"[i % 2] for i in range(n)],
+        "colour": pa.array(rng.choice(COLOURS, n)),
+        "day": ["2026-01-02" if i < 300 else "2026-01-02 10:00" for i in range(n)],
+        "y": rng.choice(LABELS, n),
+    })  # fmt: skip
+    with pa.ipc.new_file(tmp_path / "s.arrow", table.schema) as file:
+        file.write_table(table, max_chunksize=rows)
+    batches = table.to_batches(max_chunksize=rows)
+    coded = [
+        pa.RecordBatch.from_pydict({**one.to_pydict(), "colour": one["colour"].dictionary_encode()})
+        for one in batches
+    ]
+    whole = streams.from_frame(table, target="y")
+    for other in (
+        streams.read(tmp_path / "s.arrow", target="y"),
+        streams.from_frame(pa.Table.from_batches(batches), target="y"),
+        streams.from_frame(pa.Table.from_batches(coded), target="y"),
+    ):
+        assert [one.name for one in other.schema.features] == [one.name for one in whole.schema.features]
+        assert not other.bad_rows.count
+        expected = whole.copy().draw(n)
+        got = other.draw(n)
+        assert len(got[1]) == n
+        for name in ("mixed", "day (hour)"):
+            at = [one.name for one in whole.schema.features].index(name)
+            np.testing.assert_array_equal(got[0][:, at], expected[0][:, at])
+
+
 def test_a_table_with_other_columns_than_before_is_refused(tmp_path):
     path = tmp_path / "s.parquet"
     pq.write_table(pa.table({"a": [1.0, 2.0], "b": [3, 4], "y": LABELS}), path)

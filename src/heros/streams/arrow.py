@@ -50,16 +50,35 @@ class ArrowReader(TableReader):
 
     @abstractmethod
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches, starting at this row, each with at most `_chunk_rows` rows."""
+        """Yield the record batches, starting at this row."""
+
+    def _chunks_from(self, row: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches of `_chunk_rows` rows, so that the sizes of the table's own batches do not matter."""
+        parts, missing = list[pa.RecordBatch](), self._chunk_rows
+        try:
+            for one in self._read_from(row):
+                one.validate(full=True)  # Arrow does not validate by itself
+                rest = one
+                while rest.num_rows >= missing:
+                    yield _joined([*parts, rest.slice(0, missing)])
+                    rest, parts, missing = rest.slice(missing), [], self._chunk_rows
+                if rest.num_rows:
+                    parts.append(rest)
+                    missing -= rest.num_rows
+        except Exception:
+            if parts:  # the rows before the damage
+                yield _joined(parts)
+            raise
+        if parts:
+            yield _joined(parts)
 
     def read(self) -> Chunk | None:
         if self._batches is None:
-            self._batches = self._read_from(self._row)
+            self._batches = self._chunks_from(self._row)
         with readable(self.label, "cannot be read to its end", BrokenOff):
             batch = next(self._batches, None)
-            if batch is None:
-                return None
-            batch.validate(full=True)  # Arrow does not validate by itself
+        if batch is None:
+            return None
         columns = batch.columns
         if self._nested:
             flat = flat_table(pa.Table.from_batches([batch]))
@@ -74,6 +93,12 @@ class ArrowReader(TableReader):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_batches": None}
+
+
+def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(parts) == 1:
+        return parts[0]
+    return pa.Table.from_batches(parts).unify_dictionaries().combine_chunks().to_batches()[0]
 
 
 class _FileReader(ArrowReader):
@@ -158,8 +183,8 @@ class IPCReader(_FileReader):
             else:
                 batches = iter(reader)
             for batch in self._unchanged(reader.schema, batches):
-                for start in range(row, batch.num_rows, self._chunk_rows):
-                    yield batch.slice(start, self._chunk_rows)
+                if row < batch.num_rows:
+                    yield batch.slice(row)
                 row = max(0, row - batch.num_rows)
 
 
@@ -172,7 +197,7 @@ class MemoryReader(ArrowReader):
         super().__init__(label, table.schema, missing)
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        return iter(self._table.slice(row).to_batches(max_chunksize=self._chunk_rows))
+        return iter(self._table.slice(row).to_batches())
 
     def has_nulls(self, index: int) -> bool:
         return bool(self._table.column(index).null_count)
