@@ -114,3 +114,18 @@ def test_refused_rows_that_need_a_copy_of_the_encoder_count_as_growth():
         assert running._growth_debt > before - 1
         running._growth_debt = 60.0
         assert client.post("/learn", json=wrong).status_code == 429
+
+
+def test_drafts_of_a_killed_service_are_removed(tmp_path):
+    draft = tmp_path / ".service.heros.abc.draft"
+    draft.write_bytes(b"half of a checkpoint")
+    service(tmp_path).stop()
+    assert not draft.exists()
+
+
+def test_a_long_text_is_refused_also_where_a_number_turns_into_names():
+    first = service()
+    first.learn({"x": {"size": 1.5}, "y": "yes"})
+    with pytest.raises(Wrong, match="200"):
+        first.learn({"x": {"size": "z" * 300}, "y": "yes"})
+    first.stop()

@@ -394,7 +394,9 @@ class RowEncoder:
             fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
             if fixed or self.seen >= MOST_NUMBERS or kind_of(value) != "text":
                 raise
-            codes = Codes([str(name_of(value))], self._most)
+            label = str(name_of(value))
+            self._expect_short(label, name)
+            codes = Codes([label], self._most)
             turned: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
             return partial(self._turn, column, turned)
         if cell is None:

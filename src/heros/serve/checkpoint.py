@@ -23,7 +23,7 @@ from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import expect_options
 from heros.storage import archive
-from heros.storage.disk import reason
+from heros.storage.disk import DRAFT, reason
 from heros.storage.keystore import FILE as KEYS
 from heros.storage.keystore import KeyStore
 
@@ -68,6 +68,9 @@ class CheckpointDirectory:
             self._lock = self._locked()
         except OSError as error:
             raise self._refused(f"cannot be written to: {reason(error)}.") from None
+        for draft in self.directory.glob(f".*{DRAFT}"):  # left by a killed service
+            with suppress(OSError):
+                draft.unlink()
 
     def _locked(self) -> int:
         """Create the lock file if needed, lock it and record this process in it; return its descriptor."""
