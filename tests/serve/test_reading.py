@@ -129,3 +129,12 @@ def test_a_long_text_is_refused_also_where_a_number_turns_into_names():
     with pytest.raises(Wrong, match="200"):
         first.learn({"x": {"size": "z" * 300}, "y": "yes"})
     first.stop()
+
+
+def test_a_key_without_a_model_has_no_number_yet():
+    with served(many(task="regression")) as client:
+        for i in range(30):
+            client.post("/learn?wait=1", json={"key": "a", "x": {"size": i}, "y": 1000.0 + i})
+        answer = client.post("/predict", json={"key": "A", "x": {"size": 5}}).json()
+        assert (answer["prediction"], answer["interval"]) == (None, None)
+        assert client.post("/predict", json={"key": "a", "x": {"size": 5}}).json()["prediction"] > 900

@@ -401,3 +401,8 @@ def test_a_nominal_column_without_values_has_none_until_its_first():
     rows = {"a": [1.0, 2.0], "colour": pa.array([None, None], pa.string()), "y": ["no", "yes"]}
     feature = streams.from_frame(pa.table(rows), target="y", nominal=["colour"]).schema.features[1]
     assert (feature.name, feature.values, feature.missing) == ("colour", (), True)
+
+
+def test_lists_of_values_are_refused_where_only_a_schema_can_have_them():
+    with pytest.raises(ParameterError, match="a schema lists their values"):
+        streams.from_iter([({"country": "NA"}, "yes")], nominal={"country": ["NA", "ZA"]})

@@ -153,10 +153,9 @@ def serve_command(
             f"heros serve --model {model} cannot change --{option}, which is a part of the saved model. "
             f"Leave it out, or train the model with it (heros run ... --{option} ... --save FILE)."
         )
-    if not keys and (capacity is not None or memory is not None):
-        raise ParameterError.of(
-            "capacity", "heros serve", "left out unless --keys is given", capacity or memory
-        )
+    for option, value in (("capacity", capacity), ("memory", memory)):
+        if not keys and value is not None:
+            raise ParameterError.of(option, "heros serve", "left out unless --keys is given", value)
     heros = Heros.load(model) if model else described.model(asked)
     labels, seconds = every_of(every)
     store = None if checkpoint is None else CheckpointDirectory(checkpoint)

@@ -326,6 +326,12 @@ class Keyed:
             resident = self._found(key)
             return None if resident is None else resident.model.set_limit
 
+    def has_learnt(self, key: Key) -> bool:
+        """Return whether the model of a key, or the initial model of a new key, has been trained."""
+        with self._lock:
+            resident = self._found(key)
+            return (self.template if resident is None else resident.model).instances > 0
+
     def __getitem__(self, key: Key) -> Heros:
         """Return a copy of the current model of a key."""
         with self._lock:

@@ -240,6 +240,8 @@ class ModelPerKey(ServedLearner):
         for key, group in groupby(asked, key=lambda pair: pair[0]):
             assert key is not None
             outputs = self.models.outputs(key, [x for _, x in group])
+            if self.task.numeric and not self.models.has_learnt(key):
+                outputs = outputs[:, :0]
             limit = None if self.task.numeric else self.models.set_limit(key)
             classes = self.schema.classes  # a key's model may not know the newest classes
             predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]

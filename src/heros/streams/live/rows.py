@@ -302,6 +302,9 @@ def encoder_of(
     """Return the initial encoder with the options of the user."""
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
+    if isinstance(nominal, Mapping):
+        rule = "a list of columns (a schema lists their values)"
+        raise ParameterError.of("nominal", owner, rule, dict(nominal))
     checked_most_values(most_values, owner)
     known = None if classes is None else expect_list(classes, "classes", owner)
     numeric = checked_task(task, owner) == "regression"
