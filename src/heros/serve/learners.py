@@ -23,7 +23,7 @@ from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
 from heros.serve.limits import Refusal
-from heros.storage.keystore import NotKept
+from heros.storage.keystore import FILE, NotKept
 
 LOG = logging.getLogger("heros.serve")
 Id = str | int
@@ -71,6 +71,7 @@ class ServedLearner(ABC):
     keyed = False
     chunk = 64  # maximum number of instances per training block; predictions may have to wait for a block
     damaged: Mapping[Id, str] = MappingProxyType({})  # keys whose models cannot be read, with the reason
+    lost: str | None = None  # why the models are older than the last checkpoint
 
     @property
     @abstractmethod
@@ -220,6 +221,9 @@ class ModelPerKey(ServedLearner):
         self.models = keyed
         self._damaged: dict[Id, str] = {}
         self.damaged = MappingProxyType(self._damaged)
+        if keyed.lost:
+            why = "The file or its write-ahead log is damaged, was removed or was replaced by an older copy"
+            self.lost = f"The last checkpoints are missing in {FILE}: {keyed.lost:,}. {why}."
 
     @property
     def model(self) -> Heros:

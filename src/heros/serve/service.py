@@ -210,9 +210,8 @@ class Service:
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
         learner.publish()
-        if self.waitlist is not None:
-            with self._closed_on_error():
-                self._read_waitlist(self.waitlist, resumed)
+        with self._closed_on_error():
+            self._tell_losses(resumed)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
@@ -891,6 +890,20 @@ class Service:
             write_options(path, options)
         return schedule, waitlist
 
+    def _tell_losses(self, resumed: Mapping[str, int]) -> None:
+        """Read the waiting instances; tell of instances and checkpoints that are lost."""
+        losses = [] if self.learner.lost is None else [self.learner.lost]
+        if self.waitlist is not None:
+            self._read_waitlist(self.waitlist, resumed)
+            if self.waitlist.lost:
+                lost = f"{self.waitlist.lost:,} accepted instances are lost"
+                losses.append(f"{lost}: {WAITING} or its write-ahead log is damaged or was removed.")
+                self.failed += self.waitlist.lost
+        for told in losses:
+            LOG.error(told)
+            self._encoder.notices.append(told)
+            self._unsaved = True  # the next checkpoint ends the message
+
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare the encoder that reads them again when they are learnt."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
@@ -904,13 +917,6 @@ class Service:
                 self._bound = self._encoder.schema
                 self._growths += 1
             self._queued += 1
-        if waitlist.lost:
-            lost = f"{waitlist.lost:,} accepted instances are lost"
-            told = f"{lost}: {WAITING} or its write-ahead log is damaged or was removed."
-            LOG.error(told)
-            self.failed += waitlist.lost
-            self._unsaved = True
-            self._encoder.tell(told)
 
     def _resume(self, window: int, reading: Reading) -> dict[str, int]:
         """Restore the service from its checkpoint, if there is one; return the counts for the waitlist."""
