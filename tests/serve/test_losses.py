@@ -26,7 +26,8 @@ from heros.serve.limits import Unknown, Wrong
 from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
-from serve.serving import await_picture, many, model, one, rows, served
+from serve.serving import await_picture, many, model, one, rows, served, soon
+from storage.test_keystore import damage_models
 
 
 def test_an_action_that_nobody_waits_for_any_more_does_not_end_training():
@@ -270,3 +271,24 @@ def test_a_key_whose_model_is_missing_does_not_begin_anew(tmp_path, caplog):
         with pytest.raises(DataError, match="is missing"):
             service.predict({"key": "b", "x": {"size": 1.0}})
         assert all(error is None for error in service.errors.values())
+
+
+@pytest.mark.parametrize("first", ["predict", "learn"])
+def test_a_store_of_models_that_cannot_be_read_is_told_by_health(tmp_path, monkeypatch, first):
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.2)
+    checkpoints_of_keys(tmp_path, 3)
+    running = many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None)
+    with served(running) as client:
+        damage_models(tmp_path / "keys")
+        running.learner.models._store._file.execute("PRAGMA cache_size=0")
+        if first == "predict":
+            asked = client.post("/predict", json={"key": "a", "x": {"size": 1.0}})
+            assert (asked.status_code, "is damaged" in asked.json()["detail"]) == (503, True)
+        else:
+            labels = [{"key": key, "x": {"size": 1.0}, "y": "odd"} for key in "abc"]
+            assert client.post("/learn/batch", json={"instances": labels}).status_code == 202
+            assert soon(lambda: running.storage_error is not None)
+            assert client.post("/learn", json=labels[0]).status_code == 507
+        health = client.get("/health")
+        assert (health.status_code, health.json()["failed"]) == (503, 0)
+        assert "keys.sqlite is damaged" in health.json()["storage_error"]

@@ -823,7 +823,7 @@ class Service:
         """The current errors of the service; None where there is no error."""
         return {
             "fault": self.fault,
-            "storage_error": self.storage_error,
+            "storage_error": self.storage_error or self.learner.store_error,
             "checkpoint_error": self.checkpoint_error,
             "waitlist_error": self.waitlist_error,
             "publish_error": self.publish_error,
