@@ -36,7 +36,8 @@ from turned_clock import HOUR, START, Simulated, grid
 
 DIRTY = [(START, 500), (START + HOUR, 100), (START + 2 * HOUR, 100)]  # clean after an hour
 
-DRAFTS = shutil.ignore_patterns("*.draft")  # files that a service is about to rename
+# Without files that a running service is about to rename
+copy_directory = partial(shutil.copytree, ignore=shutil.ignore_patterns("*.draft"))
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     teach(service, 100, 100)
     service.learn({"id": "a", "y": "odd"})  # after the checkpoint, in which it waits for its label
     assert service.history.learnt == 0
-    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    copy_directory(tmp_path / "0", tmp_path / "1")
     service.stop()
     service = service_of(tmp_path / "1", carbon=DIRTY, carbon_delay="3h")
     assert service.queued == 201
@@ -120,7 +121,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     turned.time = START + HOUR
     service.wait()
     assert service.history.learnt == 201
-    shutil.copytree(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
+    copy_directory(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
     service.stop()
     service = service_of(tmp_path / "2", carbon=DIRTY, carbon_delay="3h")
     teach(service, 100, 200)
@@ -158,7 +159,7 @@ def test_models_per_key_wait_too(turned, tmp_path):
         service.learn({"x": x, "y": y, "key": f"pump {i % 3}"})
         if i == 99:
             service.checkpoint().result(20)
-    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    copy_directory(tmp_path / "0", tmp_path / "1")
     service.stop()
     with keyed("1") as service:
         assert (service.queued, service.history.learnt) == (200, 0)
@@ -355,7 +356,7 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
             service.checkpoint().result(20)
         with pytest.raises(HerosError, match="can no longer train"):
             teach(service, 1)
-        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        copy_directory(tmp_path / "0", tmp_path / "1")
         service.stop()
     for copied in "01":  # after a kill, and after a stop
         with service_of(tmp_path / copied) as again:
@@ -392,7 +393,7 @@ def kept_after_a_kill(directory, n=20):
     """Return a directory in which so many instances wait, with all of them in the database file."""
     with service_of(directory / "0", carbon=DIRTY, carbon_delay="3h") as service:
         teach(service, n)
-        shutil.copytree(directory / "0", directory / "1")
+        copy_directory(directory / "0", directory / "1")
     edit(directory / "1")
     return directory / "1"
 
@@ -434,11 +435,11 @@ def test_damaged_instances_are_told_and_counted_and_the_others_learnt(turned, tm
         assert f"{lost} accepted instances are lost: waiting.sqlite" in caplog.text
         assert len(service.notices) == 1
         service.checkpoint().result(20)  # while they wait
-        shutil.copytree(place, tmp_path / "2", ignore=DRAFTS)
+        copy_directory(place, tmp_path / "2")
         teach(service, 5, 20)
         wait_for_all(service, turned)
         assert (service.history.learnt, service.failed, service.fault) == (end - lost + 5, lost, None)
-        shutil.copytree(place, tmp_path / "3", ignore=DRAFTS)
+        copy_directory(place, tmp_path / "3")
     for copied, n in (("1", end - lost + 5), ("2", end - lost), ("3", end - lost + 5)):
         with service_of(tmp_path / copied) as again:
             again.wait()
@@ -479,7 +480,7 @@ def test_a_waitlist_that_cannot_be_read_as_a_whole_names_the_file_and_the_way_ou
     place = kept_after_a_kill(tmp_path, 100)
     size = (place / FILE).stat().st_size
     for i, content in enumerate((b"x" * 9000, (place / FILE).read_bytes()[: size // 2])):
-        shutil.copytree(place, tmp_path / f"damaged {i}")
+        copy_directory(place, tmp_path / f"damaged {i}")
         damaged = tmp_path / f"damaged {i}" / FILE
         damaged.write_bytes(content)
         for _ in range(2):  # the first error leaves no lock behind
@@ -504,7 +505,7 @@ def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_a
     with service_of(tmp_path / "0", carbon=DIRTY, nominal=["zip"]) as service:
         for i in range(20):
             service.learn({"x": {"zip": 53000 + i % 4}, "y": f"{i % 2}"})
-        shutil.copytree(tmp_path / "0", kept)  # before any checkpoint
+        copy_directory(tmp_path / "0", kept)  # before any checkpoint
 
     def again(nominal=("zip",), task="classification"):
         store = CheckpointDirectory(kept)
@@ -593,7 +594,7 @@ def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned,
             service.checkpoint().result(20)
         if rng.random() < 0.7:  # a kill: the next process has what is on disk
             kills += 1
-            shutil.copytree(at, tmp_path / str(kills))
+            copy_directory(at, tmp_path / str(kills))
             service.stop()
             at = tmp_path / str(kills)
             service = service_of(at, budget="10 J/h", carbon=grid(60), carbon_delay="4h")
@@ -632,7 +633,7 @@ def test_a_waitlist_that_lost_its_newest_labels_with_the_power_is_told_and_goes_
     """Without power, the file of waiting labels may end before the checkpoint, which was synchronized."""
     with service_of(tmp_path / "kept", carbon=DIRTY) as service:
         teach(service, 20)
-        shutil.copytree(tmp_path / "kept", tmp_path / "early")
+        copy_directory(tmp_path / "kept", tmp_path / "early")
         turned.time += HOUR
         service.wait()
     for file in (tmp_path / "early").glob("waiting.sqlite*"):
@@ -663,7 +664,7 @@ def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
     """SQLite reads its write-ahead log up to the damage, without an error."""
     with service_of(tmp_path / "0", carbon=DIRTY) as service:
         teach(service, 20)
-        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        copy_directory(tmp_path / "0", tmp_path / "1")
     if how == "damaged":
         damage(tmp_path / "1" / f"{FILE}-wal")
     else:
@@ -683,7 +684,7 @@ def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
         teach(service, 5, 20)
         wait_for_all(service, turned)
         assert service.history.learnt == there + 5
-        shutil.copytree(tmp_path / "1", tmp_path / "2")
+        copy_directory(tmp_path / "1", tmp_path / "2")
     with service_of(tmp_path / "1") as service:
         assert (service.failed, service.notices) == (lost, [])
     with service_of(tmp_path / "2") as service:  # after a kill, without a checkpoint that counted them
