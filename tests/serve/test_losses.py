@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -25,7 +26,8 @@ from heros.serve.limits import Unknown, Wrong
 from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
-from serve.serving import await_picture, many, model, one, rows, served
+from serve.serving import await_picture, many, model, one, rows, served, soon
+from storage.test_keystore import damage_models
 
 
 def test_an_action_that_nobody_waits_for_any_more_does_not_end_training():
@@ -210,3 +212,83 @@ def test_many_requests_on_one_connection_are_all_answered_in_order():
                 received += part
         assert received.startswith(b"HTTP/1.1 202")
         assert received.count(b"HTTP/1.1 200") == 400
+
+
+def checkpoints_of_keys(directory, n):
+    """Write so many checkpoints, each after three labels of three keys."""
+    with many(directory / "keys", store=CheckpointDirectory(directory), seconds=None) as service:
+        for start in range(n):
+            for i, (x, y) in enumerate(rows(3, 3 * start)):
+                service.learn({"key": "abc"[i], "x": x, "y": y})
+            service.checkpoint().result(20)
+
+
+def test_checkpoints_of_models_per_key_that_are_missing_are_told(tmp_path, caplog):
+    checkpoints_of_keys(tmp_path, 2)
+    older = (tmp_path / "keys" / FILE).read_bytes()
+    checkpoints_of_keys(tmp_path, 2)  # each stop writes one more
+    assert not caplog.text
+    (tmp_path / "keys" / FILE).write_bytes(older)
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None) as service:
+        told = (
+            "The last checkpoints are missing in keys.sqlite: 3. The file or its write-ahead log is damaged"
+        )
+        assert told in caplog.text
+        assert (service.history.learnt, len(service.notices)) == (6, 1)
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None) as service:
+        assert service.notices == []
+
+
+def test_checkpoints_of_models_per_key_do_not_depend_on_the_log(tmp_path, caplog):
+    with many(tmp_path / "0" / "keys", store=CheckpointDirectory(tmp_path / "0"), seconds=None) as service:
+        for start in range(5):
+            for i, (x, y) in enumerate(rows(30, start)):
+                service.learn({"key": i % 10, "x": x, "y": y})
+            service.checkpoint().result(20)
+        shutil.copytree(tmp_path / "0", tmp_path / "1")
+    for log in (tmp_path / "1" / "keys").glob(f"{FILE}-*m"):
+        log.unlink()
+    (tmp_path / "1" / "keys" / f"{FILE}-wal").unlink()
+    with many(tmp_path / "1" / "keys", store=CheckpointDirectory(tmp_path / "1"), seconds=None) as service:
+        assert (service.history.learnt, service.learner.seen, caplog.text) == (150, 150, "")
+
+
+def test_a_key_whose_model_is_missing_does_not_begin_anew(tmp_path, caplog):
+    checkpoints_of_keys(tmp_path, 3)
+    with closing(sqlite3.connect(tmp_path / "keys" / FILE)) as file, file:
+        find = "SELECT model FROM figures WHERE key = ?"
+        file.execute(f"DELETE FROM models WHERE id = ({find})", ['"b"'])
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None) as service:
+        for i, (x, y) in enumerate(rows(3)):
+            service.learn({"key": "abc"[i], "x": x, "y": y})
+        service.wait()
+        assert "1 accepted instances of the key 'b' are lost" in caplog.text
+        assert 'the model of the key "b" is missing' in caplog.text
+        assert (service.failed, service.history.learnt) == (1, 11)
+        assert all(error is None for error in service.errors.values())
+        with pytest.raises(Wrong, match="The model of the key 'b' cannot be read"):
+            service.learn({"key": "b", "x": {"size": 1.0}, "y": "odd"})
+        with pytest.raises(DataError, match="is missing"):
+            service.predict({"key": "b", "x": {"size": 1.0}})
+        assert all(error is None for error in service.errors.values())
+
+
+@pytest.mark.parametrize("first", ["predict", "learn"])
+def test_a_store_of_models_that_cannot_be_read_is_told_by_health(tmp_path, monkeypatch, first):
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.2)
+    checkpoints_of_keys(tmp_path, 3)
+    running = many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None)
+    with served(running) as client:
+        damage_models(tmp_path / "keys")
+        running.learner.models._store._file.execute("PRAGMA cache_size=0")
+        if first == "predict":
+            asked = client.post("/predict", json={"key": "a", "x": {"size": 1.0}})
+            assert (asked.status_code, "is damaged" in asked.json()["detail"]) == (503, True)
+        else:
+            labels = [{"key": key, "x": {"size": 1.0}, "y": "odd"} for key in "abc"]
+            assert client.post("/learn/batch", json={"instances": labels}).status_code == 202
+            assert soon(lambda: running.storage_error is not None)
+            assert client.post("/learn", json=labels[0]).status_code == 507
+        health = client.get("/health")
+        assert (health.status_code, health.json()["failed"]) == (503, 0)
+        assert "keys.sqlite is damaged" in health.json()["storage_error"]

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import time
+from contextlib import closing
 from functools import partial
 
 import httpx
@@ -17,7 +18,7 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
-from heros import HerosError
+from heros import DataError, HerosError
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.keyed import Keyed
@@ -25,7 +26,7 @@ from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Refusal, Wrong
 from heros.serve.service import Service
-from heros.serve.waitlist import FILE
+from heros.serve.waitlist import FILE, WaitingLabel, Waitlist
 from heros.storage.keystore import NotKept
 from heros.streams.live.journal import BUSY
 from serve.serving import await_picture, model, rows, served, soon
@@ -34,6 +35,9 @@ from test_ensemble import equal_state
 from turned_clock import HOUR, START, Simulated, grid
 
 DIRTY = [(START, 500), (START + HOUR, 100), (START + 2 * HOUR, 100)]  # clean after an hour
+
+# Without files that a running service is about to rename
+copy_directory = partial(shutil.copytree, ignore=shutil.ignore_patterns("*.draft"))
 
 
 @pytest.fixture
@@ -108,7 +112,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     teach(service, 100, 100)
     service.learn({"id": "a", "y": "odd"})  # after the checkpoint, in which it waits for its label
     assert service.history.learnt == 0
-    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    copy_directory(tmp_path / "0", tmp_path / "1")
     service.stop()
     service = service_of(tmp_path / "1", carbon=DIRTY, carbon_delay="3h")
     assert service.queued == 201
@@ -117,7 +121,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     turned.time = START + HOUR
     service.wait()
     assert service.history.learnt == 201
-    shutil.copytree(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
+    copy_directory(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
     service.stop()
     service = service_of(tmp_path / "2", carbon=DIRTY, carbon_delay="3h")
     teach(service, 100, 200)
@@ -155,7 +159,7 @@ def test_models_per_key_wait_too(turned, tmp_path):
         service.learn({"x": x, "y": y, "key": f"pump {i % 3}"})
         if i == 99:
             service.checkpoint().result(20)
-    shutil.copytree(tmp_path / "0", tmp_path / "1")
+    copy_directory(tmp_path / "0", tmp_path / "1")
     service.stop()
     with keyed("1") as service:
         assert (service.queued, service.history.learnt) == (200, 0)
@@ -352,7 +356,7 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
             service.checkpoint().result(20)
         with pytest.raises(HerosError, match="can no longer train"):
             teach(service, 1)
-        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        copy_directory(tmp_path / "0", tmp_path / "1")
         service.stop()
     for copied in "01":  # after a kill, and after a stop
         with service_of(tmp_path / copied) as again:
@@ -385,21 +389,115 @@ def test_a_stop_without_room_for_models_leaves_the_instances_on_disk(tmp_path, m
         assert again.learner.models.overall().instances == 10
 
 
-@pytest.mark.parametrize(
-    "payload", ["", "[]", "[1, 2, 3]", '["x", {}, "odd"]', '[1, {}, "odd", 7, null, "x"]']
-)
-def test_a_damaged_instance_is_an_error_that_names_the_file(turned, tmp_path, payload):
-    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h") as service:
-        teach(service, 3)
-    with sqlite3.connect(tmp_path / FILE) as file:
-        file.execute("UPDATE messages SET payload = ? WHERE sequence = 2", [payload.encode()])
-    file.close()
-    for _ in range(2):  # the first error leaves no lock behind
-        with pytest.raises(
-            HerosError, match=r"waiting\.sqlite is damaged: a waiting instance cannot be read"
-        ) as held:
-            service_of(tmp_path)
-        assert held.value is not None
+def kept_after_a_kill(directory, n=20):
+    """Return a directory in which so many instances wait, with all of them in the database file."""
+    with service_of(directory / "0", carbon=DIRTY, carbon_delay="3h") as service:
+        teach(service, n)
+        copy_directory(directory / "0", directory / "1")
+    edit(directory / "1")
+    return directory / "1"
+
+
+def edit(directory, *statements):
+    with closing(sqlite3.connect(directory / FILE)) as file, file:
+        for statement in (*statements, "PRAGMA wal_checkpoint(TRUNCATE)"):
+            file.execute(statement)
+            file.commit()
+
+
+DAMAGES = {
+    "not JSON": ("UPDATE messages SET payload = x'005b' WHERE sequence = 8", 1),
+    "another value": ("UPDATE messages SET payload = replace(payload, 'e', 'o') WHERE sequence = 8", 1),
+    "another type": ("UPDATE messages SET payload = 'text' WHERE sequence = 8", 1),
+    "another digest": ("UPDATE messages SET digest = 1 WHERE sequence IN (8, 9)", 2),
+    "another number": (
+        "UPDATE messages SET sequence = 30 WHERE sequence = 8",
+        11,
+    ),  # 21 to 30 are missing, too
+    "missing in the middle": ("DELETE FROM messages WHERE sequence IN (8, 11, 12)", 3),
+    "missing first": ("DELETE FROM messages WHERE sequence <= 2", 2),
+    "missing last": ("DELETE FROM messages WHERE sequence > 18", 2),
+    "all but the first damaged": ("UPDATE messages SET digest = 1 WHERE sequence > 1", 19),
+    "all damaged": ("UPDATE messages SET digest = 1", 20),
+    "missing without a trace": ("DELETE FROM messages WHERE sequence > 18; DELETE FROM sqlite_sequence", 2),
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_damaged_instances_are_told_and_counted_and_the_others_learnt(turned, tmp_path, caplog, how):
+    place, (statements, lost) = kept_after_a_kill(tmp_path), DAMAGES[how]
+    edit(place, *statements.split(";"))
+    caplog.clear()
+    with service_of(place, carbon=DIRTY, carbon_delay="3h", budget="10000 J/h") as service:
+        end = service.waitlist.last
+        assert end == (30 if how == "another number" else 20)
+        assert (service.queued, service.failed) == (end - lost, lost)
+        assert f"{lost} accepted instances are lost: waiting.sqlite" in caplog.text
+        assert len(service.notices) == 1
+        service.checkpoint().result(20)  # while they wait
+        copy_directory(place, tmp_path / "2")
+        teach(service, 5, 20)
+        wait_for_all(service, turned)
+        assert (service.history.learnt, service.failed, service.fault) == (end - lost + 5, lost, None)
+        copy_directory(place, tmp_path / "3")
+    for copied, n in (("1", end - lost + 5), ("2", end - lost), ("3", end - lost + 5)):
+        with service_of(tmp_path / copied) as again:
+            again.wait()
+            assert (again.history.learnt, again.failed) == (n, lost)  # counted once
+
+
+def test_instances_that_are_put_back_after_damaged_ones_are_learnt_once(tmp_path):
+    waitlist = Waitlist(tmp_path / FILE)
+    for i in range(10):
+        waitlist.add(WaitingLabel(float(i), {"size": i}, "odd"))
+    waitlist.close()
+    edit(tmp_path, "UPDATE messages SET digest = 1 WHERE sequence IN (3, 4, 7, 10)")
+    waitlist = Waitlist(tmp_path / FILE)
+    assert [number for number, _ in waitlist.resume(0, 0)] == [1, 2, 5, 6, 8, 9]
+    assert waitlist.lost == waitlist.lost_ahead == 4
+    assert [number for number, _ in waitlist.take(6)] == [1, 2, 5, 6]  # of 6 rows
+    assert (len(waitlist), waitlist.taken, waitlist.lost_ahead) == (2, 6, 2)
+    waitlist.put_back(5)
+    assert (len(waitlist), waitlist.oldest, waitlist.lost_ahead) == (4, 4.0, 2)
+    assert [number for number, _ in waitlist.take(100)] == [5, 6, 8, 9]
+    assert (len(waitlist), waitlist.taken, waitlist.lost_ahead, waitlist.oldest) == (0, 10, 0, None)
+    waitlist.put_back(9)
+    assert (len(waitlist), waitlist.taken, waitlist.lost_ahead) == (1, 8, 1)
+    assert [number for number, _ in waitlist.take(1)] == [9]
+    assert waitlist.taken_bytes == waitlist.bytes > 0
+    waitlist.settle(10)
+    assert waitlist.taken_bytes == waitlist.bytes == 0
+    edit(tmp_path)
+    waitlist.add(WaitingLabel(11.0, {"size": 11}, "odd"))
+    waitlist.add(WaitingLabel(12.0, {"size": 12}, "odd"))
+    edit(tmp_path, "DELETE FROM messages WHERE sequence = 11")
+    with pytest.raises(HerosError, match="was damaged while in use"):
+        waitlist.take(2)
+    waitlist.close()
+
+
+def test_a_waitlist_that_cannot_be_read_as_a_whole_names_the_file_and_the_way_out(turned, tmp_path):
+    place = kept_after_a_kill(tmp_path, 100)
+    size = (place / FILE).stat().st_size
+    for i, content in enumerate((b"x" * 9000, (place / FILE).read_bytes()[: size // 2])):
+        copy_directory(place, tmp_path / f"damaged {i}")
+        damaged = tmp_path / f"damaged {i}" / FILE
+        damaged.write_bytes(content)
+        for _ in range(2):  # the first error leaves no lock behind
+            with pytest.raises(DataError, match=r"damaged \d/waiting\.sqlite .*Move the file away to start"):
+                service_of(damaged.parent)
+        damaged.rename(tmp_path / "away")
+        with service_of(damaged.parent) as service:
+            assert (service.failed, service.queued) == (100, 0)
+
+
+def test_a_waitlist_that_was_removed_with_its_number_is_missed_by_the_checkpoint(turned, tmp_path):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        teach(service, 20)
+    for file in tmp_path.glob(f"{FILE}*"):
+        file.unlink()
+    with service_of(tmp_path) as service:
+        assert (service.failed, service.queued) == (20, 0)
 
 
 def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_accepted(turned, tmp_path):
@@ -407,7 +505,7 @@ def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_a
     with service_of(tmp_path / "0", carbon=DIRTY, nominal=["zip"]) as service:
         for i in range(20):
             service.learn({"x": {"zip": 53000 + i % 4}, "y": f"{i % 2}"})
-        shutil.copytree(tmp_path / "0", kept)  # before any checkpoint
+        copy_directory(tmp_path / "0", kept)  # before any checkpoint
 
     def again(nominal=("zip",), task="classification"):
         store = CheckpointDirectory(kept)
@@ -496,7 +594,7 @@ def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned,
             service.checkpoint().result(20)
         if rng.random() < 0.7:  # a kill: the next process has what is on disk
             kills += 1
-            shutil.copytree(at, tmp_path / str(kills))
+            copy_directory(at, tmp_path / str(kills))
             service.stop()
             at = tmp_path / str(kills)
             service = service_of(at, budget="10 J/h", carbon=grid(60), carbon_delay="4h")
@@ -535,7 +633,7 @@ def test_a_waitlist_that_lost_its_newest_labels_with_the_power_is_told_and_goes_
     """Without power, the file of waiting labels may end before the checkpoint, which was synchronized."""
     with service_of(tmp_path / "kept", carbon=DIRTY) as service:
         teach(service, 20)
-        shutil.copytree(tmp_path / "kept", tmp_path / "early")
+        copy_directory(tmp_path / "kept", tmp_path / "early")
         turned.time += HOUR
         service.wait()
     for file in (tmp_path / "early").glob("waiting.sqlite*"):
@@ -566,7 +664,7 @@ def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
     """SQLite reads its write-ahead log up to the damage, without an error."""
     with service_of(tmp_path / "0", carbon=DIRTY) as service:
         teach(service, 20)
-        shutil.copytree(tmp_path / "0", tmp_path / "1")
+        copy_directory(tmp_path / "0", tmp_path / "1")
     if how == "damaged":
         damage(tmp_path / "1" / f"{FILE}-wal")
     else:
@@ -586,11 +684,11 @@ def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
         teach(service, 5, 20)
         wait_for_all(service, turned)
         assert service.history.learnt == there + 5
-        shutil.copytree(tmp_path / "1", tmp_path / "2")
+        copy_directory(tmp_path / "1", tmp_path / "2")
     with service_of(tmp_path / "1") as service:
         assert (service.failed, service.notices) == (lost, [])
-    with service_of(tmp_path / "2") as service:  # after a kill
-        assert service.notices == []
+    with service_of(tmp_path / "2") as service:  # after a kill, without a checkpoint that counted them
+        assert (service.failed, len(service.notices)) == (lost, 1)
 
 
 def test_a_damaged_number_of_the_last_label_costs_nothing(turned, tmp_path):

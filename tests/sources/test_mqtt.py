@@ -12,6 +12,7 @@ from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from faults.system import no_room_beyond
 from heros import DataError, DataNotice, HerosError, ParameterError, evaluate
+from heros.storage.last_number import LastNumber
 from heros.streams.live import END, IDLE
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.mqtt import MqttTopic
@@ -125,8 +126,9 @@ def test_a_source_tells_of_messages_that_its_journal_has_lost(broker):
         broker.send(rows(20))
         polled(source, 20)
         path = source._journal.path
-    with path.with_name(f"{path.name}-last").open("wb") as file:
-        file.write(b"25")
+    last = LastNumber(path)
+    last.write(25)
+    last.close()
     for _ in range(2):
         with pytest.raises(DataError, match="after message 20 of its journal"):
             broker.source(target="y")
@@ -143,8 +145,22 @@ def test_a_damaged_journal_is_a_clear_error(tmp_path):
     with path.open("r+b") as file:
         file.seek(8 * 4096)  # the pages of messages
         file.write(b"\xff" * 10 * 4096)
-    with pytest.raises(HerosError, match=r"The journal .* cannot be read: "):
+    with pytest.raises(DataError, match=r"The journal .* is damaged: "):
         Journal(path).after(0)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM messages WHERE sequence = 3", "UPDATE messages SET payload = x'00' WHERE sequence = 3"],
+)
+def test_a_damaged_message_is_a_clear_error(tmp_path, statement):
+    journal = Journal(tmp_path / "journal")
+    journal.append([Received(i, "t", b"x") for i in range(5)])
+    journal._file.execute(statement)
+    with pytest.raises(DataError, match=r"after number 1. Got none with the number 3"):
+        journal.after(1)
+    assert [number for number, _ in journal.after(3)] == [4, 5]
+    journal.close()
 
 
 def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):

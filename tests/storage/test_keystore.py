@@ -1,15 +1,18 @@
 """The store of models by key on a full disk: all of a commit or nothing, and nothing that was learnt is lost."""
 
 import contextlib
+import os
+import shutil
 import sqlite3
+import time
 
 import pytest
 
 from faults.system import no_room_beyond
-from heros import HerosError
+from heros import DataError, HerosError
 from heros.ensemble.keyed import Keyed
 from heros.storage import keystore
-from heros.storage.keystore import KeyStore, Tally
+from heros.storage.keystore import FILE, KeyStore, StoreDamaged, Tally
 from test_keyed import STREAM, alone, template, visits
 
 MODEL = bytes(100_000)
@@ -142,3 +145,93 @@ def test_attached_bytes_may_be_longer_than_any_value_in_the_file(tmp_path, monke
     again.commit(None, attached=[b"other"])
     assert again.attached() == b"other"
     again.close()
+
+
+def killed(tmp_path, commits=5):
+    """Return a directory as after a kill: with the files of a store that is still open."""
+    with contextlib.closing(KeyStore(tmp_path / "open")) as store:
+        for i in range(commits):
+            store.put("draft", MODEL, Tally(i))
+            store.remove("draft")
+            store.commit({"offset": i}, models=[("a", MODEL, Tally(i)), ("b", MODEL, Tally(i))])
+        store.put("later", MODEL, Tally(1))
+        shutil.copytree(tmp_path / "open", tmp_path / "killed")
+    return tmp_path / "killed"
+
+
+@pytest.mark.parametrize("how", ["nothing", "removed", "truncated", "changed"])
+def test_no_commit_is_lost_with_the_log(tmp_path, how):
+    place = killed(tmp_path)
+    log = place / f"{FILE}-wal"
+    if how == "removed":
+        log.unlink()
+    elif how == "truncated":
+        os.truncate(log, log.stat().st_size // 2)
+    elif how == "changed":
+        content = bytearray(log.read_bytes())
+        content[len(content) // 10] ^= 0xFF
+        log.write_bytes(content)
+    with contextlib.closing(KeyStore(place)) as store:
+        assert (store.note(), store.lost) == ({"offset": 4}, 0)
+        assert dict(store.tallies()) == {"a": Tally(4), "b": Tally(4)}
+        assert store.get("a") == MODEL
+
+
+def test_commits_that_are_missing_are_counted_until_the_next_commit(tmp_path):
+    place = killed(tmp_path)
+    with contextlib.closing(KeyStore(place)) as store:
+        store.copy(tmp_path / "copy")
+        for i in range(3):
+            store.commit({"offset": 10 + i})
+    shutil.copy(tmp_path / "copy", place / FILE)  # an older copy
+    for _ in range(2):
+        with contextlib.closing(KeyStore(place)) as store:
+            assert (store.note(), store.lost) == ({"offset": 4}, 3)
+    with contextlib.closing(KeyStore(place)) as store:
+        store.commit({"offset": 5})
+    with contextlib.closing(KeyStore(place)) as store:
+        assert (store.note(), store.lost) == ({"offset": 5}, 0)
+    os.truncate(place / FILE, 0)
+    with contextlib.closing(KeyStore(place)) as store:
+        assert (store.note(), store.lost) == (None, 6)
+
+
+def test_a_process_that_reads_delays_no_commit(tmp_path):
+    with contextlib.closing(KeyStore(tmp_path)) as store:
+        store.commit({"offset": 1}, models=[("a", MODEL, Tally(1))])
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            assert other.execute("SELECT count(*) FROM models").fetchone() == (1,)
+            began = time.monotonic()
+            store.commit({"offset": 2}, models=[("b", MODEL, Tally(1))])
+            assert time.monotonic() - began < keystore.BUSY / 1000
+        assert (tmp_path / f"{FILE}-wal").stat().st_size > 0
+        store.commit({"offset": 3})
+        assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+
+
+def test_a_missing_model_is_an_error_and_a_damaged_page_no_error_of_one_key(tmp_path):
+    place = killed(tmp_path)
+    with contextlib.closing(sqlite3.connect(place / FILE)) as file, file:
+        file.execute("DELETE FROM models WHERE id = (SELECT model FROM figures WHERE key = 'a')")
+    with contextlib.closing(KeyStore(place)) as store:
+        assert store.get("c") is None
+        with pytest.raises(DataError, match="the model of the key a is missing") as missing:
+            store.get("a")
+        assert not isinstance(missing.value, StoreDamaged)
+        assert store.get("b") == MODEL
+        store.remove("a")
+        store.commit(None)
+    damage_models(place)
+    with pytest.raises(StoreDamaged, match=r"keys\.sqlite is damaged: .* Restore it from a copy"):
+        KeyStore(place)
+
+
+def damage_models(place):
+    """Overwrite the root of the table of models."""
+    with contextlib.closing(sqlite3.connect(place / FILE)) as file:
+        (root,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'models'").fetchone()
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with (place / FILE).open("r+b") as file:
+        file.seek((root - 1) * keystore.PAGE)
+        file.write(b"\xff" * 200)

@@ -405,6 +405,11 @@ class Keyed:
             return self._store.note()
 
     @property
+    def lost(self) -> int:
+        """The number of last commits that the file had lost when it was opened, for example with its log."""
+        return self._store.lost
+
+    @property
     def attached(self) -> bytes:
         """The bytes attached to the last commit that had attached bytes; empty if no commit had any."""
         with self._lock:

@@ -23,7 +23,7 @@ from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Task
 from heros.serve.limits import Refusal
-from heros.storage.keystore import NotKept
+from heros.storage.keystore import FILE, NotKept, StoreDamaged
 
 LOG = logging.getLogger("heros.serve")
 Id = str | int
@@ -71,6 +71,8 @@ class ServedLearner(ABC):
     keyed = False
     chunk = 64  # maximum number of instances per training block; predictions may have to wait for a block
     damaged: Mapping[Id, str] = MappingProxyType({})  # keys whose models cannot be read, with the reason
+    store_error: str | None = None  # why the last prediction could not read any model
+    lost: str | None = None  # why the models are older than the last checkpoint
 
     @property
     @abstractmethod
@@ -220,6 +222,9 @@ class ModelPerKey(ServedLearner):
         self.models = keyed
         self._damaged: dict[Id, str] = {}
         self.damaged = MappingProxyType(self._damaged)
+        if keyed.lost:
+            why = "The file or its write-ahead log is damaged, was removed or was replaced by an older copy"
+            self.lost = f"The last checkpoints are missing in {FILE}: {keyed.lost:,}. {why}."
 
     @property
     def model(self) -> Heros:
@@ -237,14 +242,19 @@ class ModelPerKey(ServedLearner):
         if self.schema is None:
             return [NOTHING] * len(asked)
         predicted: list[ServedOutput] = []
-        for key, group in groupby(asked, key=lambda pair: pair[0]):
-            assert key is not None
-            outputs = self.models.outputs(key, [x for _, x in group])
-            if self.task.numeric and not self.models.has_learnt(key):
-                outputs = outputs[:, :0]
-            limit = None if self.task.numeric else self.models.set_limit(key)
-            classes = self.schema.classes  # a key's model may not know the newest classes
-            predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
+        try:
+            for key, group in groupby(asked, key=lambda pair: pair[0]):
+                assert key is not None
+                outputs = self.models.outputs(key, [x for _, x in group])
+                if self.task.numeric and not self.models.has_learnt(key):
+                    outputs = outputs[:, :0]
+                limit = None if self.task.numeric else self.models.set_limit(key)
+                classes = self.schema.classes  # a key's model may not know the newest classes
+                predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
+        except StoreDamaged as error:
+            self.store_error = str(error)
+            raise
+        self.store_error = None
         return predicted
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:

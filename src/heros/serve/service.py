@@ -194,7 +194,7 @@ class Service:
         self._retry = self._patience = 0.0  # when to retry after a storage error; until when, while stopping
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
-            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay)
+            self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay, resumed)
         task = learner.task
         self._encoder = TrainingEncoder(
             self._reading.applied_to(learner.schema),
@@ -210,9 +210,8 @@ class Service:
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
         learner.publish()
-        if self.waitlist is not None:
-            with self._closed_on_error():
-                self._read_waitlist(self.waitlist, resumed)
+        with self._closed_on_error():
+            self._tell_losses(resumed)
         self.bill.start()
         self._thread = threading.Thread(target=self._work, name="heros learns", daemon=True)
         self._thread.start()
@@ -698,13 +697,13 @@ class Service:
             room = self.schedule.room(room, since)
         labels, refused, growths = waitlist.take(room), 0, 0
         self._next_grows = False
-        for at, one in enumerate(labels):
+        for at, (number, one) in enumerate(labels):
             try:
                 coded = self._trailing.encode(one.x, one.y, grow=False)
                 if coded is None:
                     if not self._may_take_growth(growths):
                         self._next_grows = True
-                        waitlist.put_back(len(labels) - at)
+                        waitlist.put_back(number)
                         labels = labels[:at]
                         break
                     coded = self._trailing.encode(one.x, one.y)
@@ -834,7 +833,7 @@ class Service:
         """The current errors of the service; None where there is no error."""
         return {
             "fault": self.fault,
-            "storage_error": self.storage_error,
+            "storage_error": self.storage_error or self.learner.store_error,
             "checkpoint_error": self.checkpoint_error,
             "waitlist_error": self.waitlist_error,
             "publish_error": self.publish_error,
@@ -856,7 +855,7 @@ class Service:
             self.changes.look_now()
         document = {
             "counts": asdict(counts),
-            "failed": self.failed,
+            "failed": self.failed - (0 if self.waitlist is None else self.waitlist.lost_ahead),
             "bill": self.bill.document(),
             "changes": self.changes.document(),
             "waitlist": waitlist,
@@ -882,12 +881,15 @@ class Service:
         self.checkpoint_error = None
         self.checkpoints += 1
 
-    def _open_waitlist(self, carbon: Any, delay: float | str) -> tuple[Schedule | None, Waitlist | None]:
+    def _open_waitlist(
+        self, carbon: Any, delay: float | str, resumed: Mapping[str, int]
+    ) -> tuple[Schedule | None, Waitlist | None]:
         """Return the learning schedule and the waitlist; None for each if learning never waits."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
-        if schedule is None and (path is None or not is_at(path)):
+        expected = path is not None and (is_at(path) or resumed["accepted"] > resumed["learnt"])
+        if schedule is None and not expected:
             return None, None
         task = "regression" if self.learner.task.numeric else "classification"
         options = {"keys": self.learner.keyed, "task": task, **asdict(self._reading)}
@@ -898,11 +900,25 @@ class Service:
             write_options(path, options)
         return schedule, waitlist
 
+    def _tell_losses(self, resumed: Mapping[str, int]) -> None:
+        """Read the waiting instances; tell of instances and checkpoints that are lost."""
+        losses = [] if self.learner.lost is None else [self.learner.lost]
+        if self.waitlist is not None:
+            self._read_waitlist(self.waitlist, resumed)
+            if self.waitlist.lost:
+                lost = f"{self.waitlist.lost:,} accepted instances are lost"
+                losses.append(f"{lost}: {WAITING} or its write-ahead log is damaged or was removed.")
+                self.failed += self.waitlist.lost
+        for told in losses:
+            LOG.error(told)
+            self._encoder.notices.append(told)
+            self._unsaved = True  # the next checkpoint ends the message
+
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare the encoder that reads them again when they are learnt."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
-        for number, label in waitlist.resume(resumed["learnt"]):
+        for number, label in waitlist.resume(**resumed):
             if number > resumed["accepted"] and label.id is not None:
                 self.pending.take(label.id)
             with suppress(Refused):  # reported when the instance is learnt
@@ -911,12 +927,6 @@ class Service:
                 self._bound = self._encoder.schema
                 self._growths += 1
             self._queued += 1
-        if waitlist.lost:
-            lost = f"{waitlist.lost:,} accepted instances are lost"
-            told = f"{lost}: {WAITING} or its write-ahead log is damaged or was removed."
-            LOG.error(told)
-            self.failed += waitlist.lost
-            self._encoder.tell(told)
 
     def _resume(self, window: int, reading: Reading) -> dict[str, int]:
         """Restore the service from its checkpoint, if there is one; return the counts for the waitlist."""

@@ -17,11 +17,13 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
-from heros.streams.live.journal import LAST, Journal, Received
+from heros.storage.last_number import SUFFIX as LAST
+from heros.streams.live.journal import Journal, Received, is_damage
 
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
+WAY_OUT = "Move the file away to start without the instances in it, which are then counted as failed."
 OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
@@ -55,54 +57,75 @@ class Waitlist:
     >>> waitlist.add(WaitingLabel(1.0, {"size": 4}, "even", id="order 7"))
     >>> len(waitlist), waitlist.oldest
     (2, 0.0)
-    >>> [one.y for one in waitlist.take(1)], len(waitlist), waitlist.taken
-    (['odd'], 1, 1)
+    >>> [(number, one.y) for number, one in waitlist.take(1)], len(waitlist), waitlist.taken
+    ([(1, 'odd')], 1, 1)
     >>> waitlist.put_back(1)
-    >>> [one.y for one in waitlist.take(2)]
-    ['odd', 'even']
+    >>> [(number, one.y) for number, one in waitlist.take(2)]
+    [(1, 'odd'), (2, 'even')]
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self._journal = Journal(path, durable=False)
+        with _with_way_out():
+            self._journal = Journal(path, durable=False)
         self._lock = threading.Lock()
         self._oldest: float | None = None  # time of the next instance, once it is read
         self._blocks: deque[tuple[int, int]] = deque()  # number and bytes of the instances taken, by block
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
-        self.lost = 0  # accepted instances that a damaged file has lost; known after `resume`
+        self.lost = 0  # accepted instances that cannot be read again; known after `resume`
+        self.lost_ahead = 0  # the part of `lost` that comes after `taken`: a checkpoint does not cover it
         self.taken_bytes = 0  # the part of `bytes` that belongs to taken instances which are not deleted yet
 
-    def resume(self, taken: int) -> Iterator[tuple[int, WaitingLabel]]:
-        """Continue after the instance with this number; yield the waiting instances with their numbers."""
-        if taken < 0:
+    def resume(self, learnt: int, accepted: int) -> Iterator[tuple[int, WaitingLabel]]:
+        """Continue after instance `learnt`; yield the waiting instances with their numbers.
+
+        `accepted` is the number of the last instance that was accepted before the checkpoint.
+        """
+        if learnt < 0:
             raise DataError(f"the checkpoint must belong to {FILE}")
-        self.lost = max(0, self.last + self._journal.lost - max(self.last, taken))
-        if self._journal.lost:
-            self._journal.go_on()
-        if taken > self.last:
+        if learnt > self.last:
             lost = "labels that were accepted shortly before may be missing, as after a power failure"
             LOG.warning("%s ends before the checkpoint: %s", FILE, lost)
-            self._journal.skip_to(taken)
-            self.last = taken
-        self.taken = taken
-        self._journal.settle(taken, taken)
-        at = taken
-        while at < self.last:
-            for at, message in self._journal.after(at, PAGE):  # noqa: B020 - continues after the page
-                self.bytes += OVERHEAD + len(message.payload)
-                yield at, _read(message.payload)
+        last = max(learnt, accepted, self.last + self._journal.lost)
+        if last > self.last:
+            self._journal.skip_to(last)
+            self.last = last
+        self.taken = learnt
+        at, intact = learnt, 0
+        with _with_way_out():
+            self._journal.settle(learnt, learnt)
+            while found := self._intact(at, PAGE):
+                for at, label, size in found:
+                    intact += 1
+                    self.bytes += size
+                    yield at, label
+        self.lost = self.lost_ahead = last - learnt - intact
+        self._pass_lost()
+
+    def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
+        """Return intact instances with their numbers and bytes on disk; none only if no more can be read."""
+        while True:
+            found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
+            intact = [(number, *label) for number, label in found if label is not None]
+            if intact or len(found) < most:
+                return intact
+            most += PAGE
+
+    def _pass_lost(self) -> None:
+        """Count lost instances as taken if no other instance comes after them."""
+        if len(self) == 0:
+            self.taken, self.lost_ahead = self.last, 0
 
     def __len__(self) -> int:
-        return self.last - self.taken
+        return self.last - self.taken - self.lost_ahead
 
     @property
     def oldest(self) -> float | None:
         """The time of the oldest waiting label; None if no instance waits."""
         with self._lock:
-            if self._oldest is None and self.last > self.taken:
-                ((_, message),) = self._journal.after(self.taken, 1)
-                self._oldest = _read(message.payload).since
+            if self._oldest is None and len(self):
+                self._oldest = self._next(1)[0][1].since
             return self._oldest
 
     def add(self, label: WaitingLabel) -> None:
@@ -113,28 +136,36 @@ class Waitlist:
             (self.last,) = self._journal.append([Received(0, "", payload)])
             self.bytes += OVERHEAD + len(payload)
 
-    def take(self, most: int) -> list[WaitingLabel]:
-        """Return the next instances, which are then no longer counted as waiting."""
+    def take(self, most: int) -> list[tuple[int, WaitingLabel]]:
+        """Return the next instances with their numbers; they are then no longer counted as waiting."""
         with self._lock:
-            if most <= 0 or self.last == self.taken:
+            if most <= 0 or len(self) == 0:
                 return []
-            found = self._journal.after(self.taken, most)
+            found = self._next(most)
             self._oldest = None
+            self.lost_ahead -= found[-1][0] - self.taken - len(found)
             self.taken = found[-1][0]
-            size = sum(OVERHEAD + len(message.payload) for _, message in found)
+            self._pass_lost()
+            size = sum(size for _, _, size in found)
             self._blocks.append((self.taken, size))
             self.taken_bytes += size
-            return [_read(message.payload) for _, message in found]
+            return [(number, label) for number, label, _ in found]
 
-    def put_back(self, n: int) -> None:
-        """Count the last n instances that `take` returned as waiting again."""
+    def _next(self, most: int) -> list[tuple[int, WaitingLabel, int]]:
+        found = self._intact(self.taken, most)
+        if not found or found[-1][0] - self.taken - len(found) > self.lost_ahead:
+            raise DataError(f"The file {self._journal.path} was damaged while in use.")
+        return found
+
+    def put_back(self, number: int) -> None:
+        """Count the instances from this number on, which `take` has just returned, as waiting again."""
         with self._lock:
-            if n == 0:
-                return
             self._oldest = None
-            self.taken -= n
+            back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]
+            self.lost_ahead += self.taken - number + 1 - len(back)
+            self.taken = number - 1
             _, size = self._blocks.pop()
-            returned = sum(OVERHEAD + len(one.payload) for _, one in self._journal.after(self.taken, n))
+            returned = sum(size for _, _, size in back)
             self.taken_bytes -= returned
             if size > returned:
                 self._blocks.append((self.taken, size - returned))
@@ -152,19 +183,26 @@ class Waitlist:
         self._journal.close()
 
 
-def _read(payload: bytes) -> WaitingLabel:
+def _read(message: Received | None) -> tuple[WaitingLabel, int] | None:
+    """Return an instance and its bytes on disk, or None if it is damaged."""
+    if message is None:
+        return None
     try:
-        label = WaitingLabel(*orjson.loads(payload))
+        label = WaitingLabel(*orjson.loads(message.payload))
         predicted = None if label.predicted is None else np.array(label.predicted, np.float64)
-    except (TypeError, ValueError) as error:
-        raise _damaged(str(error)) from None
+    except (TypeError, ValueError):
+        return None
     if type(label.x) is not dict or type(label.since) not in (int, float):
-        raise _damaged("it must have a time and an object")
-    return label._replace(predicted=predicted)
+        return None
+    return label._replace(predicted=predicted), OVERHEAD + len(message.payload)
 
 
-def _damaged(why: str) -> DataError:
-    return DataError(f"The file {FILE} is damaged: a waiting instance cannot be read: {why}.")
+@contextmanager
+def _with_way_out() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{error} {WAY_OUT}") from None
 
 
 def is_at(path: Path) -> bool:
@@ -209,4 +247,6 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(path)) as file, file:
             yield file
     except sqlite3.Error as error:
+        if is_damage(error):
+            raise DataError(f"The file {path} is damaged: {error}. {WAY_OUT}") from None
         raise HerosError(f"The file {path} cannot be read or written: {error}.") from None

@@ -7,12 +7,13 @@ import operator
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place
+from heros.storage.last_number import LastNumber
 
 FILE = "keys.sqlite"
 FORMAT = 1
@@ -44,6 +45,10 @@ ADOPT = (
 
 class NotKept(HerosError):
     """A write to the store failed and had no effect, for example because the disk is full."""
+
+
+class StoreDamaged(NotKept, DataError):
+    """The file cannot be read as a whole; this is not only the model of one key."""
 
 
 class Tally(NamedTuple):
@@ -83,6 +88,10 @@ class KeyStore:
     example because the disk is full, the call raises `NotKept` and has no effect; the drafts of earlier calls
     remain.
 
+    SQLite ignores a damaged or missing write-ahead log. `commit` therefore moves its changes from the log to
+    the file itself, and writes the number of commits to a small file beside it: `lost` tells how many of the
+    last commits are missing.
+
     Examples
     --------
     >>> import tempfile
@@ -107,6 +116,7 @@ class KeyStore:
                 descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: models reveal data
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)  # before SQLite opens the file: closing would release its locks
+                self._last_number = LastNumber(self.path)
             except OSError as error:
                 raise HerosError(f"The directory {self.path.parent} cannot be written to: {error}.") from None
             self._file = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -114,9 +124,11 @@ class KeyStore:
             self._open()
             self._file.execute(f"PRAGMA busy_timeout={BUSY}")
             self._is_open = True
+            self._commits: int = (self.note("commits") or {}).get("count", 0)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
+        self.lost: int = max(0, self._last_number.read() - self._commits)  # last commits that are missing
 
     def _open(self) -> None:
         with self._said():
@@ -128,6 +140,13 @@ class KeyStore:
                 raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
             for statement in (*SCHEMA, *DISCARD, f"PRAGMA user_version={FORMAT}"):
                 self._file.execute(statement)
+        self._expect_readable()
+
+    def _expect_readable(self) -> None:
+        """Raise `StoreDamaged` if the first or the last model cannot be found."""
+        with self._said():
+            for end in ("min", "max"):
+                self._file.execute(f"SELECT {end}(id) FROM models").fetchone()
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
         """Write the bytes and the sums of a model as a draft; raise `NotKept` if this fails."""
@@ -143,11 +162,22 @@ class KeyStore:
         self._file.execute(row, (key, model, *tally))
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of the model of a key, or None if the key has no model."""
-        with self._said():
-            query = "SELECT learnt FROM models WHERE id = (SELECT model FROM present WHERE key = ?)"
-            row = self._file.execute(query, (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        """Return the bytes of the model of a key, or None if the key is new.
+
+        Raise a DataError if this model cannot be read, and `StoreDamaged` if no model can.
+        """
+        query = "SELECT (SELECT learnt FROM models WHERE id = model) FROM present WHERE key = ?"
+        try:
+            with self._said():
+                row = self._file.execute(query, (key,)).fetchone()
+        except StoreDamaged as error:
+            self._expect_readable()
+            raise DataError(str(error)) from None
+        if row is None:
+            return None
+        if row[0] is None:
+            raise DataError(f"The file {self.path} is damaged: the model of the key {key} is missing.")
+        return bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:
         """Return the sums of a key, or None if the key has no model."""
@@ -200,7 +230,8 @@ class KeyStore:
         attached: Iterable[bytes] | None = None,
     ) -> None:
         """Commit all drafts, `models`, `note`, other `notes` and, if given, `attached` in one transaction."""
-        notes = {"position": note, **(notes or {})}
+        commits = self._commits + 1
+        notes = {"position": note, "commits": {"count": commits}, **(notes or {})}
         with self._transaction("FULL"):
             for model in models:
                 self._draft(*model)
@@ -214,6 +245,8 @@ class KeyStore:
                     memoryview(one)[at : at + PIECE] for one in attached for at in range(0, len(one), PIECE)
                 )
                 self._file.executemany("INSERT INTO attached (bytes) VALUES (?)", ((one,) for one in pieces))
+        self._commits = commits
+        self._last_number.write(commits)
 
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write the state of the last commit to another file."""
@@ -232,6 +265,7 @@ class KeyStore:
     def close(self) -> None:
         """Close the file; uncommitted changes are discarded."""
         self._file.close()
+        self._last_number.close()
 
     @contextmanager
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
@@ -243,8 +277,17 @@ class KeyStore:
             try:
                 yield
                 self._file.execute("COMMIT")
+                if synchronous == "FULL":
+                    self._empty_log()
             finally:
                 self._begin()
+
+    def _empty_log(self) -> None:
+        """Move all commits from the write-ahead log to the file; no effect while another process reads."""
+        self._file.execute("PRAGMA busy_timeout=0")
+        with suppress(sqlite3.Error):  # the commits stay in the log
+            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._file.execute(f"PRAGMA busy_timeout={BUSY}")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
         """Roll back an open transaction and begin a new one, which locks the file for other writers."""
@@ -263,4 +306,5 @@ class KeyStore:
                 raise HerosError(f"The file {self.path} {rule}.") from None
             raise NotKept(f"The file {self.path} cannot be written: {error}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:
-            raise DataError(f"The file {self.path} is damaged: {error}.") from None
+            way = "Restore it from a copy, or use another directory"
+            raise StoreDamaged(f"The file {self.path} is damaged: {error}. {way}.") from None

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from heros._base.errors import DataError, HerosError
-from heros.storage.disk import AS_IS, OutputFile, is_in_place
+from heros.storage.disk import is_in_place
+from heros.storage.last_number import LastNumber
 
-__all__ = ["LAST", "Journal", "Received"]
-
-LAST = "-last"
-"""The suffix of a file beside the journal that holds the number of the last message."""
+__all__ = ["Journal", "Received"]
 
 BUSY = 1000  # milliseconds to wait for another process that has locked the file
 
@@ -30,6 +29,10 @@ class Received:
     topic: str
     payload: bytes
 
+    def digest(self, sequence: int) -> int:
+        """Return a checksum of the message at this position of a journal."""
+        return zlib.crc32(self.payload, zlib.crc32(f"{sequence} {self.number} {self.topic}".encode()))
+
 
 class Journal:
     """A journal of messages in order of arrival.
@@ -39,8 +42,9 @@ class Journal:
     them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
     killed, but the newest ones may be lost in a power failure.
 
-    SQLite ignores a damaged end of its write-ahead log. The number of the last message is therefore also
-    written to a small file, so that `lost` tells how many of the newest messages are missing.
+    Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
+    message is therefore also written to a small file, so that `lost` tells how many of the newest messages
+    are missing.
 
     Examples
     --------
@@ -70,13 +74,14 @@ class Journal:
                 self._file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._file.execute(
                     "CREATE TABLE IF NOT EXISTS messages (sequence INTEGER PRIMARY KEY AUTOINCREMENT, "
-                    "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL)"
+                    "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL, "
+                    "digest INTEGER NOT NULL)"
                 )
                 self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
                 if not self._file.execute("SELECT 1 FROM reader").fetchone():
                     self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
-            self._last_file = self._opened_last()
-        self.lost = max(0, self._noted() - self.last)  # newest messages that are missing since the last use
+            self._last_number = LastNumber(self.path)
+        self.lost = max(0, self._last_number.read() - self.last)  # newest messages, since the last use
 
     @property
     def reader(self) -> str:
@@ -91,28 +96,38 @@ class Journal:
     @property
     def last(self) -> int:
         """The sequence number of the last message; 0 if there is none."""
-        rows = self._rows("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
-        return int(rows[0][0]) if rows else 0
+        kept = "SELECT seq FROM sqlite_sequence WHERE name = 'messages'"
+        rows = self._rows(f"SELECT max(seq) FROM ({kept} UNION ALL SELECT max(sequence) FROM messages)")
+        return int(rows[0][0] or 0)
 
     def append(self, messages: Sequence[Received]) -> list[int]:
         """Write the messages in one transaction, and return their sequence numbers."""
-        rows, into = map(astuple, messages), "INSERT INTO messages VALUES (NULL, ?, ?, ?)"
+        numbers = [*range(first := self.last + 1, first + len(messages))]
         with self._transaction():
-            numbers = [int(self._file.execute(into, row).lastrowid or 0) for row in rows]
+            for sequence, one in zip(numbers, messages, strict=True):
+                row = (sequence, one.number, one.topic, one.payload, one.digest(sequence))
+                self._file.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", row)
         if numbers:
-            self._note(numbers[-1])
+            self._last_number.write(numbers[-1])
         return numbers
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
-        """Return the messages after this sequence number; raise a DataError if some of them were trimmed."""
-        wanted = "SELECT * FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?"
-        rows = self._rows(wanted, [sequence, most])
-        found = [(number, Received(*rest)) for number, *rest in rows]
-        if sequence > self.last or (self.last > sequence and (not found or found[0][0] > sequence + 1)):
-            rule = f"The journal {self.path} must hold the messages after number {sequence}."
-            first = found[0][0] if found else self.last + 1
-            raise DataError(f"{rule} Got messages {first} to {self.last} instead.")
+        """Return the messages after this number; raise a DataError if one is trimmed, damaged or missing."""
+        found = [(number, one) for number, one in self.stored(sequence, most) if one is not None]
+        last = self.last
+        wanted = range(sequence + 1, last + 1)[: None if most < 0 else most]
+        if sequence > last or [number for number, _ in found] != [*wanted]:
+            missing = min({*wanted} - {number for number, _ in found}, default=None)
+            got = f"the last message {last:,}" if missing is None else f"none with the number {missing:,}"
+            rule = f"The journal {self.path} must hold the messages after number {sequence}"
+            raise DataError(f"{rule}. Got {got}.")
         return found
+
+    def stored(self, sequence: int, most: int = -1) -> list[tuple[int, Received | None]]:
+        """Return the stored messages after this number, at most `most`; None for each damaged message."""
+        wanted = "SELECT sequence, number, CAST(topic AS BLOB), payload, digest FROM messages"
+        rows = self._rows(f"{wanted} WHERE sequence > ? ORDER BY sequence LIMIT ?", [sequence, most])
+        return [(number, _intact(number, *rest)) for number, *rest in rows]
 
     def newest(self) -> list[Received]:
         """Return the messages that the broker may send again."""
@@ -126,38 +141,16 @@ class Journal:
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def skip_to(self, sequence: int) -> None:
-        """Delete the messages up to `sequence`, and give the next message the number `sequence` + 1."""
+        """Give the next message the number `sequence` + 1."""
         with self._transaction():
-            self._file.execute("DELETE FROM messages WHERE sequence <= ?", [sequence])
             self._file.execute("DELETE FROM sqlite_sequence WHERE name = 'messages'")
             self._file.execute("INSERT INTO sqlite_sequence VALUES ('messages', ?)", [sequence])
-        self._note(sequence)
+        self._last_number.write(sequence)
 
     def go_on(self) -> None:
         """Continue without the `lost` messages; later messages get their numbers."""
-        self._note(self.last)
+        self._last_number.write(self.last)
         self.lost = 0
-
-    def _opened_last(self) -> OutputFile | None:
-        if self.path is None:
-            return None
-        return OutputFile(os.open(f"{self.path}{LAST}", os.O_RDWR | os.O_CREAT | AS_IS, 0o600))
-
-    def _noted(self) -> int:
-        """Return the number of the last message in its own file; 0 if it is unknown."""
-        if self._last_file is None:
-            return 0
-        try:
-            return int(os.read(self._last_file.fileno(), 100))
-        except (OSError, ValueError):
-            return 0
-
-    def _note(self, last: int) -> None:
-        """Write the number of the last message, which is stored; without it, a loss would not be noticed."""
-        if self._last_file is not None:
-            with suppress(OSError):
-                os.lseek(self._last_file.fileno(), 0, os.SEEK_SET)
-                self._last_file.write(b"%020d" % last)
 
     def _rows(self, query: str, values: Sequence[int] = ()) -> list[tuple[Any, ...]]:
         """Return the rows that a query selects."""
@@ -192,6 +185,8 @@ class Journal:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
+            if is_damage(error):
+                raise DataError(f"The journal {self.path} is damaged: {error}.") from None
             raise HerosError(f"The journal {self.path} cannot be {rule}: {error}.") from None
 
     def _expect_same_file(self) -> None:
@@ -202,5 +197,18 @@ class Journal:
     def close(self) -> None:
         """Close the files."""
         self._file.close()
-        if self._last_file is not None:
-            self._last_file.close()
+        self._last_number.close()
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error of SQLite says that the file is damaged, not that it is locked or full."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+
+
+def _intact(sequence: int, number: Any, topic: Any, payload: Any, digest: Any) -> Received | None:
+    """Return the message of a row, or None if the row is damaged."""
+    try:
+        message = Received(number, bytes(topic).decode(), payload)
+        return message if message.digest(sequence) == digest else None
+    except (TypeError, ValueError):
+        return None

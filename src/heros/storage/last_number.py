@@ -1,0 +1,64 @@
+"""A small file beside a SQLite file that tells whether the SQLite file has lost its newest records."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+from heros.storage.disk import AS_IS, OutputFile
+
+SUFFIX = "-last"
+
+
+class LastNumber:
+    """The number of the last record that was committed to a SQLite file, in a file of its own.
+
+    SQLite ignores a damaged or missing write-ahead log without an error. If the number in this file is larger
+    than the number of the last record in the SQLite file, newer records are lost.
+
+    Parameters
+    ----------
+    path
+        The SQLite file; the number is stored beside it. None stores nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     last = LastNumber(Path(directory, "file"))
+    ...     last.write(25)
+    ...     last.read(), os.listdir(directory)
+    ...     last.close()
+    (25, ['file-last'])
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = None
+        if path is not None:
+            descriptor = os.open(f"{path}{SUFFIX}", os.O_RDWR | os.O_CREAT | AS_IS, 0o600)
+            self._file = OutputFile(descriptor)
+
+    def read(self) -> int:
+        """Return the number; 0 if the file is empty or damaged."""
+        with suppress(OSError, ValueError):
+            if self._file is not None:
+                os.lseek(self._file.fileno(), 0, os.SEEK_SET)
+                number, digest = os.read(self._file.fileno(), 100).split()
+                if zlib.crc32(number) == int(digest, 16):
+                    return int(number)
+        return 0
+
+    def write(self, number: int) -> None:
+        """Write the number of a committed record; if this fails, a later loss may not be noticed."""
+        if self._file is not None:
+            with suppress(OSError):
+                text = b"%020d" % number
+                os.lseek(self._file.fileno(), 0, os.SEEK_SET)
+                self._file.write(b"%b %08x" % (text, zlib.crc32(text)))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
