@@ -241,3 +241,41 @@ def test_nested_fields_below_a_known_number_are_no_known_features():
     with pytest.raises(NothingKnown):
         encoder.row_to_predict({"num": {"a": 1}})
     assert encoder.without_feature({"size": 1, "num": {"a": 1}}) == ["num.a"]
+
+
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+def test_a_number_among_the_missing_words_is_missing_whatever_its_type():
+    values = [-999, 3, 4, -999, 5]
+    expected = [True, False, False, True, False]
+    for given in (
+        values,
+        [float(one) for one in values],
+        [str(one) for one in values],
+        list(map(Decimal, values)),
+    ):
+        by_row, by_table = Encoder(words=["-999"]), Encoder(words=["-999"])
+        rows = [by_row.encode({"a": one, "b": 1}, "yes")[0] for one in given]
+        assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # after b
+        (batch,) = by_table.learn(pa.table({"a": given, "b": [1] * 5}), ["yes"] * 5)
+        assert np.isnan(batch.X[:, 0]).tolist() == expected
+        for one in (-999, -999.0, "-999", np.int64(-999), Decimal("-999")):
+            assert np.isnan(by_table.row({"a": one, "b": 1})[0])
+            assert np.isnan(by_table.read(pa.table({"a": [one], "b": [1]}))[0, 0])
+        assert by_table.row({"a": -998, "b": 1})[0] == -998
+
+
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+def test_the_chunks_of_a_table_do_not_decide_how_columns_are_read():
+    parts = [pa.table({"m": ["1"] * 20}), pa.table({"m": ["x"] * 30})]
+    encoder = Encoder()
+    X = [batch.X for batch in encoder.learn(pa.concat_tables(parts), ["yes", "no"] * 25)]
+    assert encoder.schema.features[0].values == ("1", "x")
+    assert sum(map(len, X)) == 50
+
+
+def test_one_bad_value_in_the_first_table_leaves_a_column_of_numbers():
+    for at in range(1, 5):
+        values = [f"{i}.5" for i in range(50)]
+        values[at] = "unknown"
+        with pytest.raises(DataError, match="unknown"):
+            list(Encoder().learn(pa.table({"a": values, "b": ["u", "v"] * 25}), ["yes", "no"] * 25))

@@ -30,6 +30,7 @@ from heros.data.values import (
     kind_of,
     label_of,
     listed,
+    missing_numbers,
     name_of,
     natural_order,
     number_of,
@@ -166,6 +167,8 @@ class NameColumn:
             raise Refused(self.name, shown(value), "be text or a number")
         else:
             name = self._name(value)
+            if name in words and name not in self.values:
+                return math.nan
         code = math.nan if name is None else self.values.code(name)
         if code is None and self.closed:
             raise Refused(self.name, repr(name), f"be one of {listed(list(self.values))}")
@@ -368,9 +371,16 @@ def _floats(array: pa.Array) -> Values:
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     """Trim the values of a text column, and replace strings that are read as missing values with null.
 
-    Other columns are returned unchanged, including dictionaries, which declare their names.
+    If such a string is a number, the same number in a column of numbers becomes null. Dictionaries are
+    returned unchanged, since they declare their names.
     """
-    if not is_text(column.type) or pa.types.is_dictionary(column.type):
+    types = pa.types
+    if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
+        if not (numbers := missing_numbers(words)):
+            return column
+        missing = pc.is_in(pc.cast(column, pa.float64(), safe=False), pa.array(list(numbers), pa.float64()))
+        return pc.if_else(missing, pa.scalar(None, column.type), column)
+    if not is_text(column.type) or types.is_dictionary(column.type):
         return column
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())

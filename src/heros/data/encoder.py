@@ -27,7 +27,7 @@ from heros.data.columns import (
     target_of,
     trimmed,
 )
-from heros.data.frames import FEW, few_rows, form_of, labels_of, row_of, table_of
+from heros.data.frames import FEW, few_rows, form_of, joined_chunks, labels_of, row_of, table_of
 from heros.data.infer import infer_array, no_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
@@ -301,6 +301,7 @@ class Encoder(RowEncoder):
     ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
         """Yield a table as stretches, but rows with new or unreadable values one by one."""
         _expect_columns(table)
+        table = joined_chunks(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
             some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
@@ -359,7 +360,7 @@ class Encoder(RowEncoder):
         classes = [] if self.numeric else natural_order(self._new_classes(labels))
         self.ignored |= dict.fromkeys(ignored)
         known = NameColumn("", Codes([*self.classes, *classes])) if classes else None
-        self.begin(columns, known, settled=len(labels) >= YOUNG)
+        self.begin(columns, known, len(labels))
 
     def _new_classes(self, labels: Iterable[Any]) -> set[str]:
         """Return the names of new classes; raise a `DataError` if a label is not a valid class."""
@@ -400,7 +401,7 @@ def _expect_columns(table: pa.Table) -> None:
 def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
     """Trim the strings of an array, and replace strings that are read as missing values with null."""
     if not is_text(array.type):
-        return array
+        return trimmed(array, words)
     if pa.types.is_dictionary(array.type):  # dictionaries of polars cannot be cast directly
         names = array.dictionary.cast(pa.large_string())
         array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()

@@ -132,6 +132,13 @@ def flat_table(table: pa.Table) -> pa.Table:
     return table
 
 
+def joined_chunks(table: pa.Table) -> pa.Table:
+    """Join the chunks of each column, which say nothing about its rows."""
+    if all(column.num_chunks <= 1 for column in table.columns):
+        return table
+    return table.unify_dictionaries().combine_chunks()
+
+
 def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table(dict(frame))

@@ -6,6 +6,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -45,8 +46,10 @@ from heros.data.values import (
     kind_of,
     label_of,
     listed,
+    missing_numbers,
     name_of,
     natural_order,
+    number_of,
     shown,
 )
 
@@ -114,12 +117,14 @@ class RowEncoder:
 
     def know(self, schema: Schema) -> None:
         """Replace the columns and classes of the encoder with those of a schema."""
+        self._begun = 0  # rows of the table that decided the kinds of columns
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.classes.closed = self._classes_closed
         self.ignored = dict.fromkeys(schema.ignored)
         self._said_words = schema.words
         self.words = frozenset((*MISSING, *schema.words))
+        self._missing_numbers = missing_numbers(schema.words)
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.known: dict[str, Column] = {}
@@ -148,7 +153,9 @@ class RowEncoder:
                 self._never_missing += column.at
             if name in self.ignored:
                 continue
-            if not isinstance(column, DateColumn):
+            if isinstance(column, NameColumn) or (
+                isinstance(column, NumberColumn) and not self._missing_numbers
+            ):
                 self._fast[name] = column.at[0], column.values if isinstance(column, NameColumn) else None
             if not isinstance(column, NameColumn) and column.tentative:
                 self.tentative.append(column)
@@ -241,7 +248,7 @@ class RowEncoder:
             return known
         if column is None:
             return self._is_missing(value)
-        cell = column.value(value, self.words)
+        cell = column.value(self._known_value(value), self.words)
         if cell is None:
             return False
         if isinstance(cell, tuple):
@@ -252,7 +259,16 @@ class RowEncoder:
         return True
 
     def _is_missing(self, value: Any) -> bool:
-        return value.strip(BLANKS) in self.words if isinstance(value, str) else is_missing(value)
+        if isinstance(value, str):
+            return value.strip(BLANKS) in self.words
+        return is_missing(self._known_value(value))
+
+    def _known_value(self, value: Any) -> Any:
+        """Return None for a number that is read as missing; other values unchanged."""
+        if self._missing_numbers and kind_of(value) == "number":
+            with suppress(Refused):
+                return None if number_of("", value) in self._missing_numbers else value
+        return value
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
         """Return whether this value is the first with a time of day in a date column that may gain times."""
@@ -389,10 +405,10 @@ class RowEncoder:
         if isinstance(value, Mapping):
             raise Refused(name, shown(value), "be a number or text")
         try:
-            cell = column.value(value, self.words)
+            cell = column.value(self._known_value(value), self.words)
         except Refused:  # a column with very few numbers so far becomes nominal
             fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
-            if fixed or self.seen >= MOST_NUMBERS or kind_of(value) != "text":
+            if fixed or max(self.seen, self._begun) >= MOST_NUMBERS or kind_of(value) != "text":
                 raise
             label = str(name_of(value))
             self._expect_short(label, name)
@@ -512,11 +528,12 @@ class RowEncoder:
             if isinstance(text, str) and (form := _told(column, text.strip(BLANKS))) is not None:
                 yield column, form, text
 
-    def begin(self, columns: Sequence[Column], classes: NameColumn | None, *, settled: bool = False) -> None:
-        """Start with the columns and classes of a first table; `settled` makes tentative formats final."""
+    def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
+        """Start with the columns and classes of a first table; many `rows` make tentative formats final."""
+        self._begun = rows
         for column in columns:
             self._add(column)
-            if settled and not isinstance(column, NameColumn):
+            if rows >= YOUNG and not isinstance(column, NameColumn):
                 column.tentative = False
         if classes is not None:
             self.classes = Codes(classes.values)

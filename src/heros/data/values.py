@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import chain
 from numbers import Real
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ import numpy as np
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
+WHOLE = re.compile(r"[+-]?\d++")
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 """A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
 
@@ -82,6 +84,17 @@ def is_missing(value: object) -> bool:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, an optional package
+
+
+def missing_numbers(words: Iterable[str]) -> frozenset[float]:
+    """Return the numbers among the strings that are read as missing values: these numbers are missing, too.
+
+    Examples
+    --------
+    >>> missing_numbers(["unknown", "-999"])
+    frozenset({-999.0})
+    """
+    return frozenset(float(word) for word in words if NUMBER.fullmatch(word))
 
 
 def kind_of(value: object) -> Kind:
@@ -182,10 +195,20 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 
 
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Validate the strings that are read as missing values, and remove duplicates."""
+    """Validate the strings that are read as missing values, and remove duplicates.
+
+    A whole number is missing with and without ``.0``.
+
+    Examples
+    --------
+    >>> checked_words(["unknown", "-999"])
+    ('unknown', '-999', '-999.0')
+    """
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
-    return tuple(dict.fromkeys(words))
+    stems = {word: stem for word in words if WHOLE.fullmatch(stem := word.removesuffix(".0"))}
+    both = ((word, stems[word], f"{stems[word]}.0") if word in stems else (word,) for word in words)
+    return tuple(dict.fromkeys(chain.from_iterable(both)))
 
 
 def listed(values: Sequence[Any], most: int = 10) -> str:

@@ -16,7 +16,7 @@ from heros._base.errors import DataError, HerosError
 from heros._base.extras import needed
 from heros._base.lazy import pa, pq
 from heros.data.columns import trimmed
-from heros.data.frames import flat_table
+from heros.data.frames import flat_table, joined_chunks
 from heros.data.values import label_of, listed
 from heros.streams.bad_rows import BrokenOff
 from heros.streams.readers import CELLS, Chunk, TableReader
@@ -96,9 +96,7 @@ class ArrowReader(TableReader):
 
 
 def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    if len(parts) == 1:
-        return parts[0]
-    return pa.Table.from_batches(parts).unify_dictionaries().combine_chunks().to_batches()[0]
+    return parts[0] if len(parts) == 1 else joined_chunks(pa.Table.from_batches(parts)).to_batches()[0]
 
 
 class _FileReader(ArrowReader):

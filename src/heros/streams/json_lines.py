@@ -70,11 +70,10 @@ class JsonReader(TextReader):
 
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)
-        if kind is str:
-            return None if value in self.words else value
-        if kind is float and not value.is_integer():
-            return repr(value) if value == value else None  # noqa: PLR0124  NaN
-        return value if kind is list or kind is dict else label_of(value)
+        if kind is list or kind is dict:
+            return value
+        cell = value if kind is str else label_of(value)
+        return None if cell in self.words else cell
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Convert the cells of a column to strings, or to nulls if the first value is a list or an object."""

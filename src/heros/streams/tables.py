@@ -13,7 +13,7 @@ from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, counts_of
-from heros.data.encoder import YOUNG, Encoder, Item, Stretches, in_micros
+from heros.data.encoder import Encoder, Item, Stretches, in_micros
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import weighs
@@ -92,7 +92,7 @@ class TableRows(RowBlocks):
         fresh = [(at, one) for at, one in nominal if one.fresh]
         for at, column in fresh:
             column.learn(layout.counts(at))
-        encoder.begin([*layout.features.values()], classes, settled=first.n_rows >= YOUNG)
+        encoder.begin([*layout.features.values()], classes, first.n_rows)
         found = self._converted(first)
         X, faults = found[0], found[-1]
         closed = any(one.closed for _, one in nominal)
