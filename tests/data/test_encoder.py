@@ -2,12 +2,14 @@
 
 import copy
 import json
+import math
 import pickle
 import random
-from datetime import datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -15,8 +17,9 @@ from heros import DataError
 from heros.data.codes import Codes
 from heros.data.columns import NameColumn
 from heros.data.encoder import Encoder
+from heros.data.frames import table_of
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
-from heros.data.values import NotAClass, NothingKnown, Refused
+from heros.data.values import NO_TARGET, NotAClass, NothingKnown, Refused
 
 
 def test_rows_and_columns_give_the_same_codes():
@@ -279,3 +282,49 @@ def test_one_bad_value_in_the_first_table_leaves_a_column_of_numbers():
         values[at] = "unknown"
         with pytest.raises(DataError, match="unknown"):
             list(Encoder().learn(pa.table({"a": values, "b": ["u", "v"] * 25}), ["yes", "no"] * 25))
+
+
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+@pytest.mark.parametrize(
+    "values",
+    [
+        [date(2026, 1, 1), datetime(2026, 1, 1, 18)],
+        [timedelta(seconds=5), 3, 3.5],
+        [Decimal("2.5"), 3, None],
+        ["red", math.nan, 3.0, "blue"],
+        [True, "x", None],
+    ],
+)
+def test_objects_of_several_types_mean_in_a_frame_what_they_mean_in_rows(values):
+    """Arrow converts some of them silently: a moment beside a date lost its time of day."""
+    few, values = values, values * 40
+    labels = ["yes", "no"] * (len(values) // 2)
+    by_row = Encoder()
+    for value, label in zip(values, labels, strict=True):
+        by_row.encode({"a": value, "b": 1}, label)
+    columns = {"a": values, "b": [1] * len(values)}
+    for frame in (pd.DataFrame(columns, dtype=object), columns):
+        by_frame = Encoder()
+        assert sum(len(batch.X) for batch in by_frame.learn(table_of(frame, "a test"), labels)) == len(values)
+        for value in few:
+            assert meaning(by_frame, value) == meaning(by_row, value)
+
+
+def meaning(encoder, value):
+    """The features of one value, with names instead of codes."""
+    features, row = encoder.schema.features, encoder.row({"a": value, "b": 1})
+    return {
+        one.name: "missing" if math.isnan(code) else one.values[int(code)] if one.nominal else code
+        for one, code in zip(features, row, strict=True)
+    }
+
+
+def test_a_target_among_the_missing_words_is_missing_whatever_its_type():
+    for numeric in (False, True):
+        encoder = Encoder(words=["-999"], numeric=numeric)
+        encoder.encode({"a": 1}, 1)
+        for label in (-999, -999.0, "-999"):
+            with pytest.raises(Refused) as why:
+                encoder.encode({"a": 1}, label)
+            assert why.value.rule == NO_TARGET
+        assert np.isnan(encoder.targets([-999, 1] * 40)).tolist() == [True, False] * 40

@@ -24,7 +24,6 @@ from heros.data.columns import (
     counts_of,
     encode,
     is_text,
-    target_of,
     trimmed,
 )
 from heros.data.frames import FEW, few_rows, form_of, joined_chunks, labels_of, row_of, table_of
@@ -222,6 +221,7 @@ class Encoder(RowEncoder):
                 array = pa.array(labels)
         number = array is not None and (pa.types.is_floating(array.type) or pa.types.is_integer(array.type))
         if number and self.numeric:
+            array = trimmed(array, self._said_words)
             values = np.array(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
             values[~(np.abs(values) <= LARGEST_TARGET)] = math.nan
             return values
@@ -232,7 +232,7 @@ class Encoder(RowEncoder):
 
     def _target(self, label: Any) -> float:
         try:
-            code = target_of(label) if self.numeric else self.classes.code(self._label(label))
+            code = self._number(label) if self.numeric else self.classes.code(self._label(label))
         except Refused:
             return math.nan
         return math.nan if code is None else code

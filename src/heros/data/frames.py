@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 
 from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa
-from heros.data.values import kind_of, label_of, number_of, shown
+from heros.data.values import kind_of, label_of, shown
 
 FEW = 32
 """Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""
 
 DEEPEST = 8
 """The maximum nesting depth at which fields of mappings become columns."""
+
+MISSING_TYPES = {"NoneType", "NaTType", "NAType"}
+KINDS: tuple[Any, ...] = (
+    bool | np.bool_,
+    timedelta | np.timedelta64,
+    datetime | np.datetime64,
+    date,
+    time,
+    str,
+    int | float | np.number | Decimal,
+)
+"""Types of which a column of objects may hold one, in the order in which they are tried."""
 
 Form = Literal["array", "row", "rows", "frame"]
 
@@ -141,7 +156,7 @@ def joined_chunks(table: pa.Table) -> pa.Table:
 
 def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
-        return pa.table(dict(frame))
+        return pa.table({name: _array(column, name, owner) for name, column in frame.items()})
     if _library(frame) == "pandas":
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
@@ -160,15 +175,29 @@ def _table(frame: Any, owner: str) -> pa.Table:
 
 def _array(column: Any, name: str, owner: str) -> pa.Array:
     """Convert a column of a pandas frame to an Arrow array; values of mixed types become strings."""
-    try:
-        return pa.array(column, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        texts = []
-        for value in column:
-            kind = kind_of(value)
-            if kind == "none":
-                must = f"The column {name!r} of {owner} must hold only numbers, text and dates."
-                raise DataError(f"{must} Got {shown(value)}.") from None
-            durations = kind == "number" and isinstance(value, timedelta | np.timedelta64)
-            texts.append(repr(number_of(name, value)) if durations else label_of(value))
-        return pa.array(texts, pa.string())
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    if not _is_mixed(column):
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            return pa.array(column, from_pandas=True)
+    texts = []
+    for value in column:
+        if kind_of(value) == "none":
+            must = f"The column {name!r} of {owner} must hold only numbers, text and dates."
+            raise DataError(f"{must} Got {shown(value)}.")
+        texts.append(label_of(value))
+    return pa.array(texts, pa.string())
+
+
+def _is_mixed(column: Any) -> bool:
+    """Return whether a column holds Python objects of several kinds, which Arrow might convert silently."""
+    if str(getattr(column, "dtype", "object")) != "object":
+        return False
+    types = {one for one in set(map(type, column)) if one.__name__ not in MISSING_TYPES}
+    if (
+        float in types
+        and len(types) > 1
+        and all(map(math.isnan, (value for value in column if type(value) is float)))
+    ):
+        types.remove(float)  # NaN among other values
+    return len({next((kind for kind in KINDS if issubclass(one, kind)), one) for one in types}) > 1

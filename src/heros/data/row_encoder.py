@@ -291,7 +291,7 @@ class RowEncoder:
         """
         name: str | None = None
         if self.numeric:
-            target: float | None = target_of(y)
+            target: float | None = self._number(y)
         else:
             name = self._label(y)
             target = self.classes.get(name)
@@ -318,6 +318,12 @@ class RowEncoder:
         self.seen += 1
         return row, target
 
+    def _number(self, y: object) -> float:
+        """Convert a numeric target; raise `Refused` if it is missing or not a finite number."""
+        if self._said_words and self._is_missing(y):
+            raise Refused("label", "a missing value", NO_TARGET)
+        return target_of(y)
+
     def _label(self, y: object) -> str:
         if type(y) is not str and type(y) is not int and kind_of(y) == "none":
             raise Refused("label", shown(y), "be text, a number, true or false")
@@ -326,11 +332,11 @@ class RowEncoder:
             name = self.classes.of_number(name)
         elif name is not None and name not in self.classes:
             name = name.strip(BLANKS) or None
-            if name in self.words:
-                why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"
-                raise Refused("label", f"{name!r}, {why}", NO_TARGET)
         if name is None:
             raise Refused("label", "a missing value", NO_TARGET)
+        if name in self.words and name not in self.classes:
+            why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"
+            raise Refused("label", f"{name!r}, {why}", NO_TARGET)
         return name
 
     def _expect_class(self, y: object, name: str) -> None:

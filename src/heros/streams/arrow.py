@@ -273,7 +273,8 @@ class ExcelReader(TableReader):
         if kinds == {bool}:
             return pa.array(values, pa.bool_())
         if kinds and kinds <= {int, float}:
-            return pa.array([None if value is None else float(value) for value in values], pa.float64())
+            numbers = [None if value is None else float(value) for value in values]
+            return trimmed(pa.array(numbers, pa.float64()), self.words)
         if kinds and kinds <= {datetime, date}:
             return pa.array(values, pa.timestamp("us"))
         if kinds in ({time}, {timedelta}):
