@@ -261,7 +261,7 @@ def test_a_number_among_the_missing_words_is_missing_whatever_its_type():
         assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # after b
         (batch,) = by_table.learn(pa.table({"a": given, "b": [1] * 5}), ["yes"] * 5)
         assert np.isnan(batch.X[:, 0]).tolist() == expected
-        for one in (-999, -999.0, "-999", np.int64(-999), Decimal("-999")):
+        for one in (-999, -999.0, "-999", "-999.00", np.int64(-999), Decimal("-999")):
             assert np.isnan(by_table.row({"a": one, "b": 1})[0])
             assert np.isnan(by_table.read(pa.table({"a": [one], "b": [1]}))[0, 0])
         assert by_table.row({"a": -998, "b": 1})[0] == -998
@@ -323,8 +323,37 @@ def test_a_target_among_the_missing_words_is_missing_whatever_its_type():
     for numeric in (False, True):
         encoder = Encoder(words=["-999"], numeric=numeric)
         encoder.encode({"a": 1}, 1)
-        for label in (-999, -999.0, "-999"):
+        for label in (-999, -999.0, "-999", "-999.00"):
             with pytest.raises(Refused) as why:
                 encoder.encode({"a": 1}, label)
             assert why.value.rule == NO_TARGET
         assert np.isnan(encoder.targets([-999, 1] * 40)).tolist() == [True, False] * 40
+
+
+def test_small_frames_are_read_as_large_ones():
+    """Frames of at most 32 rows are read row by row."""
+    account = 2**53 + 1  # not a float
+    names = Feature("account", values=(str(account), "7"))
+    encoder = Encoder(Schema((names, Feature("a", missing=True)), ("no",), words=("-999",)))
+    columns = {"account": [account, 7], "a": [-999, 0.5]}
+    for frame in (
+        pd.DataFrame(columns),
+        pd.DataFrame({**columns, "a": pd.Categorical([-999, 5])}),
+        pd.DataFrame({**columns, "a": [Decimal("NaN"), Decimal(5)]}),
+    ):
+        large = pd.concat([frame] * 20, ignore_index=True)
+        np.testing.assert_array_equal(encoder.read(frame), encoder.read(large)[:2])
+        assert encoder.read(frame)[:, 0].tolist() == [0, 1]
+        assert np.isnan(encoder.read(frame)[:, 1]).tolist() == [True, False]
+    for rows in (2, 40):
+        with pytest.raises(DataError, match="distinct names"):
+            encoder.read(pd.DataFrame(np.ones((rows, 2)), columns=["a", "a"]))
+
+
+def test_a_listed_number_is_a_name_though_it_is_a_missing_word_elsewhere():
+    features = (Feature("c", values=("1", "-999")), Feature("a", missing=True))
+    encoder = Encoder(Schema(features, ("no",), words=("-999",)))
+    for x in ({"c": -999, "a": -999}, {"c": "-999", "a": "-999"}, {"c": -999.0, "a": "-999.0"}):
+        frames = [pd.DataFrame([x] * rows) for rows in (1, 40)]
+        for row in (encoder.row(x), *(encoder.read(frame)[0] for frame in frames)):
+            np.testing.assert_array_equal(row, [1, np.nan])

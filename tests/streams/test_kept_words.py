@@ -74,3 +74,20 @@ def test_without_the_list_the_word_is_missing(tmp_path):
     assert np.isnan(stream.draw(1)[0][0, 0])
     with pytest.raises(DataError, match="a missing value"):
         streams.read(path, target="country", on_bad_row="raise").draw(5)
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "xlsx", "frame"])
+def test_a_listed_number_is_a_name_in_its_column_only(tmp_path, kind):
+    """Also where numbers are no text; elsewhere the number is missing, however it is written."""
+    columns = {"area": [1, -999, 2] * 20, "size": [2.5, -999.0, 3.0] * 20, "late": ["no", "yes", "no"] * 20}
+    table, path = pd.DataFrame(columns), tmp_path / f"rows.{kind}"
+    how = {"target": "late", "nominal": {"area": ["1", "2", "-999"]}, "missing": ["-999"]}
+    if kind == "csv":
+        path.write_text(table.to_csv(index=False, float_format="%.2f"))
+    elif kind == "json":
+        path.write_text(table.to_json(orient="records", lines=True))
+    elif kind != "frame":
+        getattr(table, {"parquet": "to_parquet", "xlsx": "to_excel"}[kind])(path, index=False)
+    stream = streams.from_frame(table, **how) if kind == "frame" else streams.read(path, **how)
+    X, _ = stream.draw(3)
+    np.testing.assert_array_equal(X, [[0, 2.5], [2, np.nan], [1, 3]])

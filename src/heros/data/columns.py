@@ -26,6 +26,7 @@ from heros.data.values import (
     MISSING,
     NO_TARGET,
     Refused,
+    Words,
     is_missing,
     kind_of,
     label_of,
@@ -42,9 +43,6 @@ Faults = dict[int, Refused]
 
 Values = NDArray[np.float64]
 """An array (n,), or (n, n_features) if the column provides several features."""
-
-Words = Collection[str]
-"""Strings that are read as missing values."""
 
 NAMES = "names"  # the text format of a column that the user declared as nominal
 DATE_PARTS = ("day", "weekday", "day of year")
@@ -78,7 +76,7 @@ class NumberColumn:
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1  # number of features
 
-    def value(self, value: Any, words: Words = ()) -> float:
+    def value(self, value: Any, words: Collection[str] = ()) -> float:
         """Convert a value to a number, NaN if it is missing; raise `Refused` if it is not a finite number."""
         number: float | None
         if isinstance(value, str):
@@ -157,7 +155,7 @@ class NameColumn:
         name = label_of(value) if self.classes else name_of(value)
         return name if name is None or isinstance(value, str) else self.values.of_number(name)
 
-    def value(self, value: Any, words: Words = ()) -> float | None:
+    def value(self, value: Any, words: Collection[str] = ()) -> float | None:
         """Return the code of a value: NaN if the value is missing, None if it is new."""
         if isinstance(value, str):
             name: str | None = value if value in self.values else value.strip(BLANKS)
@@ -174,7 +172,7 @@ class NameColumn:
             raise Refused(self.name, repr(name), f"be one of {listed(list(self.values))}")
         return code
 
-    def codes_of(self, array: pa.Array, words: Words) -> Values:
+    def codes_of(self, array: pa.Array, words: Collection[str]) -> Values:
         """Return the codes of an array, with NaN for missing values and -1 for new names."""
         codes, labels = encode(array, self._name)
         table = np.full(len(labels) + 1, math.nan)  # missing values have the code -1: the last entry
@@ -226,7 +224,7 @@ class DateColumn:
         """The number of features of the column."""
         return 3 * self.dates + self.clock
 
-    def value(self, value: Any, words: Words = ()) -> tuple[float, ...]:
+    def value(self, value: Any, words: Collection[str] = ()) -> tuple[float, ...]:
         """Return the features of a value, all NaN if it is missing; raise `Refused` if it is not a date."""
         text = value.strip(BLANKS) if isinstance(value, str) else value
         if is_missing(text) or (isinstance(text, str) and text in words):
@@ -371,7 +369,7 @@ def _floats(array: pa.Array) -> Values:
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     """Trim the values of a text column, and replace strings that are read as missing values with null.
 
-    If such a string is a number, the same number in a column of numbers becomes null. Dictionaries are
+    If such a string is a number, the same number, however it is written, becomes null. Dictionaries are
     returned unchanged, since they declare their names.
     """
     types = pa.types
@@ -387,8 +385,11 @@ def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     encoded = column.dictionary_encode()
     few = 2 * len(encoded.dictionary) < len(column)  # trim each distinct string once
     given = encoded.dictionary if few else column
-    names = pc.ascii_trim(given, BLANKS)
-    missing = pc.is_in(names, pa.array(list(words), names.type))
+    names, absent = pc.ascii_trim(given, BLANKS), Words(words)
+    if absent.numbers:
+        missing = pa.array([name in absent for name in names.to_pylist()], pa.bool_())
+    else:
+        missing = pc.is_in(names, pa.array(list(absent), names.type))
     names = pc.if_else(missing, pa.scalar(None, names.type), names)
     if not few:
         return names

@@ -401,7 +401,8 @@ def _expect_columns(table: pa.Table) -> None:
 def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
     """Trim the strings of an array, and replace strings that are read as missing values with null."""
     if not is_text(array.type):
-        return trimmed(array, words)
+        coded = pa.types.is_dictionary(array.type)
+        return trimmed(array.dictionary_decode() if coded else array, words)
     if pa.types.is_dictionary(array.type):  # dictionaries of polars cannot be cast directly
         names = array.dictionary.cast(pa.large_string())
         array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()

@@ -13,7 +13,7 @@ import numpy as np
 
 from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa
-from heros.data.values import kind_of, label_of, shown
+from heros.data.values import kind_of, label_of, listed, shown
 
 FEW = 32
 """Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""
@@ -119,10 +119,18 @@ def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
     if library == "polars":
         rows: list[dict[Any, Any]] = frame.to_dicts()
         return rows
-    names, values = frame.columns.tolist(), frame.to_numpy()
-    if values.dtype.kind in "mM":  # tolist() would return integers
+    names, values = _distinct(frame.columns.tolist(), "X"), frame.to_numpy()
+    whole = values.dtype.kind == "f" and any(getattr(one, "kind", "") in "iu" for one in frame.dtypes)
+    if whole or values.dtype.kind in "mM":  # would become floats or integers
         values = frame.astype(object).to_numpy()
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+
+def _distinct(names: list[Any], owner: str) -> list[Any]:
+    if len(set(map(str, names))) < len(names):
+        must = f"The frame of {owner} must have columns with distinct names."
+        raise DataError(f"{must} Got {listed([*map(str, names)])} instead.")
+    return names
 
 
 def _library(frame: Any) -> str:
@@ -158,10 +166,7 @@ def _table(frame: Any, owner: str) -> pa.Table:
     if isinstance(frame, Mapping):
         return pa.table({name: _array(column, name, owner) for name, column in frame.items()})
     if _library(frame) == "pandas":
-        names = [str(name) for name in frame.columns]
-        if len(set(names)) < len(names):
-            must = f"The frame of {owner} must have columns with distinct names."
-            raise DataError(f"{must} Got {names} instead.")
+        names = [*map(str, _distinct(list(frame.columns), owner))]
         arrays = [_array(column, name, owner) for name, (_, column) in zip(names, frame.items(), strict=True)]
         return pa.table(arrays, names=names)
     if hasattr(frame, "__arrow_c_stream__") or hasattr(frame, "__arrow_c_array__"):

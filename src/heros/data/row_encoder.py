@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -41,12 +42,12 @@ from heros.data.values import (
     NUMBER,
     NothingKnown,
     Refused,
+    Words,
     expect_no_fraction,
     is_missing,
     kind_of,
     label_of,
     listed,
-    missing_numbers,
     name_of,
     natural_order,
     number_of,
@@ -123,8 +124,7 @@ class RowEncoder:
         self.classes.closed = self._classes_closed
         self.ignored = dict.fromkeys(schema.ignored)
         self._said_words = schema.words
-        self.words = frozenset((*MISSING, *schema.words))
-        self._missing_numbers = missing_numbers(schema.words)
+        self.words = Words((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.known: dict[str, Column] = {}
@@ -154,7 +154,7 @@ class RowEncoder:
             if name in self.ignored:
                 continue
             if isinstance(column, NameColumn) or (
-                isinstance(column, NumberColumn) and not self._missing_numbers
+                isinstance(column, NumberColumn) and not self.words.numbers
             ):
                 self._fast[name] = column.at[0], column.values if isinstance(column, NameColumn) else None
             if not isinstance(column, NameColumn) and column.tentative:
@@ -248,7 +248,7 @@ class RowEncoder:
             return known
         if column is None:
             return self._is_missing(value)
-        cell = column.value(self._known_value(value), self.words)
+        cell = self._cell(column, value)
         if cell is None:
             return False
         if isinstance(cell, tuple):
@@ -263,11 +263,19 @@ class RowEncoder:
             return value.strip(BLANKS) in self.words
         return is_missing(self._known_value(value))
 
+    def _cell(self, column: Column, value: Any) -> float | tuple[float, ...] | None:
+        """Convert a value; a name of a column is a name even if it is read as missing elsewhere."""
+        if not isinstance(column, NameColumn):
+            value = self._known_value(value)
+        return column.value(value, self.words)
+
     def _known_value(self, value: Any) -> Any:
         """Return None for a number that is read as missing; other values unchanged."""
-        if self._missing_numbers and kind_of(value) == "number":
-            with suppress(Refused):
-                return None if number_of("", value) in self._missing_numbers else value
+        duration = isinstance(value, timedelta | np.timedelta64)
+        if not self.words.numbers or duration or kind_of(value) != "number":
+            return value
+        with suppress(Refused):
+            return None if number_of("", value) in self.words.numbers else value
         return value
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
@@ -411,7 +419,7 @@ class RowEncoder:
         if isinstance(value, Mapping):
             raise Refused(name, shown(value), "be a number or text")
         try:
-            cell = column.value(self._known_value(value), self.words)
+            cell = self._cell(column, value)
         except Refused:  # a column with very few numbers so far becomes nominal
             fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
             if fixed or max(self.seen, self._begun) >= MOST_NUMBERS or kind_of(value) != "text":

@@ -9,16 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from itertools import chain
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
-WHOLE = re.compile(r"[+-]?\d++")
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 """A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
 
@@ -81,6 +79,8 @@ def is_missing(value: object) -> bool:
         return True
     if isinstance(value, float | np.floating):
         return math.isnan(value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, an optional package
@@ -95,6 +95,30 @@ def missing_numbers(words: Iterable[str]) -> frozenset[float]:
     frozenset({-999.0})
     """
     return frozenset(float(word) for word in words if NUMBER.fullmatch(word))
+
+
+class Words(frozenset[str]):
+    """Strings that are read as missing values; a number among them may be written in any way.
+
+    Examples
+    --------
+    >>> "-999.00" in Words(["unknown", "-999"]), "-99" in Words(["unknown", "-999"])
+    (True, False)
+    """
+
+    numbers: frozenset[float]
+
+    def __new__(cls, words: Iterable[str]) -> Self:
+        """Find the numbers among the strings."""
+        self = super().__new__(cls, words)
+        self.numbers = missing_numbers(self)
+        return self
+
+    def __contains__(self, text: object) -> bool:
+        """Return whether a string, without blanks at its ends, is read as a missing value."""
+        if super().__contains__(text) or not self.numbers:
+            return super().__contains__(text)
+        return isinstance(text, str) and bool(NUMBER.fullmatch(text)) and float(text) in self.numbers
 
 
 def kind_of(value: object) -> Kind:
@@ -197,18 +221,14 @@ def natural_order(labels: Iterable[str]) -> list[str]:
 def checked_words(words: Sequence[str]) -> tuple[str, ...]:
     """Validate the strings that are read as missing values, and remove duplicates.
 
-    A whole number is missing with and without ``.0``.
-
     Examples
     --------
-    >>> checked_words(["unknown", "-999"])
-    ('unknown', '-999', '-999.0')
+    >>> checked_words(["unknown", "-999", "unknown"])
+    ('unknown', '-999')
     """
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise ParameterError.of("missing", "read", "a list of words, e.g. ['unknown', '-999']", words)
-    stems = {word: stem for word in words if WHOLE.fullmatch(stem := word.removesuffix(".0"))}
-    both = ((word, stems[word], f"{stems[word]}.0") if word in stems else (word,) for word in words)
-    return tuple(dict.fromkeys(chain.from_iterable(both)))
+    return tuple(dict.fromkeys(words))
 
 
 def listed(values: Sequence[Any], most: int = 10) -> str:

@@ -11,7 +11,7 @@ from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Column, trimmed
-from heros.data.values import MISSING, checked_words
+from heros.data.values import MISSING, Words, checked_words
 from heros.streams.bad_rows import BadRow
 from heros.streams.live.base import END, Signal
 
@@ -58,7 +58,8 @@ class TableReader(ABC):
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
         """Keep the strings that a column lists among its values, even if they usually mean missing values."""
-        self._kept = {name: {*self.words} & {*names} for name, names in values.items()}
+        listed = {name: Words(names) for name, names in values.items()}
+        self._kept = {name: {word for word in self.words if word in names} for name, names in listed.items()}
         kept = set().union(*self._kept.values())
         self._kept_elsewhere = [word for word in self.words if word in kept]
         self.words = tuple(word for word in self.words if word not in kept)

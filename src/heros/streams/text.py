@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import trimmed
-from heros.data.values import BLANKS, listed
+from heros.data.values import BLANKS, listed, missing_numbers
 from heros.streams.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader
 
@@ -183,7 +183,13 @@ class TextReader(TableReader):
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Convert the cells of a column to an array."""
-        return pa.array(cells, pa.string())
+        array = pa.array(cells, pa.string())
+        return trimmed(array, self.words) if self._numbers else array
+
+    @property
+    def _numbers(self) -> bool:
+        """Whether numbers are read as missing values, however they are written."""
+        return bool(missing_numbers(self.words))
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
         """Parse records with Arrow; return the columns, or None if Arrow reports an error."""
@@ -204,7 +210,7 @@ class TextReader(TableReader):
         except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it
             return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
-        return [trimmed(column, self.words) for column in columns] if blanks else columns
+        return [trimmed(column, self.words) for column in columns] if blanks or self._numbers else columns
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
