@@ -5,6 +5,7 @@ import string
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
@@ -312,15 +313,20 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
     assert (names, [stream.schema.classes[i] for i in y]) == (["x", "y", "y", "z"], ["p", "q", "q", "r"])
 
 
-@pytest.mark.parametrize("name", ["s.parquet", "s.arrow", "s.feather"])
-def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name):
-    """A memory-mapped file ended the process."""
+@pytest.mark.parametrize("rows", [1000, 300_000])
+@pytest.mark.parametrize("name", ["s.csv", "s.json", "s.parquet", "s.arrow", "s.feather"])
+def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name, rows):
+    """A memory-mapped file ended the process, and rows of two text files were mixed."""
     rng = np.random.default_rng(1)
 
     def write_rows(n):
         table = pa.table({"a": rng.normal(size=n), "y": rng.choice(LABELS, n)})
         if name == "s.parquet":
             pq.write_table(table, tmp_path / name)
+        elif name == "s.csv":
+            pyarrow.csv.write_csv(table, tmp_path / name)
+        elif name == "s.json":
+            table.to_pandas().to_json(tmp_path / name, orient="records", lines=True)
         else:
             how = {"compression": "uncompressed"} if name == "s.feather" else {}
             pyarrow.feather.write_feather(table, tmp_path / name, **how)
@@ -328,9 +334,19 @@ def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_p
     write_rows(200_000)
     stream = streams.read(tmp_path / name, target="y")
     stream.draw(10)
-    write_rows(1000)
+    write_rows(rows)
     with pytest.raises(DataError, match=r"written again|cannot be read to its end"):
         sum(len(y) for _, y in stream.blocks(1000))
+
+
+def test_rows_may_be_appended_to_a_file_while_it_is_read(tmp_path):
+    row = "1,p\n2,q\n" * 100_000
+    (tmp_path / "s.csv").write_text(f"a,y\n{row}")
+    stream = streams.read(tmp_path / "s.csv", target="y")
+    stream.draw(10)
+    with (tmp_path / "s.csv").open("a") as file:
+        file.write(row)
+    assert sum(len(y) for _, y in stream.blocks(1000)) == 400_000 - 10
 
 
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")

@@ -19,7 +19,7 @@ from heros.data.columns import trimmed
 from heros.data.frames import flat_table, joined_chunks
 from heros.data.values import label_of, listed
 from heros.streams.bad_rows import BrokenOff
-from heros.streams.readers import CELLS, Chunk, TableReader
+from heros.streams.readers import CELLS, Chunk, TableReader, written
 
 __all__ = ["readable"]
 
@@ -110,21 +110,12 @@ class _FileReader(ArrowReader):
         """Yield the batches; raise an error if the file has other columns or is written again meanwhile."""
         if not schema.equals(self._schema):
             raise BrokenOff(f"{self.label} has other columns than before. Read it again.")
-        before = _written(self._path)
+        before = written(self._path)
         for batch in batches:
-            now = _written(self._path)
+            now = written(self._path)
             if now[0] == before[0] and now != before:  # a new file in its place does not matter
                 raise BrokenOff(f"{self.label} was written again while it was read.")
             yield batch
-
-
-def _written(path: Path) -> tuple[int, ...]:
-    """Return the number, the size and the time of a file; zeros if there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return (0, 0, 0)
-    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 class ParquetReader(_FileReader):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
@@ -15,7 +16,7 @@ from heros.data.values import MISSING, Words, checked_words
 from heros.streams.bad_rows import BadRow
 from heros.streams.live.base import END, Signal
 
-__all__ = ["CELLS", "Chunk", "TableReader"]
+__all__ = ["CELLS", "Chunk", "TableReader", "written"]
 
 CELLS = 1 << 20
 """The approximate number of values in a chunk: large enough for speed, small enough to save memory."""
@@ -109,3 +110,12 @@ class TableReader(ABC):
         """Warn that lines or rows above the header are skipped."""
         which = f"{what} is" if skipped == 1 else f"{skipped} {what}s are"
         self._tell(f"The first {which} skipped: the header of {self.label} is in {what} {header}.")
+
+
+def written(path: Path) -> tuple[int, int, int]:
+    """Return the inode number, the size and the modification time of a file; zeros if it does not exist."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns)

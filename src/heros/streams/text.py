@@ -22,13 +22,16 @@ from heros._base.lazy import pa
 from heros.data.columns import trimmed
 from heros.data.values import BLANKS, listed, missing_numbers
 from heros.streams.bad_rows import BadRow, BrokenOff
-from heros.streams.readers import Chunk, TableReader
+from heros.streams.readers import Chunk, TableReader, written
 
 READ_BYTES = 1 << 21
 """The approximate number of bytes that are read and parsed at once."""
 
 LONGEST = 1 << 24
 """The maximum length of a record in bytes; a longer record probably has an unclosed quote."""
+
+HEAD = 1 << 12
+"""The number of first bytes that show whether a file was rewritten; appended rows do not change them."""
 
 BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
 """Exceptions for files that cannot be read or decompressed."""
@@ -56,6 +59,7 @@ class TextReader(TableReader):
         self._seen = encoding is not None  # whether the encoding is known
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
+        self._written, self._beginning = written(path), b""  # when the file was opened
         self._tail = b""
         self._left_open: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
@@ -114,6 +118,7 @@ class TextReader(TableReader):
         data = self._tail
         while True:
             more = self._read(file, max(READ_BYTES - len(data), READ_BYTES // 4, 1))
+            self._expect_unchanged()
             data = self._closed(data + more, not more)
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
@@ -142,6 +147,9 @@ class TextReader(TableReader):
             offset = self._at[0]
             self._tail = b""
             self._file = opened_file(self._path)
+            self._written = written(self._path)
+            with self._path.open("rb") as beginning:
+                self._beginning = beginning.read(HEAD)
             if self._recoded is not None:
                 self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
             if isinstance(self._file, pa.OSFile):
@@ -156,6 +164,16 @@ class TextReader(TableReader):
             return bytes(file.read(n))
         except BROKEN as error:
             raise BrokenOff(f"{self.label} cannot be read to its end: {error}") from None
+
+    def _expect_unchanged(self) -> None:
+        """Raise an error if the file was rewritten since it was opened; rows may be appended."""
+        before, now = self._written, written(self._path)
+        if now == before or now[0] != before[0]:  # a new file with the same name does not matter
+            return
+        self._written = now
+        with self._path.open("rb") as file:
+            if now[1] < before[1] or file.read(len(self._beginning)) != self._beginning:
+                raise BrokenOff(f"{self.label} was written again while it was read.")
 
     def _close(self) -> None:
         if self._file is not None:
