@@ -62,7 +62,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
     path.write_text("".join(f"{i % 7}.5,{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
     arguments = ["run", str(path), "--pool", str(place / "pool.toml"), "--json"]
     plain = runner.invoke(app, arguments)
-    assert "are numbers or values (--no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
+    assert "are numbers or values (pass --no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 99
     told = runner.invoke(app, [*arguments, "--no-header", "--target", "x3", "--save", str(place / "m.heros")])
     assert told.stderr == ""
@@ -275,7 +275,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     said = " ".join(looked.output.split())  # the column wraps
     assert "10 bad rows with 'k.A.' (--missing k.A. if that means missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
-    hint = "must be a number (or be named in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
+    hint = "must be a number (or list it in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
     told = runner.invoke(app, arguments)
     assert told.exit_code == 0, told.output
     assert hint in told.stderr

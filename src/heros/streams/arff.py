@@ -99,7 +99,7 @@ class ArffReader(TextReader):
                 continue
             cells = _split(text)
             if cells is None:
-                rule = "have its quotes closed, with a comma after each value"
+                rule = "close all quotes and separate values with commas"
                 yield self._wrong(line, repr(text[:60]), rule)
             else:
                 yield self._checked(line, cells)

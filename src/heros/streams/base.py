@@ -69,9 +69,9 @@ class Stream(Source):
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Return up to `most` instances, none of which needs a larger schema than the first.
+        """Return up to `most` instances; stop before an instance for which the schema must grow.
 
-        Only pipes and iterators may have to wait. After `timeout` seconds they return the instances so far.
+        Only pipes and iterators may have to wait. After `timeout` seconds they return available instances.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class Stream(Source):
         return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
     def _fork(self) -> Stream:
-        """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
+        """Return a copy of this stream for another stream to read, or this stream if it cannot be copied."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
@@ -183,7 +183,7 @@ class RowStream(Stream):
 
     @abstractmethod
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return the next rows, or a signal if there are none."""
+        """Return the next rows, or a signal if no rows are available."""
 
     def _draw(self, n: int) -> Block:
         got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE

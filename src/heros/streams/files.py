@@ -63,7 +63,7 @@ def read(
 
     The file is read block by block, as the stream is read. The types of the columns are declared in the file
     or inferred from its first block: a column is numeric if at least half of its values are numbers. Nominal
-    values and classes are those declared, or else those of the first block, sorted. Values that appear later
+    values and classes are declared, or taken from the first block and sorted. Values that appear later
     are appended to the schema, unless all values were given or declared. Numbers may have decimal commas,
     thousands separators, currency and percent signs. A `heros.DataNotice` warns about columns that may be
     read in an unexpected way; `heros.streams.look` shows how each column is read.
@@ -72,7 +72,7 @@ def read(
     ----------
     path
         The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
-        Of an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
+        For an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
     target
         The target column, by name or index; by default the last column.
     nominal

@@ -98,7 +98,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance, but late fields before the last, which may be the target."""
+    """Return the fields in order of appearance; the last early field stays last: it may be the target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):

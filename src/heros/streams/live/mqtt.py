@@ -110,7 +110,7 @@ class MqttTopic(MessageSource):
         return time.monotonic() - self._heard >= QUIET
 
     def _wait(self, timeout: float) -> list[Any]:
-        """Return the messages that have arrived; empty if none arrives within `timeout` seconds."""
+        """Return the messages that have arrived; wait at most `timeout` seconds for the first."""
         try:
             first = self._came.get(timeout=timeout)
         except queue.Empty:
