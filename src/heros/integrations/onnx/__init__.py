@@ -64,7 +64,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     also if they are in a joined pool. The file contains the instances of neighbours and the statistics in
     the leaves of trees, so it may be large. Models written in Python and label memories, which predict from
     earlier labels, cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported
-    either; export each model by its index. The file does not limit extreme numbers (`bounded` of `heros.pools.Join`).
+    either; export each model by its index. The file does not limit extreme numbers (`bounded` of
+    `heros.pools.Join`).
 
     Parameters
     ----------
