@@ -11,7 +11,7 @@ from heros.meters.base import Meter
 from heros.meters.energy import JOULES_PER_KWH, Carbon
 
 ANYWHERE = "USA"
-"""A country required by CodeCarbon; it does not affect the energy, and CodeCarbon's CO2e is not used."""
+"""CodeCarbon requires a country, but its CO2e is not used, and the country does not affect the energy."""
 
 
 class CodeCarbon(Meter):

@@ -127,7 +127,7 @@ class Cpu(Meter):
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        which does all the work of HEROS. Use this for models that start threads, such as Java models.
+        because HEROS does all its work there. Set it for models that start threads, such as Java models.
 
     Examples
     --------
