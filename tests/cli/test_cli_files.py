@@ -114,7 +114,7 @@ def test_only_the_first_notices_about_a_file_are_printed(place):
     arguments = ["run", str(place / "many.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
     told = runner.invoke(app, arguments).stderr
     assert told.count("is left out") == 5
-    assert told.endswith("heros: and 3 more notices: heros look shows how each column is read\n")
+    assert told.endswith("heros: 3 more notices; heros look shows how each column is read\n")
 
 
 def test_standard_input_may_be_json_lines(place):

@@ -57,7 +57,7 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
 
 
 def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
-    """Return a sentence on the cheapest group that is nearly as good as the best; "" if the best is also the cheapest."""
+    """Return a sentence on the cheapest group nearly as good as the best; "" if the best is the cheapest."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
