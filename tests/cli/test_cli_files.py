@@ -265,7 +265,7 @@ def test_all_words_for_nothing_are_named_at_once(place):
     rows = "".join(f"{words[i % 3] if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("price;late\n" + rows)
     said = " ".join(runner.invoke(app, ["look", str(place / "w.csv")]).output.split())
-    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt if that means missing)" in said
+    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt reads them as missing)" in said
 
 
 def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
@@ -273,7 +273,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column wraps
-    assert "10 bad rows with 'k.A.' (--missing k.A. if that means missing)" in said
+    assert "10 bad rows with 'k.A.' (--missing k.A. reads them as missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
     hint = "must be a number (or list it in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
     told = runner.invoke(app, arguments)

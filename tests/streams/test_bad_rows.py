@@ -354,7 +354,7 @@ FILES = {  # a file that cannot be a stream, and what is said about it
     ),
     "noattributes.arff": (
         b"@relation r\n@data\n1\n",
-        "{} must declare its attributes. Got none before @data.",
+        "{} must declare its attributes. Got no attribute before @data.",
     ),
     "odd.arff": (
         b"@relation r\nhello\n",

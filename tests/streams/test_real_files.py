@@ -834,7 +834,7 @@ def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):
     rows = "".join(f"{words[i % 7]},x{i % 30},0{1050 + i % 3},{i % 2}\n" for i in range(70))
     colour, many, postcode, _ = streams.look(written(tmp_path, f"colour,many,postcode,label\n{rows}")).columns
     assert colour.examples == tuple(words)
-    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] if that means missing)"
+    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] reads such values as missing)"
     assert (many.examples, many.note) == (("x0", "x1", "x2"), "")
     assert postcode.note == "leading zeros, such as '01050', are lost (nominal= keeps them, as names)"
 

@@ -55,7 +55,7 @@ def _counters(root: Path, files: list[int]) -> list[Counter]:
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
     except (OSError, ValueError):
         raise HerosError(
-            f"Perf events of RAPL need {root}, which does not exist (it is missing on virtual machines)."
+            f"Perf events of RAPL need {root}, which does not exist (virtual machines do not provide it)."
         ) from None
     found: list[Counter] = []
     for event, name in COUNTED.items():

@@ -28,7 +28,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class Reign:
-    """The share of instances with a model's score L as the highest, and the first and last such instance."""
+    """The share, the first and the last of the instances at which a model had the highest score L."""
 
     model: int
     share: float

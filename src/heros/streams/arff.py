@@ -65,7 +65,7 @@ class ArffReader(TextReader):
             what = "a header without @data" if head else "an empty file"
             raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
         if not self._columns:
-            raise DataError(f"{self.label} must declare its attributes. Got none before @data.")
+            raise DataError(f"{self.label} must declare its attributes. Got no attribute before @data.")
 
     def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
         match = ATTRIBUTE.match(text)

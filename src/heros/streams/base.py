@@ -65,7 +65,7 @@ class Stream(Source):
     def blocks(self, size: int = 4096) -> Iterator[Block]:
         """Iterate over the rest of the stream in blocks of `size` instances; the last one may be shorter."""
         size = whole(size, "size", "blocks", 1)
-        # A short block need not be the last: the next draw may raise an error.
+        # A short block may not be the last one: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:

@@ -188,7 +188,7 @@ class TextReader(TableReader):
 
     @property
     def _numbers(self) -> bool:
-        """Whether numbers are read as missing values, however they are written."""
+        """Whether numbers are read as missing values, in any notation."""
         return bool(missing_numbers(self.words))
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:

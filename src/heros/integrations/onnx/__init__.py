@@ -58,7 +58,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     values, NaN for missing values. The outputs are ``probabilities`` (n, classes), float64, and ``label``
     (n,), the class index. For regression the output is ``value`` (n,), float64, in the unit of the target.
     The file contains the current running means and deviations. The metadata has the names of features, values
-    and classes, as JSON under ``schema``. Needs the extra ``onnx``.
+    and classes, as JSON under ``schema``. Requires the extra ``onnx``.
 
     Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours can be exported,
     also if they are in a joined pool. The file contains the instances of neighbours and the statistics in

@@ -129,7 +129,7 @@ def _value(field: bytes) -> int | float | str | None:
     """Convert a field to a number if it is clearly numeric, else to text; return None if it is empty.
 
     Text such as ``007`` or ``12e34567`` may be an id and is not converted here; in a column of numbers, the
-    encoder converts it later. Whole numbers stay exact, however many digits they have.
+    encoder converts it later. Whole numbers stay exact, regardless of their length.
 
     Examples
     --------
