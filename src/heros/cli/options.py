@@ -57,7 +57,7 @@ StreamName = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
-        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the URL of a "
+        help="A stream name (see heros streams), a file, - for CSV or JSON lines on stdin, or the URL of a "
         "message queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]

@@ -69,7 +69,7 @@ def run_command(
     model = described.model()
     for name, given in (("carbon_intensity", carbon_intensity), ("country", country)):
         if carbon is not None and given is not None:
-            rule = "left out, because --carbon has the intensity"
+            rule = "left out, because --carbon sets the intensity"
             raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))

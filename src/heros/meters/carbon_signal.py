@@ -38,7 +38,7 @@ class CarbonSignal:
     """The carbon intensity of the grid, measured or forecast.
 
     A value is valid from its time to the time of the next value; the last value is valid for as long as the
-    previous value. Times are ISO 8601 (UTC unless they name a zone) or seconds since 1970. Outside of the
+    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside of the
     known times the intensity is None; this is reported once. If a URL does not reply, or a file is damaged
     later, the error is reported and the known values are kept.
 

@@ -216,8 +216,8 @@ Row = tuple[int, Sequence[Any]]
 class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
-    Empty rows are skipped. Rows above the header, such as titles, are skipped with a notice if they have at
-    most half as many values as the fullest of the first rows.
+    Empty rows are skipped. Titles above the header are skipped with a notice. A row counts as a title if it
+    has at most half as many values as the fullest of the first rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:

@@ -101,7 +101,7 @@ class BadRows:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> BadRows:
-        """Return the record that `plain` describes; raise an error if it is damaged.
+        """Return the record with the data that `plain` returned; raise an error if the data are damaged.
 
         Examples
         --------

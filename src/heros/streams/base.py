@@ -63,7 +63,7 @@ class Stream(Source):
         return X, y
 
     def blocks(self, size: int = 4096) -> Iterator[Block]:
-        """Iterate over the rest of the stream in blocks of `size` instances; the last one may be shorter."""
+        """Iterate over the remaining stream in blocks of `size` instances; the last block may be shorter."""
         size = whole(size, "size", "blocks", 1)
         # A short block may not be the last one: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
@@ -153,7 +153,7 @@ class Stream(Source):
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """Return the drift points at or after the current position, relative to it."""
+        """Return the drift points from the current position on, relative to this position."""
         at = self._position
         return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 

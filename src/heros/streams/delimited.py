@@ -182,8 +182,8 @@ class DelimitedReader(TextReader):
     def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
-        A quote counts as unclosed if its value is very long, or ends with the file, and most of the lines of
-        the value have as many cells as a row.
+        A quote counts as unclosed if its value is very long or ends with the file. In addition, most lines
+        of the value must have as many cells as a row.
         """
         if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
             return None

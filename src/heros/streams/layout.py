@@ -79,7 +79,7 @@ class Layout:
     # -- kinds of columns ---------------------------------------------------------------------------------
 
     def _target(self) -> NameColumn | NumberColumn:
-        """Return the target column: numeric if the options or the values say so, else nominal."""
+        """Return the target column, numeric or nominal according to the options and the values."""
         if not self._target_is_number():
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the target is numeric: the options say so, or it has many numbers with decimals."""
+        """Return whether the target is numeric by the options, or has many numbers with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"

@@ -40,7 +40,7 @@ class Journal:
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
     messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
     them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
-    killed, but the newest ones may be lost in a power failure.
+    killed, but the newest may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
     message is therefore also written to a small file, so that `lost` can give the number of missing newest

@@ -48,7 +48,7 @@ class RowBlocks:
     def _forget(self) -> None:
         self._ahead: list[Any] = []  # rows that were fetched but not processed
         self._error: Exception | None = None  # error of fetch, raised after the rows before it
-        self._fault: DataError | None = None  # error of the next row, or of too many bad rows
+        self._fault: DataError | None = None  # the error of the next row, or an error about too many bad rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
