@@ -26,7 +26,7 @@ FEWEST, ONE_IN = 20, 20
 """A stream ends after `FEWEST` bad rows, if more than one row in `ONE_IN` with a target is bad."""
 
 UNLABELLED = 1000
-"""A stream ends if this many rows have been read and none has a target: its name may be misspelt."""
+"""The number of rows after which a stream without any target ends: the name may be misspelt."""
 
 
 class BrokenOff(DataError):

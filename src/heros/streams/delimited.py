@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedReader"]
 
-# The limit applies to the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
+# The limit of csv applies to the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LONG_LINES, LONG_BYTES = 1000, 1 << 20

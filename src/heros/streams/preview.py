@@ -229,7 +229,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
 
 
 def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
-    """Return whether a column seems to number the rows, judging by its values and, if unclear, its name."""
+    """Return whether a column seems to number the rows, judging by its values or else by its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
         return False

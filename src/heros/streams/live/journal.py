@@ -25,7 +25,7 @@ BUSY = 1000  # milliseconds to wait for another process that has locked the file
 class Received:
     """A received message."""
 
-    number: int  # message id, which the sender reuses after the acknowledgement; 0 for none
+    number: int  # message id, which the sender reuses after the acknowledgement; 0 without id
     topic: str
     payload: bytes
 

@@ -149,7 +149,7 @@ class MqttTopic(MessageSource):
             self._journal.settle(sequence, self._held[0] if len(self._held) == self.keep else 0)
 
     def close(self) -> None:
-        """Disconnect from the broker, and close the journal."""
+        """Disconnect from the broker and close the journal."""
         self._client.disconnect()
         self._client.loop_stop()
         self._journal.close()
