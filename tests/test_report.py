@@ -415,7 +415,7 @@ def test_a_compact_record_has_a_report_without_maps(tmp_path):
     write_report(tmp_path, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Champions" not in text
-    assert "Models: the most trained first" in text
+    assert "Models, sorted by training" in text
 
 
 FRAME = """<!doctype html><meta charset="utf-8"><body style="margin:0"><pre id="out"></pre>

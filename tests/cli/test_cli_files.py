@@ -62,7 +62,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
     path.write_text("".join(f"{i % 7}.5,{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
     arguments = ["run", str(path), "--pool", str(place / "pool.toml"), "--json"]
     plain = runner.invoke(app, arguments)
-    assert "are numbers or values (--no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
+    assert "are numbers or values (pass --no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 99
     told = runner.invoke(app, [*arguments, "--no-header", "--target", "x3", "--save", str(place / "m.heros")])
     assert told.stderr == ""
@@ -114,7 +114,7 @@ def test_only_the_first_notices_about_a_file_are_printed(place):
     arguments = ["run", str(place / "many.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
     told = runner.invoke(app, arguments).stderr
     assert told.count("is left out") == 5
-    assert told.endswith("heros: and 3 more notices: heros look shows how each column is read\n")
+    assert told.endswith("heros: 3 more notices; heros look shows how each column is read\n")
 
 
 def test_standard_input_may_be_json_lines(place):
@@ -265,7 +265,7 @@ def test_all_words_for_nothing_are_named_at_once(place):
     rows = "".join(f"{words[i % 3] if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("price;late\n" + rows)
     said = " ".join(runner.invoke(app, ["look", str(place / "w.csv")]).output.split())
-    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt if that means missing)" in said
+    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt reads them as missing)" in said
 
 
 def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
@@ -273,9 +273,9 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column wraps
-    assert "10 bad rows with 'k.A.' (--missing k.A. if that means missing)" in said
+    assert "10 bad rows with 'k.A.' (--missing k.A. reads them as missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
-    hint = "must be a number (or be named in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
+    hint = "must be a number (or list it in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
     told = runner.invoke(app, arguments)
     assert told.exit_code == 0, told.output
     assert hint in told.stderr

@@ -84,7 +84,7 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     new = tmp_path / "new.csv"
     new.write_text("colour,age,note\nred,20,a\npink,,b\ngreen,70,c\n")
     result = runner.invoke(app, ["predict", str(saved), str(new)])
-    assert "names that the model does not know count as missing: 1 of 'colour'" in result.stderr
+    assert "values unknown to the model count as missing: 1 of 'colour'" in result.stderr
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     model = Heros.load(saved)
     given = [{"colour": "red", "age": 20}, {"colour": "pink"}, {"colour": "green", "age": 70}]

@@ -453,7 +453,7 @@ def test_run_learns_by_the_grid_and_says_at_which_intensity(tmp_path, pool):
     told = " ".join(ok(*some).split())  # long paths are wrapped
     assert re.search(r"g at 25[01] g/kWh \(.*grid.csv, by time\)", told)
     for wrong, said in (
-        (("--country", "DEU"), "--country must be left out, because --carbon has the intensity. Got 'DEU'"),
+        (("--country", "DEU"), "--country must be left out, because --carbon sets the intensity. Got 'DEU'"),
         (("--carbon-delay", "soon"), "--carbon-delay must be a time, e.g. '6h' or '30min'"),
         (("--carbon", "none.csv"), "--carbon must be a file or URL with a time"),
     ):

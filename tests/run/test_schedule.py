@@ -287,7 +287,7 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     assert [schedule.room(10) for _ in range(3)] == [10] * 3
     assert len(told) == 2
     assert (
-        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC: learning goes on without it." in told[1]
+        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC: learning continues without it." in told[1]
     )
     path.write_text("time,g/kWh\n7200,300\n10800,200\n")  # the next values
     clock.time += 100
@@ -314,7 +314,7 @@ def test_a_url_that_cannot_be_reached_stops_nothing():
     signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json?key=SECRET", told.append)
     schedule = Schedule(None, signal_of_url, HOUR, clock=Simulated(), tell=told.append)
     assert schedule.room(10) == 10
-    assert told[0].startswith("http://127.0.0.1:9/… gives no carbon intensity")
+    assert told[0].startswith("http://127.0.0.1:9/… returned no carbon intensity")
     assert "SECRET" not in f"{told}{schedule.carbon}{signal_of_url.name}"
 
 
@@ -359,7 +359,7 @@ def test_a_url_that_never_ends_its_reply_keeps_no_thread(monkeypatch, head):
         stopped.set()
     assert not signal_of_url._thread.is_alive()
     assert time.monotonic() - began < 5
-    assert "gives no carbon intensity: There was no complete reply within 0.5 seconds. Learning" in told[0]
+    assert "returned no carbon intensity: There was no complete reply within 0.5 seconds. Learning" in told[0]
 
 
 def test_a_reply_that_breaks_off_is_not_used():

@@ -157,7 +157,7 @@ def test_a_damaged_message_is_a_clear_error(tmp_path, statement):
     journal = Journal(tmp_path / "journal")
     journal.append([Received(i, "t", b"x") for i in range(5)])
     journal._file.execute(statement)
-    with pytest.raises(DataError, match=r"after number 1. Got none with the number 3"):
+    with pytest.raises(DataError, match=r"after number 1. Got no message with number 3"):
         journal.after(1)
     assert [number for number, _ in journal.after(3)] == [4, 5]
     journal.close()

@@ -206,7 +206,7 @@ def test_energy_and_time_go_on(tmp_path):
     assert run.energy.joules > spent["joules"] == pytest.approx(20 * spent["cpu_seconds"])
     assert run.energy.wall_seconds > spent["wall_seconds"]
     assert run.energy.joules == pytest.approx(20 * run.energy.cpu_seconds)
-    assert f", and {spent['joules']:.3g} J before" in run.energy.detail
+    assert f", plus {spent['joules']:.3g} J from earlier" in run.energy.detail
     np.testing.assert_allclose(run.curves.cpu.sum(axis=0)[:-1], list(run.cpu.values())[:-1])
     with pytest.raises(
         ParameterError, match=r"The 'meter' parameter of evaluate must be the kind of meter in checkpoint-"

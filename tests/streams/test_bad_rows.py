@@ -25,7 +25,7 @@ from heros.streams.pipe import read_pipe
 pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 
 HEAD = "age,colour,label\n18,red,no\n"
-NUMBER = "must be a number (or be named in nominal= or ignore=, or the word in missing=)"
+NUMBER = "must be a number (or list it in nominal= or ignore=, or the word in missing=)"
 
 
 def strict(*arguments, **named):
@@ -354,7 +354,7 @@ FILES = {  # a file that cannot be a stream, and what is said about it
     ),
     "noattributes.arff": (
         b"@relation r\n@data\n1\n",
-        "{} must declare its attributes. Got none before @data.",
+        "{} must declare its attributes. Got no attribute before @data.",
     ),
     "odd.arff": (
         b"@relation r\nhello\n",
@@ -548,7 +548,7 @@ ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c
         ("1,u", "line 7: the row must have 3 columns. Got 2 instead."),
         (
             "1,'u,x",
-            "line 7: the row must have its quotes closed, with a comma after each value. "
+            "line 7: the row must close all quotes and separate values with commas. "
             'Got "1,\'u,x" instead.',
         ),
         (

@@ -146,7 +146,7 @@ def test_the_next_home_is_tried(home, directory):
 def test_a_failed_download_says_why_and_what_to_put_where(home, directory, page, why):
     assert refused(small(f"{home.url}/{page}")) == (
         f"The stream 'small' is not in {directory} and could not be downloaded: {home.url}/{page} {why} "
-        "Put it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
+        "Save it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
     )
     assert list(directory.iterdir()) == []
 
@@ -209,7 +209,7 @@ def test_without_a_network_the_message_says_which_file_to_put_where(home, direct
         f"{home.url}/good.arff could not be reached ("
     )
     assert message.endswith(
-        "Put it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
+        "Save it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
     )
 
 

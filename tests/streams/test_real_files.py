@@ -416,10 +416,10 @@ def test_a_column_with_two_kinds_is_an_error(tmp_path, kind, text):
 def test_a_header_that_looks_like_a_row_is_told(tmp_path, text, told):
     path = written(tmp_path, text)
     found = streams.look(path)
-    assert any("(header=False if it is a row)" in note for note in found.notes) is told
+    assert any("(pass header=False if it is a row)" in note for note in found.notes) is told
     assert streams.look(path, header=False).rows == found.rows + 1
     _, notices = quietly(path)
-    assert any("are numbers or values (header=False" in notice for notice in notices) is told
+    assert any("are numbers or values (pass header=False" in notice for notice in notices) is told
 
 
 def test_a_first_row_with_the_same_value_twice_is_told_to_be_no_header(tmp_path):
@@ -749,7 +749,7 @@ def test_a_target_of_some_whole_numbers_says_what_it_is_taken_for(tmp_path):
     path = written(tmp_path, "a,rating\n" + "".join(f"{i},{i % 15}\n" for i in range(300)))
     expected = (
         "The 15 different numbers of the target 'rating' are read as classes "
-        "(task='regression' if they are quantities, task='classification' if this is right)."
+        "(set task='regression' if they are quantities, task='classification' if this is right)."
     )
     stream, said = quietly(path)
     assert (said, stream.schema.n_classes) == ([expected], 15)
@@ -766,7 +766,7 @@ def test_a_target_of_amounts_says_that_they_are_classes(tmp_path):
     assert stream.schema.n_classes == 3
     assert len(said) == 1
     assert said[0].startswith(
-        "The 3 different numbers of the target 'discount' are read as classes (task='reg"
+        "The 3 different numbers of the target 'discount' are read as classes (set task='reg"
     )
     assert streams.look(path).faults == (said[0],)
     assert quietly(path, task="regression")[0].schema.numeric
@@ -818,7 +818,7 @@ def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
         f"{('red', 'Red', 'blue.', 'blue')[i % 4]},{('kept', 'lost', 'Kept')[i % 3]}\n" for i in range(60)
     )
     path = written(tmp_path, f"colour,status\n{rows}")
-    expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each is a class."
+    expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each is one class."
     alike = "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
     feature = f"The column 'colour' has {alike}: each is a value (nominal= hides this notice)."
     stream, said = quietly(path)
@@ -834,7 +834,7 @@ def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):
     rows = "".join(f"{words[i % 7]},x{i % 30},0{1050 + i % 3},{i % 2}\n" for i in range(70))
     colour, many, postcode, _ = streams.look(written(tmp_path, f"colour,many,postcode,label\n{rows}")).columns
     assert colour.examples == tuple(words)
-    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] if that means missing)"
+    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] reads such values as missing)"
     assert (many.examples, many.note) == (("x0", "x1", "x2"), "")
     assert postcode.note == "leading zeros, such as '01050', are lost (nominal= keeps them, as names)"
 

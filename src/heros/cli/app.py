@@ -57,7 +57,7 @@ class Commands(TyperGroup):
             say("heros: stopped")
             raise typer.Exit(130) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of the output has closed it
+            if error.errno == errno.EPIPE:  # the reader of the output has closed the pipe
                 raise
             say(f"heros: {error}", style="red")
             raise typer.Exit(1) from None

@@ -91,7 +91,7 @@ def checkpointing(
 def told(most: int | None = None) -> Iterator[None]:
     """Print each checkpoint warning, wait notice and column notice on one line, as soon as it is issued.
 
-    If there are more than `most` column notices, the others are only counted.
+    If there are more than `most` column notices, further notices are only counted.
     """
     with warnings.catch_warnings():
         for kind in (CheckpointWarning, DataNotice, WaitNotice):
@@ -112,7 +112,7 @@ def told(most: int | None = None) -> Iterator[None]:
         warnings.showwarning = show
         yield
         if most is not None and len(said) > most:
-            say(f"heros: and {len(said) - most} more notices: heros look shows how each column is read")
+            say(f"heros: {len(said) - most} more notices; heros look shows how each column is read")
 
 
 def recorded_before(
@@ -120,8 +120,8 @@ def recorded_before(
 ) -> Run | None:
     """Return the recorded run if the requested run is finished; None if it is unfinished.
 
-    A process may be killed after it has written the record. When the command is started again, it must report
-    that the run is finished. The record of another run raises an error.
+    If a process is killed after it has written the record, the next start of the command must report that
+    the run is finished. The record of another run raises an error.
     """
     run = records.read(place)
     written = {"policy_as_written": str(model.policy), "pool_as_written": repr(model.pool)}

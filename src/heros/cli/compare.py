@@ -74,7 +74,7 @@ def compare_command(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
         )
     if jobs > 1 and Meter.kind(meter).alone:
-        rule = f"1 with the meter {meter}, which measures the whole machine and not one process"
+        rule = f"1 with the meter {meter}, which measures the whole machine"
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)

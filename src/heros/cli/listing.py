@@ -1,4 +1,4 @@
-"""`heros policies`, `pools` and `doctor`: list what is available, and describe this installation."""
+"""`heros policies`, `pools` and `doctor`: list policies and pools, and describe this installation."""
 
 from __future__ import annotations
 

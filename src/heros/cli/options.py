@@ -57,7 +57,7 @@ StreamName = Annotated[
     str,
     typer.Argument(
         metavar="STREAM",
-        help="A name (see heros streams), a file, - for CSV or JSON lines on stdin, or the URL of a "
+        help="A stream name (see heros streams), a file, - for CSV or JSON lines on stdin, or the URL of a "
         "message queue, e.g. kafka://host:9092/topic?group=g (see docs/live.md).",
     ),
 ]
@@ -140,8 +140,8 @@ BudgetName = Annotated[
     of_model(
         "--budget",
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
-        "'500 J/h'; models are paused if the budget is too small for all. With a power, learning waits for "
-        "the next hour when the energy of an hour is spent.",
+        "'500 J/h'; models are paused if the budget is too small for all. With a power, learning stops when "
+        "the energy of an hour is used up, and continues in the next hour.",
     ),
 ]
 AnswerName = Annotated[
@@ -149,14 +149,14 @@ AnswerName = Annotated[
     of_model(help="Which models predict: best, average, weighted, stack, or top:N:SHARPNESS, e.g. top:5:60."),
 ]
 Burst = Annotated[
-    int, of_model(min=0, help="After the best model got worse, evaluate all models on the next N instances.")
+    int, of_model(min=0, help="When the best model gets worse, evaluate all models on the next N instances.")
 ]
 WatchName = Annotated[
     str,
     of_model(
         "--watch",
-        help="Models to evaluate on each instance: all; trained (those trained or used to predict); or N: "
-        "all other models too, on every N-th instance.",
+        help="Models to evaluate on each instance: all; trained (models trained or used to predict); or N "
+        "(as trained, but all models on every N-th instance).",
     ),
 ]
 ClassWeights = Annotated[
@@ -203,7 +203,7 @@ CarbonFile = Annotated[
     of_costs(
         "--carbon",
         metavar="FILE|URL",
-        help="Learn when the grid is clean: CSV rows, or a JSON list, of a time and g CO2e per kWh.",
+        help="Learn when the grid is clean: a CSV file or JSON list of times and their g CO2e per kWh.",
     ),
 ]
 CarbonDelay = Annotated[
@@ -215,7 +215,7 @@ CarbonDelay = Annotated[
     ),
 ]
 Country = Annotated[
-    str | None, of_costs(help="The country whose carbon intensity to use: FRA, DEU, USA, ...")
+    str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")
 ]
 Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
 Save = Annotated[
@@ -238,7 +238,7 @@ OnBadRow = Annotated[
 OnGap = Annotated[
     str | None,
     of_files(
-        help="If a queue has lost the next messages: stop (the default), or go-on with a warning. Both print "
+        help="If a queue has lost messages: stop (the default), or go-on with a warning. Both print "
         "the number of lost messages."
     ),
 ]

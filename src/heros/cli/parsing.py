@@ -97,7 +97,7 @@ def stream_of(
 
     `how` has the other file options (see `reading`); `quiet` suppresses notices about columns.
     """
-    if quiet:  # the filter stays while the stream is read
+    if quiet:  # the filter is active as long as the stream is read
         warnings.simplefilter("ignore", DataNotice)
     stream = _opened(text, target, on_bad_row, how or {}, quiet)
     return stream if n is None else stream.take(n)

@@ -52,8 +52,8 @@ def predict_command(
 ) -> None:
     """Predict the class of every row of a file, and the probability of each class.
 
-    Columns are matched by name; the file needs no target. Columns that the file lacks, and values that the
-    model has not been trained on, count as missing. Numbers, dates and words for a missing value are read
+    Columns are matched by name; the file needs no target. Columns that the file lacks, and values unknown
+    to the model, count as missing. Numbers, dates and words for a missing value are read
     as in the training file; --missing adds words. A row that cannot be read gets an empty prediction. The
     model is not trained.
     """
@@ -75,7 +75,7 @@ def predict_command(
             rule = f"one of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
     if clash := [name for name in kept if name in _nothing_predicted(learnt).column_names]:
-        raise ParameterError.of("keep", "heros", "columns that predictions do not have", clash[0])
+        raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
     columns = learnt.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
@@ -100,7 +100,7 @@ def predict_command(
             typer.echo(f"{table.num_rows:,} predictions: {out}")
     if unknown := learnt.encoder().unknown:
         names = ", ".join(f"{n:,} of {name!r}" for name, n in unknown.most_common(MOST_COLUMNS))
-        say(f"heros: names that the model does not know count as missing: {names}", style="yellow")
+        say(f"heros: values unknown to the model count as missing: {names}", style="yellow")
     if skipped.count:
         what = "row has" if skipped.count == 1 else "rows have"
         first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})

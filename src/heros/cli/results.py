@@ -70,9 +70,9 @@ class Results:
 
     @contextmanager
     def rescued(self, model: Heros) -> Iterator[None]:
-        """If the stream fails, save the model if requested, because it may have been trained for days.
+        """Save the model, if requested, when the stream fails: it may have been trained for days.
 
-        An existing file is not replaced: the name of the new file then ends in ``.partial.heros``.
+        If the file already exists, the new file gets a name that ends in ``.partial.heros``.
         """
         try:
             yield

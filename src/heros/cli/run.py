@@ -69,7 +69,7 @@ def run_command(
     model = described.model()
     for name, given in (("carbon_intensity", carbon_intensity), ("country", country)):
         if carbon is not None and given is not None:
-            rule = "left out, because --carbon has the intensity"
+            rule = "left out, because --carbon sets the intensity"
             raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
@@ -78,7 +78,7 @@ def run_command(
     with told(MOST_NOTICES):
         source = opened(on_gap=on_gap, directory=kept.get("checkpoint"))
     model.suit(source.schema)
-    if window is None:  # a resumed run must use the same window, even if the stream is longer by then
+    if window is None:  # a resumed run must use the same window, even if the stream has grown
         window = 1000 if kept else window_for(stream, source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
@@ -94,8 +94,8 @@ def run_command(
     exact = predictions is not None or (stream != "-" and few_enough(source))
     if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
         advice = (
-            f"a budget of power is for streams that arrive over time. {stream} is read as fast as it can be, "
-            "which leaves hardly any time for an instance; --budget '20 us' or '0.4 mJ' limits each instance"
+            f"a power budget is meant for streams that arrive over time. {stream} is read at full speed, "
+            "which leaves hardly any time per instance; --budget '20 us' or '0.4 mJ' limits each instance"
         )
         say(f"heros: {advice}", style="yellow")
     with told(), source, results.rescued(model):
@@ -116,7 +116,7 @@ def run_command(
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
         say(f"heros: delayed labels: {counts}, {source.waiting:,} instances waiting")
     if run.too_many_bad_rows and "." in stream:
-        say(f"heros: heros look {stream} shows how the columns are read, and which values cannot be read")
+        say(f"heros: heros look {stream} shows how columns are read, and lists values that cannot be read")
     if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, as_json, *results.written(run, model, force))

@@ -66,7 +66,7 @@ def serve_command(
         ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A further host name that clients may use; may be repeated.")
+        list[str] | None, typer.Option(help="An additional host name that clients may use; may be repeated.")
     ] = None,
     checkpoint: Annotated[
         Path | None,
@@ -85,7 +85,7 @@ def serve_command(
         int | None,
         options.of_limits(
             min=1,
-            help="With --keys: maximum memory of the models in MB; by default 1000; the others are on disk.",
+            help="With --keys: maximum memory of the models in MB (default 1000); other models are on disk.",
         ),
     ] = None,
     most: Annotated[
@@ -150,8 +150,8 @@ def serve_command(
     if model is not None and given:
         option = given[0].replace("_", "-")
         raise HerosError(
-            f"heros serve --model {model} cannot change --{option}, which is a part of the saved model. "
-            f"Leave it out, or train the model with it (heros run ... --{option} ... --save FILE)."
+            f"heros serve --model {model} cannot change --{option}, which is part of the saved model. "
+            f"Omit the option, or train the model with it (heros run ... --{option} ... --save FILE)."
         )
     for option, value in (("capacity", capacity), ("memory", memory)):
         if not keys and value is not None:
@@ -187,15 +187,15 @@ def serve_command(
         on_change=on_change,
     )
     if service.queued:
-        say(f"heros: {_instances(service.queued)} wait to be learnt")
+        say(f"heros: waiting for training: {_instances(service.queued)}")
     if service.history.learnt:
         say(f"heros: continues from {checkpoint} after {_instances(service.history.learnt)}")
     logging.basicConfig(format="heros: %(message)s")
 
     def started(address: str) -> None:
-        say(f"heros: {address} (process {os.getpid()}, Ctrl-C ends it)")
+        say(f"heros: {address} (process {os.getpid()}, Ctrl-C stops it)")
         if checkpoint is None:
-            say("heros: without --checkpoint, what the service learns is lost when it ends")
+            say("heros: without --checkpoint, the trained model is lost when the service stops")
 
     with told():
         serve(service, host=host, port=port, token=token, allow_hosts=allow_host or (), started=started)

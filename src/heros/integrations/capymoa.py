@@ -124,7 +124,7 @@ class HEROSRegressor(CapyMoaSettings, capymoa.base.Regressor):  # type: ignore[m
 
 
 def schema_of(schema: Any) -> Schema:
-    """Convert a CapyMOA schema to a HEROS schema; any value may be missing.
+    """Convert a CapyMOA schema to a HEROS schema; every feature may have missing values.
 
     Examples
     --------
@@ -161,8 +161,8 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     ----------
     stream
         A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
-        copied. The result can be copied and pickled only if `stream` is a function, and only then does
-        ``take`` leave the position unchanged.
+        copied. The result can be copied and pickled only if `stream` is a function; otherwise ``take``
+        advances it.
     name
         The name of the stream; by default CapyMOA's name.
 

@@ -50,7 +50,7 @@ def save_model(
 ) -> None:
     """Save a model to a directory in MLflow's format.
 
-    The directory holds the file that `Heros.save` writes, which contains no code. MLflow opens it as flavor
+    The directory holds the file that `Heros.save` writes, which contains no code. MLflow loads it as flavor
     ``heros`` (`load_model`: a `Heros` that can continue to learn) and as ``python_function`` (predictions
     only).
 
@@ -140,7 +140,7 @@ def load_model(
     dst_path
         A directory for the download; by default a temporary one.
     pool, policy, score
-        Your own parts, as in `Heros.load`.
+        User-defined parts, as in `Heros.load`.
     """
     _mlflow()
     path = _mlflow("mlflow.artifacts").download_artifacts(artifact_uri=model_uri, dst_path=dst_path)
@@ -162,9 +162,9 @@ class Callback:
     - ``training_cost``: cost of training so far, as a share of the cost of training every model;
     - ``cpu_seconds``: CPU time of the model so far;
     - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
-    - ``models_changed``: the number of models whose performance changed, that is, ADWIN shortened the window
-      of their running score; ``models_worse``: how many of them have a lower score. Many changes at once
-      indicate drift. Both need the score `heros.scores.Adwin`, the default.
+    - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
+      because their performance changed; ``models_worse``: the number of these models with a lower score.
+      Many changes at once indicate drift. Both metrics need the default score, `heros.scores.Adwin`.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | N
 
 
 class _Pyfunc:
-    """The object that MLflow predicts with; a lock serialises calls from the threads of its server."""
+    """The object that MLflow uses to predict; a lock serialises calls from its server's threads."""
 
     def __init__(self, model: Heros, method: Predict) -> None:
         self._model, self._method, self._lock = model, method, threading.Lock()

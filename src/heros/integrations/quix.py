@@ -29,15 +29,15 @@ class State(Protocol):
 class QuixModel:
     """A function for ``StreamingDataFrame.apply(..., stateful=True)`` that predicts, then learns.
 
-    Each message key has a separate model, stored as bytes in Quix's state store. As for all state, Quix
-    handles changelog topics, recovery and rebalances, and commits the models together with the offsets.
+    Each message key has a separate model, stored as bytes in Quix's state store. Quix handles changelog
+    topics, recovery and rebalances, and commits the models together with the offsets.
 
     Parameters
     ----------
     model
         The initial model of each key; its pool must not contain Python models.
     target
-        The name of the label field, which a row may lack.
+        The name of the label field; rows may lack this field.
     ignore
         The names of fields that are not features.
     name

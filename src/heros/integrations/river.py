@@ -66,7 +66,7 @@ class _Model(ModelSettings):
         return replace(Schema.of(self.features or ()), numeric=self._numeric)
 
     def _start(self) -> None:
-        """Create the encoder from the schema of the models, or from the initial schema if they have none."""
+        """Create the encoder from the schema of the models, or from the initial schema."""
         bound = self.heros.schema is not None
         seen = self.heros.instances if bound else 0
         schema = self.heros.schema or self._first

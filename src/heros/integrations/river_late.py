@@ -42,7 +42,7 @@ class _Late(Generic[Said]):
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
         """Return the prediction for an instance; store the instance under this id until its label arrives.
 
-        A repeated call with the same id, e.g. after a lost reply, returns the first prediction.
+        A repeated call with the same id, for example after a lost response, returns the first prediction.
         """
         self._waiting.let_go()
         known = self._waiting.get(id)

@@ -34,7 +34,7 @@ except ModuleNotFoundError as error:
 __all__ = ["HerosClassifier", "HerosRegressor"]
 
 NO_TARGETS = "no_validation"
-"""The value that scikit-learn uses if there are no targets to check."""
+"""The value that scikit-learn uses if it need not check targets."""
 
 
 @dataclass(eq=False, repr=False)
@@ -78,7 +78,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self
 
     def _part(self, name: str) -> Any:
-        """Return the part with this name, or the default part if none was given."""
+        """Return the part with this name, or the default part if no part was given."""
         part = getattr(self, name)
         usual = {"policy": "policy", "running_score": "score", "answer": "answer"}.get(name)
         return getattr(Heros(self.pool), usual) if part is None and usual else part
@@ -103,7 +103,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self.heros_.answers(plain, 0)  # delay 0: the order of the rows has no effect
 
     def _plain(self, X: Any) -> Any:
-        """Return the rows if they are few and need no check by scikit-learn; else None.
+        """Return the rows if there are only a few and scikit-learn need not check them; else None.
 
         For a few rows, the checks take longer than the prediction.
         """

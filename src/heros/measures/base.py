@@ -49,7 +49,7 @@ class Caption:
 class Measure(Part, ABC):
     """A measure over a stream, updated as predictions are made.
 
-    Runs, curves and records store its value under its `name`; tables show its `label`; `better` tells whether
+    Runs, curves and records store its value under its `name`; tables show its `label`; `better` shows whether
     higher or lower is better. A measure with settings must override `fresh`.
 
     Attributes
@@ -77,7 +77,7 @@ class Measure(Part, ABC):
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"
-    numeric: ClassVar[bool] = False  # whether it is for regression
+    numeric: ClassVar[bool] = False  # whether the measure is for regression
     note: str = ""
     predictions: list[Predicted] | None = None
 

@@ -52,7 +52,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
 def expect_numbers(
     y: object, output: object, columns: int, owner: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if one is not finite.
+    """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if any is not finite.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
 
 
 def _has_value(measure: object) -> bool:
-    """Return whether the object has a value, without computing the value: it may be undefined at first."""
+    """Return whether the object has a value, without computing the value, which may be undefined at first."""
     try:
         return not callable(inspect.getattr_static(measure, "value"))
     except AttributeError:
@@ -82,7 +82,7 @@ class Own(Measure):
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
         if hasattr(self.measure, "merge"):
             return super().add(y, output)
-        part = self.fresh()  # updated twice: a copy for the part, and the object itself for the total
+        part = self.fresh()  # a copy measures the part, and the object itself the whole stream
         part.update(y, output)
         self.update(y, output)
         return part.value

@@ -30,7 +30,7 @@ def auroc(y: Labels, probabilities: Probabilities) -> float:
     """Return the probability that a positive instance scores higher than a negative one; ties count half.
 
     With two classes, the score is P(class 1). With more classes, the result is the mean of one-vs-rest AUROC
-    over the classes that have both positive and negative instances. NaN if no class has both.
+    over the classes that have positive and negative instances; NaN without such a class.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float
 def average_precision(y: Labels, probabilities: Probabilities) -> float:
     """Return the mean over classes of the one-vs-rest average precision AP = Σ (R_n − R_{n−1}) P_n.
 
-    The mean is over the classes that have both positive and negative instances, even if there are only two
-    classes, so the value does not depend on the order of the classes. NaN if no class has both.
+    The mean is over the classes that have positive and negative instances; without such a class it is NaN.
+    It includes both classes of a binary problem, so the order of the classes has no effect.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 class Histogram:
     """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    It needs 512 KB per class, however long the stream is. Subclasses compute a value and its error.
+    It needs 512 KB per class, regardless of the stream's length. Subclasses compute a value and its error.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class RunningAuroc(Histogram):
     """AUROC from a histogram of log-odds, instead of from all probabilities.
 
     A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
-    distance to the exact value. The histogram needs 512 KB per class, however long the stream is.
+    distance to the exact value. The histogram needs 512 KB per class, regardless of the stream's length.
 
     Examples
     --------

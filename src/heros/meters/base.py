@@ -27,7 +27,7 @@ class Meter(Part, ABC):
 
     source: ClassVar[str]
     basis: ClassVar[str] = "measured"  # or "modelled"
-    alone: ClassVar[bool] = False  # whether it measures the whole machine, including parallel runs
+    alone: ClassVar[bool] = False  # whether the meter measures the whole machine, including parallel runs
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon
@@ -42,7 +42,7 @@ class Meter(Part, ABC):
 
     @staticmethod
     def of(name: str, carbon: Carbon | None = None, **settings: Any) -> Meter:
-        """Return the meter with this name; raise an error with the reason if this machine lacks it."""
+        """Return the meter with this name; raise an error if it does not work on this machine."""
         return Meter.kind(name)(carbon=carbon, **settings)
 
     @staticmethod

@@ -22,7 +22,7 @@ from heros._base.notices import notice
 MOST_BYTES = 10_000_000
 AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is read again
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
-LONGEST = 30.0  # seconds in which a URL must have replied
+LONGEST = 30.0  # seconds within which a URL must reply
 LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as they may be milliseconds
 RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
 
@@ -38,16 +38,16 @@ class CarbonSignal:
     """The carbon intensity of the grid, measured or forecast.
 
     A value is valid from its time to the time of the next value; the last value is valid for as long as the
-    one before it. Times are ISO 8601 (UTC unless they name a zone) or seconds since 1970. Outside of the
-    known times the intensity is None; this is reported once. A URL that does not reply and a file that is
-    damaged later are reported, and the known values are kept.
+    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside of the
+    known times the intensity is None; this is reported once. If a URL does not reply, or a file is damaged
+    later, the error is reported and the known values are kept.
 
     Parameters
     ----------
     source
         A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
-        minutes in a thread of its own. Also accepted: an iterable of pairs.
+        minutes in a separate thread. Also accepted: an iterable of pairs.
     tell
         The function that is called with each notice; by default it issues a warning.
 
@@ -95,7 +95,7 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
         """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
 
-        With a share of 0 this is the first moment of the lowest intensity. Return None if none is known.
+        With a share of 0 this is the first moment of the lowest intensity. Return None without known values.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -124,7 +124,7 @@ class CarbonSignal:
             known = "is not known"
             if self._times:
                 known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
-            self._say(f"The carbon intensity of {self.name} {known}: learning goes on without it.")
+            self._say(f"The carbon intensity of {self.name} {known}: learning continues without it.")
 
     def _end(self) -> float:
         """Return the time up to which the last value is valid."""
@@ -168,7 +168,7 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._say(f"{self.name} gives no carbon intensity: {error} Learning goes on.")
+            self._say(f"{self.name} returned no carbon intensity: {error} Learning continues.")
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""

@@ -11,14 +11,14 @@ from heros.meters.base import Meter
 from heros.meters.energy import JOULES_PER_KWH, Carbon
 
 ANYWHERE = "USA"
-"""A country required by CodeCarbon; it does not affect the energy, and CodeCarbon's CO2e is not used."""
+"""CodeCarbon requires a country, but its CO2e is not used, and the country does not affect the energy."""
 
 
 class CodeCarbon(Meter):
     """A meter that runs CodeCarbon's offline tracker on this process and reads it once per run.
 
-    Only the tracker's energy is used; CO2e is the energy times the stated `carbon`, as for every meter. Needs
-    the extra ``energy``.
+    Only the tracker's energy is used; CO2e is the energy times the stated `carbon`, as for every meter.
+    Requires the extra ``energy``.
     """
 
     written: ClassVar[str] = "codecarbon"

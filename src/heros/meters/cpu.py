@@ -121,13 +121,13 @@ class Cpu(Meter):
     ----------
     watts
         The power of a busy core; by default, the value of the environment variable ``HEROS_WATTS``. If it is
-        not set, the power is the CPU's design power divided by its number of cores, or 10 W for a CPU that is
-        not in the built-in table. The reading names the source.
+        not set, the power is the CPU's design power divided by its number of cores. For a CPU that is not in
+        the built-in table, the power is 10 W. The reading names the source.
     carbon
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        which does all the work of HEROS. Use this for models that start threads, such as Java models.
+        because HEROS does all its work there. Set it for models that start threads, such as Java models.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class Reading:
             return self
         return Reading(
             self.joules + earlier.joules,
-            f"{self.detail}, and {earlier.joules:.3g} J before",
+            f"{self.detail}, plus {earlier.joules:.3g} J from earlier",
             self.cpu_seconds + earlier.cpu_seconds,
             self.wall_seconds + earlier.wall_seconds,
         )

@@ -53,7 +53,7 @@ class MachineMeter(Meter):
         self._mine = False
 
     def sample(self) -> None:
-        """Read the counters; call this often enough that they wrap around at most once between calls."""
+        """Read the counters; call this often enough for at most one wrap-around between calls."""
         for one in self._counters:
             one.sample()
 

@@ -25,7 +25,7 @@ ATTRIBUTES = 128  # bytes of a perf_event_attr
 class Perf(MachineMeter):
     """The energy of all CPU packages and their memory, from hardware counters read as perf events.
 
-    The counters are those of `Rapl`. Access needs a value of at most 0 in
+    The counters are those of `Rapl`. Access requires a value of at most 0 in
     `/proc/sys/kernel/perf_event_paranoid`, or the capability CAP_PERFMON.
 
     Parameters
@@ -55,7 +55,7 @@ def _counters(root: Path, files: list[int]) -> list[Counter]:
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
     except (OSError, ValueError):
         raise HerosError(
-            f"Perf events of RAPL need {root}, which does not exist (virtual machines lack it)."
+            f"Perf events of RAPL need {root}, which does not exist (virtual machines do not provide it)."
         ) from None
     found: list[Counter] = []
     for event, name in COUNTED.items():

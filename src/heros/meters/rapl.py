@@ -52,7 +52,7 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, Counter(name, partial(_read, path), 1e-6, largest)))
     zones = dict(found.values())
     if not zones:
-        why = "which has none (virtual machines lack them)"
+        why = "which has none (virtual machines do not provide them)"
         raise HerosError(f"RAPL needs package counters in {root}, {why}.")
     return [zones[name] for name in sorted(zones)]
 

@@ -81,7 +81,7 @@ def line_chart(
 
 def _clickable(change: Change, end: float) -> str:
     """Return a mark that shows the description of a change when clicked, without a script."""
-    side, hint = " left" if change.at > end / 2 else "", f"a change at {change.at:,}: click to read it"
+    side, hint = " left" if change.at > end / 2 else "", f"change at {change.at:,}: click for details"
     return (
         f'<details class="change{side}" style="left:{100 * change.at / end:.2f}%"><summary title="{hint}">'
         f"</summary><p>{escape(str(change))}</p></details>"
@@ -143,7 +143,7 @@ def _readings(lines: Sequence[Line], end: float, unit: str) -> str:
 
 
 def _reading(line: Line, left: float, right: float, unit: str) -> str:
-    """Return the last value of a line in a strip, with its position unless that is the strip's end."""
+    """Return the last value of a line in a strip, with its position unless it is the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""
@@ -155,7 +155,7 @@ def _reading(line: Line, left: float, right: float, unit: str) -> str:
 
 
 def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
-    """Return, for each point, a side where its label overlaps nothing; "" if there is no such side."""
+    """Return, for each point, a side where its label does not overlap anything; "" if no side is free."""
     taken = [
         (x * WIDTH - DOT / 2, y * HEIGHT - DOT / 2, x * WIDTH + DOT / 2, y * HEIGHT + DOT / 2)
         for x, y in places

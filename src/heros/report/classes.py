@@ -30,7 +30,7 @@ def class_figures(group: Group) -> str:
     for one in counted:
         counts[: len(one), : len(one)] += one
     known = max((run.classes for run in group.runs), key=len)
-    names = [*known, *map(str, range(len(known), wide))][:wide]  # a class without a recorded name: its index
+    names = [*known, *map(str, range(len(known), wide))][:wide]  # the index replaces an unknown name
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     seeds = f", over {len(counted)} seeds" if len(counted) > 1 else ""
     matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _mistaken(counts, names, seeds)

@@ -52,7 +52,7 @@ class Group:
 
     @property
     def trains_all(self) -> bool:
-        """Whether every model was trained at every step, judged by `gamma_share`."""
+        """Whether every model was trained at every step, according to `gamma_share`."""
         return self.gamma_share > ALL
 
     @property

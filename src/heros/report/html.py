@@ -71,7 +71,7 @@ def frame(
 ) -> str:
     """Return an HTML figure; the chart scales with the page, and its labels keep their size.
 
-    The note is a line between the title and the chart, where it hides nothing.
+    The note is placed between the title and the chart.
     """
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     beside = "".join(
@@ -92,7 +92,7 @@ def frame(
 
 
 def _in_parts(text: str) -> str:
-    """Return a label as HTML; on a narrow screen its start, which several rows share, is cut first."""
+    """Return a label as HTML; a narrow screen first cuts its start, because several rows share it."""
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 

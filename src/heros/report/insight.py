@@ -20,7 +20,7 @@ def change_list(run: Run) -> str:
     if not run.searched:
         return ""
     if not run.changes:
-        note = "The error of the ensemble never rose by more than chance explains."
+        note = "The ensemble's error never rose by more than random variation explains."
         return card("Detected changes", "<p>No change detected.</p>", note, whole=True)
     items = "".join(f"<li>{escape(str(change))}</li>" for change in run.changes[-MOST:])
     more = len(run.changes) - MOST
@@ -36,7 +36,7 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     told = run.importance
     if told is None:
         how = "<code>heros run --explainable</code> or <code>Heros(explainable=True)</code>"
-        return f'<p class="card whole">Feature importance was not measured; {how} measures it.</p>'
+        return f'<p class="card whole">Feature importance was not measured; to measure it, use {how}.</p>'
     if not np.isfinite(told.values).any():
         return ""
     shares = told.shares()
@@ -64,7 +64,7 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
     note = (
         "The stronger the colour, the larger the share of the column. The last cell of a row is the share in "
         "the table, from about 4,000 predictions. Earlier cells are running means of at most eight "
-        "predictions per column: a single cell is uncertain, and a change shows with a delay."
+        "predictions per column: a single cell is uncertain, and changes appear with a delay."
     )
     ends = np.array([told.end[part[-1]] for part in parts])
     chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
@@ -84,7 +84,7 @@ def target_words(run: Run) -> str:
 
 
 def reading_rows(run: Run) -> dict[str, str]:
-    """Return how the stream was read, as a row per setting; empty if the record lacks this information."""
+    """Describe how the stream was read, one row per setting; empty if the record lacks this information."""
     reading = run.reading
     if reading is None:
         return {}

@@ -28,7 +28,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class Reign:
-    """The share of instances at which a model had the highest score L, and the first and last of these."""
+    """The share, the first and the last of the instances at which a model had the highest score L."""
 
     model: int
     share: float
@@ -120,7 +120,7 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
 
 
 def _table(run: Run, reigns: Sequence[Reign]) -> str:
-    """Return a table of the best models at the end; without scores, of the models trained most."""
+    """Return a table of the best models at the end; without scores, of the most trained models."""
     led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
@@ -146,9 +146,9 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
             f"{costs[model] / all_costs:.1%}",
         )
         rows.append(row(cells))
-    first = "most trained" if scores is None else "best at the end"
+    first = "training" if scores is None else "score at the end"
     note = (
-        "L: running score at the end. Led: share of the time with the highest L. Trained, evaluated: share "
+        "L: running score at the end. Led: share of time with the highest L. Trained, evaluated: share "
         "of the instances. γ: cost of a training step, as a share of training all models."
     )
     if len(rows) < len(models):
@@ -156,7 +156,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
         note += ", and models that led at an earlier time." if len(rows) > SHOWN else "."
     note += f" All have {escape(shared)}." if shared else ""
     heads = ("", "model", "L", "led", "trained", "evaluated", "γ")
-    return card(f"Models: the {first} first", table(heads, rows, "models"), note, whole=True)
+    return card(f"Models, sorted by {first}", table(heads, rows, "models"), note, whole=True)
 
 
 def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:

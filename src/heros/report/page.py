@@ -71,7 +71,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
     return (
         f'<section id="s{number}"><h2>{escape(first.stream)}</h2>'
         f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
-        f"{models}, at most {escape(str(first.settings['k']))} of them trained on an instance.</p>"
+        f"{models}, at most {escape(str(first.settings['k']))} of them trained per instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
         f"{picture(groups, measure)}</div>{_board(groups)}"
         f"<h3>Over time</h3>{legend}"
@@ -159,7 +159,7 @@ def _cells(group: Group) -> list[str]:
 
 
 def _source(run: Run) -> str:
-    """Return how the energy of a run was determined, without values that differ between runs."""
+    """Describe how the energy of a run was determined, without values that differ between runs."""
     energy, carbon = run.energy, run.energy.carbon
     how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     stated = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
@@ -188,9 +188,9 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         **reading_rows(run),
         "pool": pool_words(settings["pool"]),
         "policy": f"{policy_words(settings['policy_as_written'])} ({settings['policy']})",
-        "trained at most": f"{settings['k']} models on an instance; all on the first {settings['warmup']}",
+        "trained at most": f"{settings['k']} models per instance; all on the first {settings['warmup']}",
         "predicts": answer_words(settings["answer"]),
-        "evaluated": f"{settings['watch']} models on an instance",
+        "evaluated": f"{settings['watch']} models on each instance",
         "running score": str(settings["score"]),
         "class weights": str(settings.get("class_weight") or "1"),
         "seed": str(settings["seed"]),

@@ -47,17 +47,17 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     if best.trains_all:
         return ""
     if full is not None:
-        return f"Compared with <b>{escape(full.label)}</b>, that is {_difference(best, full)}."
+        return f"Compared with <b>{escape(full.label)}</b>, it used {_difference(best, full)}."
     if best.price is not None:
         less = 1 - best.price.total
         way = "less" if less >= 0 else "more"
         spared = f"{abs(less):.0%} {way} evaluation and training"
-        return f"By measured costs that is {spared} than if every model were trained at every step."
+        return f"By measured costs, it needed {spared} than training every model at every step."
     return ""
 
 
 def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
-    """Return a sentence on the cheapest group that is nearly as good as the best; "" if that is the best."""
+    """Return a sentence on the cheapest group nearly as good as the best; "" if the best is the cheapest."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
@@ -75,7 +75,7 @@ def _champion(best: Group) -> str:
     if not reigns:
         return ""
     title, share = _last(best)
-    several = f"{len(reigns)} models were the best at some time; the" if len(reigns) > 1 else "The"
+    several = f"{len(reigns)} models were the best at some point; the" if len(reigns) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
     led = f"which led {share:.0%} of the time"
     return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."

@@ -36,8 +36,8 @@ ANSWERS: dict[str, Callable[..., str]] = {
     "Top": lambda n=5, *_: f"the best {n:g} models",
 }
 SYMBOLS = {
-    "AUROC": "area under the ROC curve: how well predictions rank the classes; 0.5 is chance, 1 is perfect",
-    "κ": "Cohen's κ: how far the accuracy is above chance; 0 is chance, 1 is perfect",
+    "AUROC": "area under the ROC curve: quality of the ranking of classes; 0.5 is chance, 1 is perfect",
+    "κ": "Cohen's κ: accuracy compared with chance agreement; 0 is chance, 1 is perfect",
     "log-loss": "mean of −ln(probability given to the true class); lower is better",
     "L": "running score: recent accuracy of a model (in regression: nearness to the target), between 0 and 1",
     "γ": "cost of one training step of a model, as a share of training all models",

@@ -65,7 +65,7 @@ class ArffReader(TextReader):
             what = "a header without @data" if head else "an empty file"
             raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
         if not self._columns:
-            raise DataError(f"{self.label} must declare its attributes. Got none before @data.")
+            raise DataError(f"{self.label} must declare its attributes. Got no attribute before @data.")
 
     def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
         match = ATTRIBUTE.match(text)
@@ -99,7 +99,7 @@ class ArffReader(TextReader):
                 continue
             cells = _split(text)
             if cells is None:
-                rule = "have its quotes closed, with a comma after each value"
+                rule = "close all quotes and separate values with commas"
                 yield self._wrong(line, repr(text[:60]), rule)
             else:
                 yield self._checked(line, cells)

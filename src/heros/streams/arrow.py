@@ -53,7 +53,7 @@ class ArrowReader(TableReader):
         """Yield the record batches, starting at this row."""
 
     def _chunks_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        """Yield batches of `_chunk_rows` rows, so that the sizes of the table's own batches do not matter."""
+        """Yield batches of `_chunk_rows` rows, regardless of the table's own batch sizes."""
         parts, missing = list[pa.RecordBatch](), self._chunk_rows
         try:
             for one in self._read_from(row):
@@ -66,7 +66,7 @@ class ArrowReader(TableReader):
                     parts.append(rest)
                     missing -= rest.num_rows
         except Exception:
-            if parts:  # the rows before the damage
+            if parts:  # rows before the damaged part
                 yield _joined(parts)
             raise
         if parts:
@@ -100,29 +100,29 @@ def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 class _FileReader(ArrowReader):
-    """A reader of a file, which is not memory-mapped: the process would end if the file became shorter."""
+    """A reader of a file without memory mapping: truncating a mapped file would crash the process."""
 
     def __init__(self, path: Path, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         self._path, self._schema = path, schema
         super().__init__(str(path), schema, missing)
 
     def _unchanged(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches; raise an error if the file has other columns or is written again meanwhile."""
+        """Yield the batches; raise an error if the file changes meanwhile."""
         if not schema.equals(self._schema):
-            raise BrokenOff(f"{self.label} has other columns than before. Read it again.")
+            raise BrokenOff(f"{self.label} has changed: its columns are different. Read the file again.")
         before = written(self._path)
         for batch in batches:
             now = written(self._path)
-            if now[0] == before[0] and now != before:  # a new file in its place does not matter
-                raise BrokenOff(f"{self.label} was written again while it was read.")
+            if now[0] == before[0] and now != before:  # a replaced file has a new inode
+                raise BrokenOff(f"{self.label} was modified while it was being read.")
             yield batch
 
 
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading, without the metadata of the row groups: damaged metadata would
-    end the process, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading. The metadata of the row groups is not used: if it is damaged,
+    the process ends, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -207,8 +207,8 @@ Row = tuple[int, Sequence[Any]]
 class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
-    Empty rows are skipped. Rows above the header, such as titles, are skipped with a notice if they have at
-    most half as many values as the fullest of the first rows.
+    Empty rows are skipped. Titles above the header are skipped with a notice. A row counts as a title if it
+    has at most half as many values as the fullest of the first rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:

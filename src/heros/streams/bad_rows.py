@@ -23,10 +23,10 @@ MOST = 100
 """The maximum number of columns, and of values per column, for which bad rows are counted separately."""
 
 FEWEST, ONE_IN = 20, 20
-"""A stream ends if at least `FEWEST` rows, and more than one row in `ONE_IN` with a target, are bad."""
+"""A stream ends after `FEWEST` bad rows, if more than one row in `ONE_IN` with a target is bad."""
 
 UNLABELLED = 1000
-"""A stream ends if none of this many first rows has a target: the target's name may be misspelt."""
+"""The number of rows after which a stream without any target ends: the name may be misspelt."""
 
 
 class BrokenOff(DataError):
@@ -52,7 +52,7 @@ class BadRow:
     value
         The invalid value, as a string.
     rule
-        The rule for valid values.
+        The rule that the value violates.
 
     Examples
     --------
@@ -90,8 +90,8 @@ class BadRows:
     unlabelled
         The number of skipped rows whose only fault is a missing target. Such rows do not end a stream early.
     columns
-        For each column, the number of rows that each value made invalid; "" is for whole rows and for values
-        that are not counted separately. Bad rows of further columns count only in `count`.
+        For each column, a mapping from invalid values to numbers of rows. The key "" stands for whole rows
+        and for values that are not counted separately. `count` also includes bad rows of other columns.
     """
 
     count: int = 0
@@ -101,7 +101,7 @@ class BadRows:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> BadRows:
-        """Return the record that `plain` describes; raise an error if it is damaged.
+        """Return the record with the data that `plain` returned; raise an error if the data are damaged.
 
         Examples
         --------
@@ -139,7 +139,7 @@ class BadRows:
         return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled, columns)
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether the stream must end: too many rows are bad, or none of very many rows has a target.
+        """Return whether the stream must end: too many rows are bad, or too many rows all lack a target.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class BadRows:
         """Return the error for too many bad rows among the first `rows` rows of a stream."""
         bad, among = self.count - self.unlabelled, rows - self.unlabelled
         if not among:
-            return TooManyBadRows(f"{name} must have a target in some rows. Got none in {rows:,} rows.")
+            return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without one.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
             f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "
@@ -164,7 +164,7 @@ class BadRows:
         )
 
     def text(self, most: int = 3) -> str:
-        """Return the number of skipped rows and the first bad rows, one per line; empty if there are none.
+        """Return the number of skipped rows and the first bad rows, one per line; empty without skipped rows.
 
         Examples
         --------
@@ -203,7 +203,7 @@ def _counted(n: int, what: str) -> str:
 
 
 def tell_skipped(skipped: BadRows, told: set[bool]) -> None:
-    """Warn about the first bad row and the first row without a target; `told` holds the kinds reported."""
+    """Warn about the first bad row and the first row without a target; `told` holds the reported kinds."""
     for row in skipped.first:
         if row.unlabelled not in told:
             told.add(row.unlabelled)

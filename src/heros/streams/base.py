@@ -63,15 +63,15 @@ class Stream(Source):
         return X, y
 
     def blocks(self, size: int = 4096) -> Iterator[Block]:
-        """Iterate over the rest of the stream in blocks of `size` instances; the last one may be shorter."""
+        """Iterate over the remaining stream in blocks of `size` instances; the last block may be shorter."""
         size = whole(size, "size", "blocks", 1)
-        # A short block need not be the last: the next draw may raise an error.
+        # A short block may not be the last one: the next draw may raise an error.
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Return up to `most` instances, none of which needs a larger schema than the first.
+        """Return up to `most` instances; stop before an instance for which the schema must grow.
 
-        Only pipes and iterators may have to wait. After `timeout` seconds they return the instances so far.
+        Only pipes and iterators may have to wait. After `timeout` seconds they return available instances.
 
         Examples
         --------
@@ -149,11 +149,11 @@ class Stream(Source):
         return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
     def _fork(self) -> Stream:
-        """Return a copy of this stream for another stream to read, or itself if it cannot be copied."""
+        """Return a copy of this stream for another stream to read, or this stream if it cannot be copied."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """Return the drift points at or after the current position, relative to it."""
+        """Return the drift points from the current position on, relative to this position."""
         at = self._position
         return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 
@@ -183,7 +183,7 @@ class RowStream(Stream):
 
     @abstractmethod
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return the next rows, or a signal if there are none."""
+        """Return the next rows, or a signal if no rows are available."""
 
     def _draw(self, n: int) -> Block:
         got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DelimitedReader"]
 
-# This limit holds for the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
+# The limit of csv applies to the whole process; its default is 128 kB. `LONGEST` limits the length of a row.
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LONG_LINES, LONG_BYTES = 1000, 1 << 20
@@ -82,9 +82,9 @@ class DelimitedReader(TextReader):
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
     def _looks_like_a_row(self, names: Sequence[str], below: Sequence[str]) -> bool:
-        """Return whether each name is a number or also a value of its column in the lines below.
+        """Return whether each name is a number or also occurs as a value of its column.
 
-        Consecutive numbers are names, as pandas writes them for columns without names.
+        Consecutive numbers count as names, because pandas writes them for unnamed columns.
         """
         try:
             rows = [[cell.strip(BLANKS) for cell in row] for row in self._reader(below)]
@@ -98,11 +98,11 @@ class DelimitedReader(TextReader):
 
     def _tell_of_a_row(self, names: Sequence[str]) -> None:
         """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
-        way = "(header=False if it is a row)"
+        way = "(pass header=False if it is a row)"
         if len(set(names)) < len(names):
             what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
             raise DataError(f"{what}. Got a line that looks like a row {way}.")
-        self._tell(f"The names of the columns of {self.label} are numbers or values {way}: {listed(names)}.")
+        self._tell(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""
@@ -182,8 +182,8 @@ class DelimitedReader(TextReader):
     def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
-        A quote counts as unclosed if its value is very long, or ends with the file, and most of the lines of
-        the value have as many cells as a row.
+        A quote counts as unclosed if its value is very long or ends with the file. In addition, most lines
+        of the value must have as many cells as a row.
         """
         if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
             return None

@@ -63,7 +63,7 @@ def read(
 
     The file is read block by block, as the stream is read. The types of the columns are declared in the file
     or inferred from its first block: a column is numeric if at least half of its values are numbers. Nominal
-    values and classes are those declared, or else those of the first block, sorted. Values that appear later
+    values and classes are declared, or taken from the first block and sorted. Values that appear later
     are appended to the schema, unless all values were given or declared. Numbers may have decimal commas,
     thousands separators, currency and percent signs. A `heros.DataNotice` warns about columns that may be
     read in an unexpected way; `heros.streams.look` shows how each column is read.
@@ -72,7 +72,7 @@ def read(
     ----------
     path
         The file. Text may be compressed (``.gz``, ``.zst``, ``.bz2``, ``.lz4``, or a ``.zip`` with one file).
-        Of an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
+        For an Excel file (``.xlsx``, requires the extra ``excel``), the first sheet is read.
     target
         The target column, by name or index; by default the last column.
     nominal
@@ -86,9 +86,9 @@ def read(
         All classes, in the order of their indices.
     on_bad_row
         How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
-        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten. If more than
-        one row in twenty with a target is bad, and at least twenty are, `heros.streams.TooManyBadRows` is
-        raised; `heros.evaluate` then returns the results so far.
+        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten. If at
+        least twenty rows, and more than one in twenty rows with a target, are bad,
+        `heros.streams.TooManyBadRows` is raised; `heros.evaluate` then returns the results so far.
     name
         The name of the stream; by default the file name without its suffixes, followed by the target if it is
         not the last column.
@@ -168,7 +168,7 @@ def reader_of(
         raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
     kind = _format(file, format)
     head = b""
-    if kind in TEXTS:  # a file that cannot be read is reported by its reader
+    if kind in TEXTS:  # the reader reports a file that cannot be read
         with suppress(*BROKEN, pa.ArrowException), opened_file(file) as text:
             head = bytes(text.read(4096))
     encoding = encoding or encoding_of(head)

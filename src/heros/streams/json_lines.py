@@ -32,7 +32,7 @@ class JsonReader(TextReader):
         self.names = _names_in(self._first_lines())
         if not self.names:
             must = f"{self.label} must have a JSON object in each line."
-            raise DataError(f"{must} Got none in the first lines.")
+            raise DataError(f"{must} Got no object in the first lines.")
         self._known = set(self.names)
 
     def _first_lines(self) -> list[str]:
@@ -98,7 +98,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance, but late fields before the last, which may be the target."""
+    """Return the fields in order of appearance; the last early field stays last, as a possible target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):

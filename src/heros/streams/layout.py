@@ -26,7 +26,7 @@ FEW_NUMBERS = 20
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
 
-HINT = " (or be named in nominal= or ignore=, or the word in missing=)"
+HINT = " (or list it in nominal= or ignore=, or the word in missing=)"
 
 
 class Layout:
@@ -39,7 +39,7 @@ class Layout:
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
         self.features: dict[int, Column] = {}
-        self.ignored: dict[int, str] = {}  # columns left out automatically, and why
+        self.ignored: dict[int, str] = {}  # columns ignored automatically, and the reasons
         self.empty: list[int] = []  # columns without a value so far
         for index, name in enumerate(reader.names):
             if index == self.target or name in options.ignore:
@@ -53,7 +53,7 @@ class Layout:
                 self.features[index] = column
                 if not isinstance(column, NameColumn):
                     column.hint = HINT
-        if not self.features:  # use ignored columns rather than none
+        if not self.features:  # use the ignored columns, as there are no others
             kept = [index for index in self.ignored if not no_feature(first.columns[index].type)]
             self.features = {index: self._nominal(index, None, options.most_values) for index in kept}
             self.ignored = {index: why for index, why in self.ignored.items() if index not in kept}
@@ -79,7 +79,7 @@ class Layout:
     # -- kinds of columns ---------------------------------------------------------------------------------
 
     def _target(self) -> NameColumn | NumberColumn:
-        """Return the target column: numeric if the options or the values say so, else nominal."""
+        """Return the target column, numeric or nominal according to the options and the values."""
         if not self._target_is_number():
             column = self._nominal(self.target, self.options.classes, None)
             column.classes = True
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the target is numeric: the options say so, or it has many numbers with decimals."""
+        """Return whether the target is numeric by the options, or has many numbers with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -143,7 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _as_seen(self, index: int) -> Column | str | None:
-        """Return a declared or inferred column, or why it is left out; None if it has no values yet."""
+        """Return a declared or inferred column, or the reason to ignore it; None if it has no values yet."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -214,7 +214,7 @@ class Layout:
         name = self.reader.names[self.target]
         return (
             f"The {len(counts)} different numbers of the target {name!r} are read as classes "
-            "(task='regression' if they are quantities, task='classification' if this is right)."
+            "(set task='regression' if they are quantities, task='classification' if this is right)."
         )
 
     def similar_classes(self) -> str:
@@ -223,10 +223,10 @@ class Layout:
         if said or self._declared_names(self.target) is not None:
             return ""
         how = similar(self.counts(self.target))
-        return f"The target {self.reader.names[self.target]!r} has {how}: each is a class." if how else ""
+        return f"The target {self.reader.names[self.target]!r} has {how}: each is one class." if how else ""
 
     def notices(self) -> Iterator[str]:
-        """Yield notices about columns whose reading may surprise the user."""
+        """Yield notices about columns that may be read in an unexpected way."""
         yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
         options = self.options
         nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
@@ -256,7 +256,7 @@ class Layout:
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
     def suspicion(self, index: int) -> str:
-        """Return why a nominal column may hold numbers; an empty string if it looks normal."""
+        """Return the reason why a nominal column may hold numbers; an empty string if it looks normal."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""
@@ -290,7 +290,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers, but none if fewer than nine in ten rows have numbers."""
+    """Return the values that are not numbers; if fewer than nine in ten rows have numbers, return none."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
@@ -298,7 +298,7 @@ def not_numbers(counts: Mapping[str, int]) -> list[str]:
 
 
 def similar(counts: Mapping[str, int]) -> str:
-    """Describe the names that differ only in case or surrounding punctuation; return "" if there are none.
+    """Describe the names that differ only in case or surrounding punctuation; return "" if no names do.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def similar(counts: Mapping[str, int]) -> str:
     groups: dict[str, list[str]] = {}
     for name in counts:
         if any(map(str.isalpha, name)):
-            core = name.casefold().strip(" .,;:!'\"`")  # but not the signs of ">50K" or "A+"
+            core = name.casefold().strip(" .,;:!'\"`")  # keeps the signs of ">50K" and "A+"
             groups.setdefault(core, []).append(name)
     found = [names for names in groups.values() if len(names) > 1]
     if not found:

@@ -27,8 +27,8 @@ def load(name: str, *, length: int | None = None) -> Stream:
     The synthetic streams (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
     instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated while reading. The real
     streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are stored in the data
-    directory (the environment variable HEROS_DATA, or the user's cache directory if it is not set) and are
-    downloaded once. ``deliveries``, 6,000 orders of which some arrive late, is part of the package.
+    directory: the environment variable HEROS_DATA, or the user's cache directory if it is not set. They are
+    downloaded once. ``deliveries`` (6,000 orders, some of them late) is included in the package.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
         stream = open_real(REAL[name])
     elif name in EXAMPLES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataNotice)  # an example is known to be read correctly
+            warnings.simplefilter("ignore", DataNotice)  # the examples are read correctly
             stream = read(EXAMPLES[name], target="late")
     else:
         known = (*NAMES, *EXAMPLES)

@@ -146,7 +146,7 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
             errors.append(str(error))
     what = f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)}"
     hint = f"{path.name} (a Parquet file with the label in the last column, 'class')"
-    raise DataError(f"{what} Put it there manually as {hint}.")
+    raise DataError(f"{what} Save it there manually as {hint}.")
 
 
 def _download_from(url: str, real: RealStream, arff: Path) -> None:

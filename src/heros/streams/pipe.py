@@ -107,7 +107,7 @@ class PipeReader(TextReader):
                 self._tail += self._pipe.read()
 
     def _parse_tail(self) -> Chunk | None:
-        """Parse the complete records in the bytes read so far; return None if there are none."""
+        """Parse the complete records in the bytes read so far; return None if no record is complete."""
         self._tail = self._closed(self._tail, self._pipe.ended)
         end = self._end_of_first() if self._first else self._end_of_records(self._tail)
         if self._pipe.ended:

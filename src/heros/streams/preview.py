@@ -229,7 +229,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
 
 
 def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
-    """Return whether a column seems to number the rows, judging by its values and, if unclear, its name."""
+    """Return whether a column seems to number the rows, judging by its values or else by its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
         return False
@@ -260,14 +260,14 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         if words and not column.closed:
             said = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
             listed = ",".join(map(repr, words))
-            yield f"{said} times (missing=[{listed}] if that means missing)"
+            yield f"{said} times (missing=[{listed}] reads such values as missing)"
     else:
         _, faults = column.convert(layout.first.columns[index])
         if faults:
             words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
-            yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] if that means missing)"
+            yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] reads them as missing)"
         if isinstance(column, NumberColumn):
             if padded := layout.padded(index):
                 yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"

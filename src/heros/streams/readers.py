@@ -102,7 +102,7 @@ class TableReader(ABC):
         return names
 
     def _tell(self, text: str) -> None:
-        """Warn that the table is read in a way that may surprise the user."""
+        """Warn that the table may be read in an unexpected way."""
         self.notes += (text,)
         notice(text, DataNotice)
 

@@ -180,7 +180,7 @@ class TableRows(RowBlocks):
         y, wrong = self._targets(labels)
         closely |= np.isnan(y)
         if self._weights is not None and (column := self.encoder.known.get(self._weights)) is not None:
-            weights, rule = X[:, column.at[0]], "be a number in [0, 10000]: it is the weight"
+            weights, rule = X[:, column.at[0]], "be a weight in [0, 10000]"
             for row in np.flatnonzero(~weighs(weights)).tolist():
                 value = "a missing value" if np.isnan(weights[row]) else f"{weights[row]:g}"
                 wrong.setdefault(row, Refused(self._weights, value, rule))

@@ -25,7 +25,7 @@ from heros.streams.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader, written
 
 READ_BYTES = 1 << 21
-"""The approximate number of bytes that are read and parsed at once."""
+"""The approximate number of bytes to read and parse at once."""
 
 LONGEST = 1 << 24
 """The maximum length of a record in bytes; a longer record probably has an unclosed quote."""
@@ -102,7 +102,7 @@ class TextReader(TableReader):
         return True
 
     def _end_of_records(self, data: bytes) -> int:
-        """Return the offset after the last complete record; 0 if there is none."""
+        """Return the offset after the last complete record; 0 if no record is complete."""
         return data.rfind(b"\n") + 1
 
     def _ends(self, data: bytes) -> NDArray[np.intp]:
@@ -173,7 +173,7 @@ class TextReader(TableReader):
         self._written = now
         with self._path.open("rb") as file:
             if now[1] < before[1] or file.read(len(self._beginning)) != self._beginning:
-                raise BrokenOff(f"{self.label} was written again while it was read.")
+                raise BrokenOff(f"{self.label} was modified while it was being read.")
 
     def _close(self) -> None:
         if self._file is not None:
@@ -206,7 +206,7 @@ class TextReader(TableReader):
 
     @property
     def _numbers(self) -> bool:
-        """Whether numbers are read as missing values, however they are written."""
+        """Whether numbers are read as missing values, in any notation."""
         return bool(missing_numbers(self.words))
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
@@ -287,7 +287,7 @@ def opened_file(path: Path) -> pa.NativeFile:
     try:
         file = pa.OSFile(os.fsencode(path))
     except FileNotFoundError:
-        raise DataError(f"The file {path} must exist while it is read. Got none.") from None
+        raise DataError(f"The file {path} must exist while it is read. Got no such file.") from None
     return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
 
 

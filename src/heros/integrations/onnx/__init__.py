@@ -58,13 +58,14 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     values, NaN for missing values. The outputs are ``probabilities`` (n, classes), float64, and ``label``
     (n,), the class index. For regression the output is ``value`` (n,), float64, in the unit of the target.
     The file contains the current running means and deviations. The metadata has the names of features, values
-    and classes, as JSON under ``schema``. Needs the extra ``onnx``.
+    and classes, as JSON under ``schema``. Requires the extra ``onnx``.
 
     Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours can be exported,
-    also from joined pools. The file contains the instances of neighbours and the statistics in the leaves of
-    trees, so it may be large. Models written in Python and label memories, which predict from earlier labels,
-    cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported either; export
-    each model by its index. The file does not limit extreme numbers (`bounded` of `heros.pools.Join`).
+    also if they are in a joined pool. The file contains the instances of neighbours and the statistics in
+    the leaves of trees, so it may be large. Models written in Python and label memories, which predict from
+    earlier labels, cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported
+    either; export each model by its index. The file does not limit extreme numbers (`bounded` of
+    `heros.pools.Join`).
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
 
 def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
-    """Return the part of a joined pool that contains model i, and the model's index in it."""
+    """Return the part of a joined pool that contains model i, and the model's index in that part."""
     for part in bound.parts if isinstance(bound, BoundJoin) else ():
         if i < part.pool.n_models:
             return part, i

@@ -42,7 +42,7 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
 
 def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
-        raise HerosError(f"Model {i} cannot be exported: its weights are not finite, as it has diverged.")
+        raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
 
 
 def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:

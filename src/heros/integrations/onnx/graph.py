@@ -113,7 +113,7 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
 
 
 def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
-    """Return probabilities from logarithms (`otherwise` if no class is possible), and whether any is."""
+    """Return probabilities from logarithms and a mask of rows with a possible class; others: `otherwise`."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))
     shares = graph("Exp", graph("Sub", logs, top))

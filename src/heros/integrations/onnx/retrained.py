@@ -46,7 +46,7 @@ def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
-    stays = np.arange(n, n + leaves)  # a leaf is a node whose children are itself
+    stays = np.arange(n, n + leaves)  # both children of a leaf are the leaf itself
     below, above = (np.concatenate([_places(nodes[:, side], n), stays]) for side in (2, 3))
     goes = np.concatenate([_tests(nodes[:, 1], state["sets"]), np.zeros((leaves, BYTES), bool)]).ravel()
     found, at = _bytes(graph, state), graph.for_each(_places(state["roots"].astype(np.int64), n))

@@ -205,7 +205,7 @@ class Walk:
 
     feature: Ints
     at_most: Flags  # numeric test: x <= value goes to the first branch; else x == value does
-    each: Flags  # whether there is a branch per value
+    each: Flags  # whether the node has a branch per value
     value: Floats
     link: Ints
     splits: Flags

@@ -1,4 +1,4 @@
-"""Sources of instances that may still be arriving, such as message queues and joined topics."""
+"""Sources whose instances arrive over time, such as message queues and joined topics."""
 
 from heros.streams.live.base import END, IDLE, Signal, Source, expect_source
 from heros.streams.live.rows import RowSource

@@ -1,4 +1,4 @@
-"""The base class of sources, whose instances may still be arriving, and a wrapper for other sources."""
+"""The base class of sources, whose instances may arrive over time, and a wrapper for other sources."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def passed(name: str, owner: str = "") -> Any:
 class Source(ABC):
     """A source of instances in order; each poll returns instances, IDLE or END.
 
-    The instances depend only on the rows, never on when they arrived or how they were polled. A block ends
+    The instances depend only on the rows, not on arrival times or on the calls of `poll`. A block ends
     before the first row for which the schema must grow. A model that is bound to `schema` after each poll
     therefore grows at the same rows in every run.
 
@@ -142,7 +142,7 @@ class Source(ABC):
         raise NotImplementedError(f"{type(self).__name__} does not support seek")
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - optional
-        """Note that a checkpoint covers everything up to `where`; earlier rows are not needed again."""
+        """Release the rows up to `where`: a checkpoint covers them, so they are not needed again."""
 
     def hold(self) -> None:  # noqa: B027 - optional
         """Receive messages that a broker would otherwise drop; called while no instances are read."""
@@ -157,11 +157,11 @@ class Source(ABC):
         """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """Return earlier predictions for the instances returned last; None if there were no earlier ones."""
+        """Return predictions made on arrival for the instances of the last poll; None without predictions."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:
-        """Return the label delay of each instance returned last; None if no label is late.
+        """Return the label delay of each instance of the last poll; None if no label is late.
 
         A delay is the number of labels that arrived between the prediction and the label of an instance.
         """
@@ -173,7 +173,7 @@ class Source(ABC):
         return None
 
     def weights(self) -> NDArray[np.float64] | None:
-        """Return the weights of the instances returned last; None if all weights are equal."""
+        """Return the weights of the instances of the last poll; None if all weights are equal."""
         return None
 
     def close(self) -> None:  # noqa: B027 - optional

@@ -25,7 +25,7 @@ BUSY = 1000  # milliseconds to wait for another process that has locked the file
 class Received:
     """A received message."""
 
-    number: int  # message id, which the sender reuses after the acknowledgement; 0 if there is none
+    number: int  # message id, which the sender reuses after the acknowledgement; 0 without id
     topic: str
     payload: bytes
 
@@ -40,11 +40,11 @@ class Journal:
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
     messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
     them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
-    killed, but the newest ones may be lost in a power failure.
+    killed, but the newest may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
-    message is therefore also written to a small file, so that `lost` tells how many of the newest messages
-    are missing.
+    message is therefore also written to a small file, so that `lost` can give the number of missing newest
+    messages.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Journal:
 
     @property
     def last(self) -> int:
-        """The sequence number of the last message; 0 if there is none."""
+        """The sequence number of the last message; 0 if no message has arrived."""
         kept = "SELECT seq FROM sqlite_sequence WHERE name = 'messages'"
         rows = self._rows(f"SELECT max(seq) FROM ({kept} UNION ALL SELECT max(sequence) FROM messages)")
         return int(rows[0][0] or 0)
@@ -112,13 +112,13 @@ class Journal:
         return numbers
 
     def after(self, sequence: int, most: int = -1) -> list[tuple[int, Received]]:
-        """Return the messages after this number; raise a DataError if one is trimmed, damaged or missing."""
+        """Return the messages after this number; raise a DataError if a message is missing."""
         found = [(number, one) for number, one in self.stored(sequence, most) if one is not None]
         last = self.last
         wanted = range(sequence + 1, last + 1)[: None if most < 0 else most]
         if sequence > last or [number for number, _ in found] != [*wanted]:
             missing = min({*wanted} - {number for number, _ in found}, default=None)
-            got = f"the last message {last:,}" if missing is None else f"none with the number {missing:,}"
+            got = f"the last message {last:,}" if missing is None else f"no message with number {missing:,}"
             rule = f"The journal {self.path} must hold the messages after number {sequence}"
             raise DataError(f"{rule}. Got {got}.")
         return found
@@ -148,7 +148,7 @@ class Journal:
         self._last_number.write(sequence)
 
     def go_on(self) -> None:
-        """Continue without the `lost` messages; later messages get their numbers."""
+        """Continue without the `lost` messages; later messages reuse their numbers."""
         self._last_number.write(self.last)
         self.lost = 0
 
@@ -161,8 +161,8 @@ class Journal:
     def _transaction(self) -> Iterator[None]:
         """Execute the block as one transaction.
 
-        While another process locks the file, only the first transaction waits for it. Later ones fail at
-        once, because an event loop that writes many messages must not wait for each of them.
+        While another process locks the file, only the first transaction waits for the lock. Later
+        transactions fail at once, because an event loop must not wait for each of many messages.
         """
         self._expect_same_file()
         with self._expected("written"):
@@ -201,7 +201,7 @@ class Journal:
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether an error of SQLite says that the file is damaged, not that it is locked or full."""
+    """Return whether an SQLite error reports a damaged file, not a locked file or a full disk."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
 
 

@@ -120,7 +120,7 @@ class KafkaTopic(MessageSource):
                 raise self._trouble(error)
             return None
         behind = message.offset() + 1
-        if behind <= self._next.get(partition, 0):  # delivered twice, by an earlier request
+        if behind <= self._next.get(partition, 0):  # a duplicate from an earlier request
             return None
         self._next[partition] = behind
         if behind >= self._ends.get(partition, math.inf):

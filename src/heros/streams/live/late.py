@@ -150,7 +150,7 @@ class LateSource(RowSource):
         return self._given
 
     def delays(self) -> NDArray[np.int64]:
-        """Return the label delay of each instance returned last."""
+        """Return the label delay of each instance of the last `poll`."""
         return np.array(self._delays, dtype=np.int64)
 
     def _answer(self, features: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -206,7 +206,7 @@ class LateSource(RowSource):
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
     def _take_features(self, wait: float = 0.0) -> bool:
-        """Predict the available instances; return whether there were any."""
+        """Predict the available instances; return whether any were available."""
         room = max(1, min(1000, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
@@ -226,7 +226,7 @@ class LateSource(RowSource):
         return bool(got)
 
     def _take_labels(self, most: int, wait: float) -> bool:
-        """Join the available labels with their instances; return whether there were any."""
+        """Join the available labels with their instances; return whether any were available."""
         looked = False
         got = self._fetch_from("labels", most, wait)
         for row, position in got:

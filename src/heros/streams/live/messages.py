@@ -87,7 +87,7 @@ def stops_at_gap(on_gap: str, owner: str) -> bool:
 
 
 def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
-    """Report `lost` messages as an error with a way on, or as a notice if `way` is None.
+    """Report `lost` messages: as an error that names the option `way`, or as a notice if `way` is None.
 
     If `lost` is None, the queue was created again.
     """
@@ -133,7 +133,7 @@ class MessageSource(RowSource):
 
     @abstractmethod
     def _bring(self, most: int, wait: float) -> Rows:
-        """Return up to `most` messages with their positions; empty if none arrives within `wait` seconds."""
+        """Return up to `most` messages with their positions; wait at most `wait` seconds for the first."""
 
     @abstractmethod
     def _at_end(self) -> bool:

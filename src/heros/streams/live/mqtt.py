@@ -110,7 +110,7 @@ class MqttTopic(MessageSource):
         return time.monotonic() - self._heard >= QUIET
 
     def _wait(self, timeout: float) -> list[Any]:
-        """Return the messages that have arrived; empty if none arrives within `timeout` seconds."""
+        """Return the messages that have arrived; wait at most `timeout` seconds for the first."""
         try:
             first = self._came.get(timeout=timeout)
         except queue.Empty:
@@ -149,7 +149,7 @@ class MqttTopic(MessageSource):
             self._journal.settle(sequence, self._held[0] if len(self._held) == self.keep else 0)
 
     def close(self) -> None:
-        """Disconnect from the broker, and close the journal."""
+        """Disconnect from the broker and close the journal."""
         self._client.disconnect()
         self._client.loop_stop()
         self._journal.close()

@@ -50,7 +50,7 @@ class DirectReader:
 class BackgroundReader:
     """A reader of an iterator that may block or is async, which runs in a background thread.
 
-    The thread reads only on request. After a timeout it reads at most the one item that it already waits for.
+    The thread reads only on request. After a timeout it reads at most the item for which it already waits.
     The thread ends with the iterator, with this object or with the process.
     """
 

@@ -67,7 +67,7 @@ class RedisStream(MessageSource):
     def _without_gap(self, entries: Entries, most: int) -> Entries:
         """Return the entries read; report a gap if entries before them are lost.
 
-        As long as the stream has the entry that was read last, no later entry was trimmed. The check comes
+        If the stream still contains the entry that was read last, no later entry was trimmed. The check comes
         after reading, because entries may be trimmed at any time.
         """
         known = self._last != START and self._redis.xrange(self.stream, self._last, self._last)
@@ -126,10 +126,10 @@ def _entries(got: Any) -> Entries:
 
 
 def _value(field: bytes) -> int | float | str | None:
-    """Convert a field to a number if it is clearly one, else to text; return None if it is empty.
+    """Convert a field to a number if it is clearly numeric, else to text; return None if it is empty.
 
     Text such as ``007`` or ``12e34567`` may be an id and is not converted here; in a column of numbers, the
-    encoder converts it later. Whole numbers stay exact, however many digits they have.
+    encoder converts it later. Whole numbers stay exact, regardless of their length.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, jo
 __all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
-"""A function that takes a number of rows and a timeout, and returns rows; empty or IDLE if there are none."""
+"""A function from a number of rows and a timeout to the available rows; empty or IDLE without rows."""
 
 
 class RowBlocks:
@@ -48,7 +48,7 @@ class RowBlocks:
     def _forget(self) -> None:
         self._ahead: list[Any] = []  # rows that were fetched but not processed
         self._error: Exception | None = None  # error of fetch, raised after the rows before it
-        self._fault: DataError | None = None  # error of the next row, or of too many bad rows
+        self._fault: DataError | None = None  # the error of the next row, or an error about too many bad rows
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
@@ -140,7 +140,7 @@ class RowBlocks:
             raise error
 
     def _fetch(self, fetch: Fetch, most: int, deadline: float | None) -> Signal | None:
-        """Fetch rows into `_ahead`; return a signal if there are none."""
+        """Fetch rows into `_ahead`; return a signal if no rows are available."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             got = END if self._ended else fetch(most, left)
@@ -213,7 +213,7 @@ class RowSource(Source):
 
         A position is the state of the source after a row, as JSON data: ``{"offset": 18}``. If a source has
         several independent parts, a position needs only the changed part: ``{"partition 3": 18}``. Return
-        IDLE or END if there are no rows.
+        IDLE or END if no rows are available.
         """
 
     @abstractmethod
