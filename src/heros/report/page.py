@@ -19,7 +19,7 @@ from heros.report.html import card, key, row, table
 from heros.report.insight import change_list, importance_charts, reading_rows, target_words
 from heros.report.leaders import leaders
 from heros.report.verdict import tiles, verdict
-from heros.report.words import answer_words, policy_words, pool_words
+from heros.report.words import answer_words, policy_words, pool_words, watch_words
 from heros.run import records
 from heros.run.result import Run
 from heros.run.summary import budget_row
@@ -190,7 +190,7 @@ def _settings(run: Run, details: dict[str, Any]) -> str:
         "policy": f"{policy_words(settings['policy_as_written'])} ({settings['policy']})",
         "trained at most": f"{settings['k']} models per instance; all on the first {settings['warmup']}",
         "predicts": answer_words(settings["answer"]),
-        "evaluated": f"{settings['watch']} models on each instance",
+        "evaluated": watch_words(settings["watch"]),
         "running score": str(settings["score"]),
         "class weights": str(settings.get("class_weight") or "1"),
         "seed": str(settings["seed"]),

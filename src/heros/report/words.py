@@ -76,6 +76,20 @@ def answer_words(written: str) -> str:
     return _words(written if "(" in written else f"{written}()", ANSWERS)
 
 
+def watch_words(watch: str | int) -> str:
+    """Describe in words which models are evaluated.
+
+    Examples
+    --------
+    >>> watch_words("all"), watch_words(8)
+    ('all models', 'models that are trained or predict; every other model on each 8th instance')
+    """
+    if watch == "all":
+        return "all models"
+    idle = "" if watch == "trained" else f"; every other model on each {watch}th instance"
+    return f"models that are trained or predict{idle}"
+
+
 def _words(written: str, known: dict[str, Callable[..., str]]) -> str:
     try:
         return str(_read(ast.parse(written, mode="eval").body, known))
