@@ -70,7 +70,7 @@ void bind_drift(nb::module_& m) {
   bind_detector<AdwinDetector>(m, "AdwinDetector")
       .def("__init__",
            [](AdwinDetector* self, double delta, int clock, int buckets, int minimum, int grace) {
-             expect(delta > 0 && clock >= 1 && buckets >= 1 && minimum >= 1 && grace >= 0, "settings of ADWIN");
+             expect(delta > 0 && clock >= 1 && buckets >= 1 && minimum >= 1 && grace >= 0, "invalid settings of ADWIN");
              new (self) AdwinDetector(delta, {buckets, clock, grace, minimum});
            },
            nb::arg("delta"), nb::arg("clock"), nb::arg("max_buckets"), nb::arg("min_window_length"),
@@ -80,14 +80,15 @@ void bind_drift(nb::module_& m) {
   bind_detector<PageHinkley>(m, "PageHinkleyDetector")
       .def("__init__",
            [](PageHinkley* self, std::int64_t least, double delta, double threshold, double keep, const std::string& mode) {
-             new (self) PageHinkley(least, delta, threshold, keep, named(PageHinkley::kModes, mode, "no such mode"));
+             new (self) PageHinkley(least, delta, threshold, keep, named(PageHinkley::kModes, mode, "unknown mode"));
            },
            nb::arg("min_instances"), nb::arg("delta"), nb::arg("threshold"), nb::arg("alpha"), nb::arg("mode"))
       .def_prop_ro("estimation", &PageHinkley::mean);
   bind_detector<Kswin>(m, "KswinDetector")
       .def("__init__",
            [](Kswin* self, double alpha, int window, int latest, const In1<std::uint32_t>& random) {
-             expect(latest >= 1 && window >= 2 * latest && random.size() == Mersenne::kWords + 1, "settings of KSWIN");
+             expect(latest >= 1 && window >= 2 * latest && random.size() == Mersenne::kWords + 1,
+                    "invalid settings of KSWIN");
              new (self) Kswin(alpha, window, latest, to_vector(random));
            },
            nb::arg("alpha"), nb::arg("window_size"), nb::arg("stat_size"), nb::arg("random"))

@@ -16,7 +16,7 @@ class MembersPool final : public Pool {
 
   void fit(int features, Out2<double> outputs, Out1<std::int32_t> favoured, Out1<std::uint8_t> active) {
     expect(features >= 1 && favoured.size() == outputs.shape(0) && active.size() == favoured.size(),
-           "one row, class and flag per model");
+           "there must be one row, class and flag per model");
     features_ = features;
     outputs_ = std::move(outputs), favoured_ = std::move(favoured), active_ = std::move(active);
   }

@@ -17,7 +17,7 @@ struct Drawn : Generator {
   Guard guard;
 };
 
-constexpr const char* kBusy = "This stream is being read already, in another thread: give it a copy.";
+constexpr const char* kBusy = "Another thread is reading this stream. Use a copy instead.";
 
 template <class Generator>
 void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {

@@ -58,7 +58,7 @@ struct Account {
     const std::size_t m = models;
     require(rounds.size() == 1 && weight.size() == m && right.size() == m && all_of(rounds, amount) &&
                 all_of(weight, amount) && all_of(right, amount),
-            "account of every model");
+            "the account must have valid sums for each model");
   }
 };
 

@@ -104,11 +104,13 @@ class AdaptiveWindows {
     require(ticks_.size() == m && width_.size() == m && rows_.size() == m && changed_.size() == m &&
                 total_.size() == m && squares_.size() == m && count_.size() == m * kRows &&
                 sums_.size() == m * kRows * (settings_.buckets + 1) && square_sums_.size() == sums_.size(),
-            "ADWIN arrays of one length per model");
-    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
+            "ADWIN's arrays have the wrong length");
+    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }),
+            "ADWIN's number of rows is out of range");
     require(std::all_of(count_.begin(), count_.end(), [&](auto c) { return c >= 0 && c <= settings_.buckets; }),
-            "ADWIN buckets per row");
-    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
+            "ADWIN's number of buckets per row is out of range");
+    for (int i = 0; i < models_; ++i) require(holds_together(i),
+                                              "an ADWIN window and its buckets must have the same width");
     const auto finite = [](double x) { return std::isfinite(x); };
     require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
                 all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),

@@ -130,15 +130,16 @@ class Changes {
   void check() const {
     const std::size_t m = models_;
     adwin_.check();
-    require(countable(seen_) && std::isfinite(last_alarm_) && open_ <= 1, "counts of changes");
+    require(countable(seen_) && std::isfinite(last_alarm_) && open_ <= 1, "invalid counts of changes");
     require(tallies_.size() >= kFirst && tallies_.size() <= kFirst + kRecent + 1 &&
                 all_of(tallies_, [m](const Tally& tally) { return tally.sound(m); }),
-            "sums of what is usual");
+            "invalid sums of the usual error");
     require(std::all_of(tallies_.begin() + kFirst, tallies_.end(), [m](const Tally& t) { return t.scores.size() == m; }),
-            "scores of recent segments");
+            "a recent segment must have one score per model");
     require(events_.size() <= kMost && all_of(events_, [m](const ChangeEvent& event) { return event.sound(m); }),
             "changes");
-    require(!open_ || (!events_.empty() && events_.back().scores.size() == 3 * m), "the change that lasts");
+    require(!open_ || (!events_.empty() && events_.back().scores.size() == 3 * m),
+            "the current change must have three scores per model");
   }
 
  private:

@@ -101,17 +101,17 @@ class Encoder {
     for (std::size_t i = 0; i < owner_.size(); ++i)
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
                   code_[i] < values_[owner_[i]],
-              "inputs that belong to features");
+              "an input belongs to no known feature");
     std::int64_t one_hot = 0;  // each value of a one-hot feature needs its own input
     for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
-    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
+    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "every value must have an input");
     moments_.check(f);
     index_inputs();
     for (std::size_t g = 0; g < f; ++g) {
       const auto* codes = category_.data() + first_[g];
       require(values_[g] > 2 ? std::all_of(codes, codes + values_[g], [](auto c) { return c >= 0; })
                              : scaled_[g] >= 0,
-              "an input for every value");
+              "every value must have an input");
     }
   }
 

@@ -54,9 +54,10 @@ class RecentErrors {
     a("errors", ring_), a("next", next_), a("miss", miss_);
   }
   void check() {
-    require(ring_.size() <= kMost && all_of(ring_, amount), "recent errors");
-    require(next_ >= 0 && (next_ == 0 || next_ < static_cast<std::int64_t>(ring_.size())), "the oldest of them");
-    require(miss_ >= 0 && miss_ <= 1, "a share of misses");
+    require(ring_.size() <= kMost && all_of(ring_, amount), "invalid recent errors");
+    require(next_ >= 0 && (next_ == 0 || next_ < static_cast<std::int64_t>(ring_.size())),
+            "the position of the oldest error is out of range");
+    require(miss_ >= 0 && miss_ <= 1, "the share of misses must be in [0, 1]");
     sorted_ = ring_;
     std::sort(sorted_.begin(), sorted_.end());
   }

@@ -43,10 +43,10 @@ class Moments {
   }
   void check(std::size_t features) const {
     require(count_.size() == features && mean_.size() == features && squares_.size() == features,
-            "moments of every feature");
+            "there must be moments for each feature");
     require(all_of(count_, amount) && all_of(squares_, amount) &&
                 all_of(mean_, [](double x) { return std::isfinite(x); }),
-            "moments that are numbers");
+            "moments must be finite numbers");
   }
 
  private:

@@ -109,7 +109,7 @@ inline void expect_countable(const std::vector<std::int32_t>& values, int classe
   std::int64_t total = 0;
   for (const std::int32_t n : values) total += n;
   require(classes <= kMost && total + static_cast<std::int64_t>(values.size()) <= kMost,
-          "features, values and classes, each at most 16 million in all");
+          "at most 16 million classes, and 16 million features and values together, are possible");
 }
 
 }  // namespace heros

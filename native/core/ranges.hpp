@@ -42,10 +42,10 @@ class Ranges {
   }
   void check() const {
     const std::size_t n = numeric_.size();
-    require(count_.size() == n && low_.size() == n && high_.size() == n, "a range of every column");
+    require(count_.size() == n && low_.size() == n && high_.size() == n, "there must be one range per column");
     for (std::size_t c = 0; c < n; ++c)
       require(countable(count_[c]) && std::isfinite(low_[c]) && std::isfinite(high_[c]) && low_[c] <= high_[c],
-              "ranges of numbers");
+              "invalid range of a column");
   }
 
  private:

@@ -40,7 +40,7 @@ class PredictionSets {
   }
   void check() {
     lost_.check();
-    require(countable(instances_) && held_ >= 0 && held_ <= instances_ && amount(sizes_), "counts of sets");
+    require(countable(instances_) && held_ >= 0 && held_ <= instances_ && amount(sizes_), "invalid counts of sets");
   }
 
  private:

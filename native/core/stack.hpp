@@ -148,8 +148,10 @@ class Stack {
     if (rates_.size() > 1) a("stack_lost", lost_);
   }
   void check(int models) {
-    require(weights_.size() == rates_.size() * std::size_t(models + 1), "a weight for the mixture and for every model");
-    require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }), "weights that are numbers");
+    require(weights_.size() == rates_.size() * std::size_t(models + 1),
+            "there must be one weight for the mixture and one per model");
+    require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }),
+            "the weights are not finite or too large");
     require(lost_.size() == rates_.size() && all_of(lost_, [](double x) { return amount(x) && x <= kMost; }), "losses");
     share();
   }

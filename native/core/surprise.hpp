@@ -41,7 +41,7 @@ class RecentLoss {
     a("count", count_), a("short", short_), a("long", long_), a("square", square_);
   }
   void check() const {
-    require(countable(count_) && amount(short_) && amount(long_) && amount(square_), "recent losses");
+    require(countable(count_) && amount(short_) && amount(long_) && amount(square_), "invalid recent losses");
   }
 
  private:

@@ -59,7 +59,7 @@ class TargetScale {
   void check() const {
     require(amount(count_) && count_ <= kMemory && amount(variance_) && amount(unit_.sd) &&
                 std::fabs(mean_) <= kLargest && std::fabs(unit_.mean) <= kLargest && unit_.sd <= kLargest,
-            "moments of the target");
+            "invalid moments of the target");
   }
 
  private:

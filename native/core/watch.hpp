@@ -54,7 +54,7 @@ class Burst {
     adwin_.fields(a);
   }
   void check() const {
-    require(left_ >= 0 && left_ <= length_, "how long all models look");
+    require(left_ >= 0 && left_ <= length_, "the rest of the burst is out of range");
     adwin_.check();
   }
 

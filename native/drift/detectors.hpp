@@ -48,7 +48,7 @@ class AdwinDetector {
   }
   void check() const {
     window_.check();
-    require(std::isfinite(origin_) && countable(detections_), "ADWIN's first value");
+    require(std::isfinite(origin_) && countable(detections_), "invalid origin or count of ADWIN");
   }
 
  private:
@@ -93,10 +93,10 @@ class PageHinkley {
     a("highest", highest_), a("changed", changed_), a("detections", detections_);
   }
   void check() const {
-    require(countable(count_) && countable(detections_) && changed_ <= 1, "counts of Page and Hinkley's test");
+    require(countable(count_) && countable(detections_) && changed_ <= 1, "invalid counts of the Page-Hinkley test");
     require(std::isfinite(mean_) && std::isfinite(rise_) && std::isfinite(fall_) && !std::isnan(lowest_) &&
                 !std::isnan(highest_),
-            "sums of Page and Hinkley's test");
+            "invalid sums of the Page-Hinkley test");
   }
 
  private:

@@ -60,8 +60,9 @@ class Kswin {
   }
   void check() const {
     require(static_cast<int>(values_.size()) <= window_ && all_of(values_, [](double x) { return std::isfinite(x); }),
-            "KSWIN's window");
-    require(changed_ <= 1 && countable(detections_) && distance_ >= -1 && distance_ <= latest_, "KSWIN's counts");
+            "invalid window of KSWIN");
+    require(changed_ <= 1 && countable(detections_) && distance_ >= -1 && distance_ <= latest_,
+            "invalid counts of KSWIN");
     first_random_.check();
     random_.check();
   }

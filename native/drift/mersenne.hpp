@@ -48,7 +48,7 @@ class Mersenne {
     a("random", state_);
   }
   void check() const {
-    require(state_.size() == kWords + 1 && state_[kWords] <= kWords, "a state of the generator");
+    require(state_.size() == kWords + 1 && state_[kWords] <= kWords, "invalid state of the random generator");
   }
 
  private:

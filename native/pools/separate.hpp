@@ -70,7 +70,7 @@ class SeparatePool final : public AskingPool {
   }
   void check() {
     require(classes_ >= 0 && (!numeric_ || classes_ <= 1) && all_of(values_, [](std::int32_t n) { return n >= 0; }),
-            "a schema");
+            "invalid schema");
     expect_countable(values_, classes_);
     for (Model& model : models_) model.check(values_, classes_);
     make_place();

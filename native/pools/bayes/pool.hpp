@@ -91,10 +91,10 @@ class BayesPool final : public AskingPool {
     expect_countable(layout_.values, layout_.classes);
     layout_ = BayesLayout(layout_.values, layout_.classes);
     require(statistics_.empty() ? layout_.classes == 0 : statistics_.size() == layout_.model() * settings_.size(),
-            "statistics of every model");
+            "there must be statistics for each model");
     require(weight_.size() == settings_.size() &&
                 all_of(weight_, [](double w) { return w >= 1 && w <= kHeaviest; }),
-            "weights of the next instances");
+            "invalid weight of the last instance");
     for (std::size_t at = 0; at < statistics_.size(); at += layout_.block) check_block(&statistics_[at]);
     looks_.resize(models(), features(), outputs());
   }
@@ -180,7 +180,7 @@ class BayesPool final : public AskingPool {
   }
 
   void check_block(const double* b) const {
-    const auto statistic = [](double x) { require(amount(x), "counts and squares that are amounts"); };
+    const auto statistic = [](double x) { require(amount(x), "counts and sums of squares must be 0 or more"); };
     statistic(b[0]);
     for (int f = 0; f < features(); ++f) {
       const double* at = b + layout_.place[f];

@@ -104,16 +104,16 @@ class Boosted {
     joined(a, "gains", trees_, &GradientTree::gains);
   }
   void check(const std::vector<std::int32_t>& values, int classes) {
-    require(trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "numbers of every tree");
+    require(trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "there must be arrays for each tree");
     if (classes == 0) return;
     require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
                 all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
                 (numeric_ || all_of(prior_, amount)),
-            "what was known before the first tree");
+            "invalid class counts or moments of the target");
     for (GradientTree& tree : trees_) {
       tree.check(values, outputs_of(classes));
       require(tree.bytes() <= std::max(settings_.tree_bytes(), GradientTree::node_bytes(outputs_of(classes))),
-              "trees within their limits");
+              "a tree exceeds its byte limit");
     }
     make_place(classes);
   }

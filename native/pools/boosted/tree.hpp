@@ -127,13 +127,14 @@ class GradientTree : public BinnedTree {
   void check(const std::vector<std::int32_t>& all_values, int outputs) {
     std::vector<std::uint8_t> seen(all_values.size());
     for (const std::int32_t f : columns)
-      require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++, "features of a tree");
+      require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++,
+              "a tree uses an unknown feature, or a feature twice");
     layout_ = GradientLayout(values_of(all_values), outputs);
     check_nodes(layout_.features(), layout_.observer);
     require(reals.size() == std::size_t(nodes()) * node_reals() && gains.size() == columns.size() && all_of(gains, amount),
-            "numbers of every node");
+            "the arrays of the nodes have the wrong length");
     for (const auto* numbers : {&reals, &observers})
-      require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "finite numbers");
+      require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "all numbers must be finite");
     for (int node = 0; node < nodes(); ++node) check_sums(r(node) + kSums);
   }
 
@@ -257,8 +258,8 @@ class GradientTree : public BinnedTree {
   }
 
   void check_sums(const double* sums) const {
-    require(sums[0] >= 0, "weights that are amounts");
-    for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives that are amounts");
+    require(sums[0] >= 0, "weights must be 0 or more");
+    for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives must be 0 or more");
   }
 
   GradientLayout layout_;

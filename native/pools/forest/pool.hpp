@@ -30,7 +30,7 @@ struct ForestPoolState {
     }
   }
   void check() const {
-    require(classes > 0 && all_of(values, [](int v) { return v >= 0; }), "a schema");
+    require(classes > 0 && all_of(values, [](int v) { return v >= 0; }), "invalid schema");
     expect_countable(values, classes);
   }
 };

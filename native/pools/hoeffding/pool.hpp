@@ -37,7 +37,7 @@ class HoeffdingPool final : public Pool {
     for (const TreeSettings& settings : settings_)
       if (settings.max_bytes < least)
         throw std::invalid_argument("A tree of one node needs " + std::to_string(least) +
-                                    " bytes with this schema: no byte limit may be lower.");
+                                    " bytes with this schema; the byte limit must not be lower.");
     std::vector<HoeffdingTree> trees = trees_;
     for (HoeffdingTree& tree : trees) tree.grow(layout_, layout);
     while (trees.size() < settings_.size()) trees.emplace_back(settings_[trees.size()], layout);
@@ -117,7 +117,7 @@ class HoeffdingPool final : public Pool {
   // Imports the state of all trees. If it does not fit, the pool stays unchanged.
   void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
-            "a tree for every model");
+            "there must be one tree per model");
     TreeLayout layout(state.values, state.classes, watch_reals());
     std::vector<HoeffdingTree> trees(state.trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);

@@ -51,7 +51,7 @@ class Seasons {
   void check(std::int64_t longest) const {
     require(fits_ && products_.size() == static_cast<std::size_t>(longest + 1) && countable(count_) &&
                 all_of(products_, [](double x) { return std::isfinite(x); }),
-            "products of differences");
+            "invalid products of differences");
     for (const std::int32_t lag : lags_) require(lag == 0 || (lag >= 2 && lag <= longest), "seasons");
   }
 

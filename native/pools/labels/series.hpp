@@ -108,8 +108,8 @@ class Series {
   const Sums& sums() const { return sums_; }
   void restore(const double* sums) {
     std::copy_n(sums, kSums, sums_.begin());
-    require(finite(sums_) && sums_[0] >= 0, "sums of products");
-    for (int i = 0; i < kInputs; ++i) require(sums_[product(i, i)] >= 0, "sums of squares");
+    require(finite(sums_) && sums_[0] >= 0, "invalid sums of products");
+    for (int i = 0; i < kInputs; ++i) require(sums_[product(i, i)] >= 0, "sums of squares must be 0 or more");
   }
 
  private:

@@ -107,9 +107,9 @@ class Transitions {
   // Checks imported weight and counts for this number of classes.
   void check(int classes) {
     layout_ = TransitionLayout(classes, order_);
-    require(weight_ >= 1 && weight_ <= kHeaviest, "the weight of the next instance");
+    require(weight_ >= 1 && weight_ <= kHeaviest, "invalid weight of the last instance");
     require(static_cast<std::int64_t>(counts_.size()) == (classes == 0 ? 0 : layout_.size()) && all_of(counts_, amount),
-            "counts of what followed what");
+            "invalid counts of label transitions");
   }
 
  private:

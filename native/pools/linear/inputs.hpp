@@ -64,7 +64,7 @@ class LinearInputs {
   void check() {
     require(all_of(values_, [](std::int32_t n) { return n >= 0; }), "values");
     encoder_.check();
-    require(encoder_.values() == clipped(), "inputs for these values");
+    require(encoder_.values() == clipped(), "the inputs do not fit the values");
   }
 
  private:

@@ -98,12 +98,12 @@ class MlpMemory {
   void check(const Encoder& encoder, const std::vector<std::int64_t>& steps) {
     require(classes_ >= 0 && dense_room_ >= encoder.scaled_inputs() &&
                 sparse_room_ >= encoder.inputs() - encoder.scaled_inputs(),
-            "room for every input");
-    require(fits(), "weights for every model");  // before any use
+            "there is not enough room for the inputs");
+    require(fits(), "there must be weights for each model");  // before any use
     find_offsets();
     for (int i = 0; i < models(); ++i)
       require(std::all_of(touched(i), touched(i) + room(), [&](auto t) { return t >= 0 && t <= steps[i]; }),
-              "rows touched at a step that was made");
+              "a row was touched after the last step");
   }
 
  private:

@@ -188,8 +188,9 @@ class MlpPool final : public Pool {
   void check() {
     encoder_.check();
     scale_.check();
-    require(!numeric_ || classes() <= 1, "one number");
-    require(steps_.size() == std::size_t(models()) && all_of(steps_, countable), "steps of every model");
+    require(!numeric_ || classes() <= 1, "a numeric target has exactly one output");
+    require(steps_.size() == std::size_t(models()) && all_of(steps_, countable),
+            "there must be one number of steps per model");
     memory_.check(encoder_, steps_);
     make_place(classes());
     looks_.forget();

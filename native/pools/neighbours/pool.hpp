@@ -56,7 +56,7 @@ class NeighboursPool final : public LookingPool {
     const RowLayout layout(values);
     if (const std::int64_t least = least_bytes(0, values, classes); max_bytes_ < least)
       throw std::invalid_argument("The rows need " + std::to_string(least) +
-                                  " bytes at least with this schema: the byte limit may not be lower.");
+                                  " bytes or more with this schema; the byte limit must not be lower.");
     if (classes_ > 0 && layout.same_columns(layout_)) {  // only more values or classes: the rows stay in place
       Looks looks;
       looks.resize(models(), features(), classes);
@@ -131,11 +131,11 @@ class NeighboursPool final : public LookingPool {
   }
   // Imports a checked state, if it has the same models.
   void restore(const NeighboursState& state) {
-    require(state.forgotten.size() == settings_.size(), "a window for every model");
+    require(state.forgotten.size() == settings_.size(), "there must be one window per model");
     const RowLayout layout(state.values);
-    require(layout.block_bytes() <= max_bytes_, "rows within the byte limit");
+    require(layout.block_bytes() <= max_bytes_, "the rows exceed the byte limit");
     require(static_cast<std::int64_t>(state.targets.size()) <= RowStore(layout, longest_, max_bytes_).room(),
-            "rows within the windows");
+            "there are more rows than the windows hold");
     adopt(state);
   }
 

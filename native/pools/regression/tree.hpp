@@ -106,11 +106,11 @@ class RegressionTree : public BinnedTree {
   void check(const RegressionLayout& layout) const {
     check_nodes(layout.features(), layout.observer);
     require(reals.size() == std::size_t(nodes()) * kReals && weights.size() == std::size_t(nodes()) * layout.weights(),
-            "numbers of every node");
+            "the arrays of the nodes have the wrong length");
     for (const auto* numbers : {&reals, &weights, &observers})
-      require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "finite numbers");
+      require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "all numbers must be finite");
     for (int node = 0; node < nodes(); ++node)
-      require(r(node, kCount) >= 0 && r(node, kSquares) >= 0, "counts and squares that are amounts");
+      require(r(node, kCount) >= 0 && r(node, kSquares) >= 0, "counts and sums of squares must be 0 or more");
   }
 
  private:

@@ -118,14 +118,14 @@ class Retrained {
             "trainings");
     require(start_ >= 0 && start_ <= window_.learnt() && countable(errors_) && amount(usual_error_), "changes");
     loss_.check();
-    if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema");
-    require(least_bytes(values, classes) <= settings_.max_bytes, "models within their limits");
+    if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema must be empty");
+    require(least_bytes(values, classes) <= settings_.max_bytes, "the model does not fit into its byte limit");
     window_.check(values, classes, numeric_, capacity_for(values, classes));
     require(next_ <= window_.learnt() + settings_.every + kFirst, "trainings");
     require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
                 all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
                 (numeric_ || all_of(prior_, amount)),
-            "what was known before the first tree");
+            "invalid class counts or moments of the target");
     const int outputs = boosted_outputs(classes, numeric_);
     trees_.check(values, static_cast<std::size_t>(outputs), std::int64_t{settings_.trees} * outputs, settings_.leaves);
     training_.check(window_, classes, numeric_, settings_);

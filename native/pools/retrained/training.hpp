@@ -65,21 +65,22 @@ class Training {
   }
   void check(const BinnedWindow& window, int classes, bool numeric, const RetrainedSettings& settings) {
     numeric_ = numeric;
-    require(steps_ >= 0 && steps_ <= settings.most_spread(), "steps of a training");
+    require(steps_ >= 0 && steps_ <= settings.most_spread(), "the number of steps of the training is out of range");
     if (!active()) return;
     require(step_ >= 0 && step_ < steps_ && classes_ >= 1 && classes_ <= classes && features_ >= 0 &&
                 features_ <= window.features() && fitted_ >= 0 && fitted_ <= features_,
-            "a training");
+            "invalid progress of the training");
     require(count_ >= 1 && count_ <= settings.window && first_ >= window.learnt() - window.kept() &&
                 first_ <= window.learnt() - count_,
-            "instances of a training");
+            "invalid instances of the training");
     total_ = work(settings);
-    require(done_ >= fitted_ && done_ <= total_ && (fitted_ == features_ || done_ == fitted_), "work of a training");
+    require(done_ >= fitted_ && done_ <= total_ && (fitted_ == features_ || done_ == fitted_),
+            "invalid progress of the training");
     const std::int64_t done = done_;
     if (fitted_ < features_ || done == 0) return;
     prepare(window, settings);
     for (done_ = features_; done_ < done;) grow_on(window, settings);
-    require(done_ == done, "work of a training");
+    require(done_ == done, "invalid progress of the training");
   }
 
  private:

@@ -131,9 +131,9 @@ class BoostedSlab {
   }
   void check(const std::vector<std::int32_t>& values, std::size_t outputs, std::int64_t trees, std::int64_t leaves) const {
     const auto finite = [](double v) { return std::isfinite(v); };
-    require(all_of(base, finite) && all_of(steps_, finite) && all_of(gains, amount), "finite numbers");
+    require(all_of(base, finite) && all_of(steps_, finite) && all_of(gains, amount), "all numbers must be finite");
     require(trained() ? base.size() == outputs && gains.size() == values.size() : gains.empty() && roots_.empty(),
-            "numbers of every output and feature");
+            "there must be one number per output and per feature");
     require(nodes_.size() % kInts == 0 && sets_.size() % 4 == 0 && outputs_.size() == roots_.size() &&
                 static_cast<std::int64_t>(roots_.size()) <= trees &&
                 static_cast<std::int64_t>(steps_.size()) <= trees * leaves,
@@ -145,16 +145,17 @@ class BoostedSlab {
     };
     for (std::size_t i = 0; i < tested_.size(); ++i) {
       require(tested_[i] >= 0 && std::size_t(tested_[i]) < values.size() && (i == 0 || tested_[i - 1] < tested_[i]),
-              "features of trees");
+              "the tested features must be known and in ascending order");
     }
-    require(features_.size() == tested_.size(), "edges of every feature that trees ask for");
+    require(features_.size() == tested_.size(), "there must be edges for each tested feature");
     for (const Feature& one : features_)
       require(one.edges.size() < std::size_t(kMostBins) && all_of(one.edges, finite), "edges");
     for (std::int64_t node = 0; node < nodes; ++node) {
       const std::int32_t* at = nodes_.data() + node * kInts;
-      require(std::binary_search(tested_.begin(), tested_.end(), at[kFeature]), "features of splits");
-      require(at[kTest] >= 0 ? at[kTest] >> 1 <= kMostBins : ~std::int64_t{at[kTest]} < sets, "tests of splits");
-      require(reachable(at[kBelow], node) && reachable(at[kAbove], node), "children behind their parents");
+      require(std::binary_search(tested_.begin(), tested_.end(), at[kFeature]), "a split uses an unknown feature");
+      require(at[kTest] >= 0 ? at[kTest] >> 1 <= kMostBins : ~std::int64_t{at[kTest]} < sets,
+              "invalid test of a split");
+      require(reachable(at[kBelow], node) && reachable(at[kAbove], node), "children must follow their parents");
     }
     for (std::size_t t = 0; t < roots_.size(); ++t)
       require(reachable(roots_[t], -1) && outputs_[t] >= 0 && std::size_t(outputs_[t]) < outputs, "roots");

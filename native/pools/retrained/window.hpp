@@ -125,8 +125,8 @@ class BinnedWindow {
   }
   void check(const std::vector<std::int32_t>& values, int classes, bool numeric, std::int64_t capacity) {
     values_ = values;
-    require(countable(learnt_) && capacity_ == capacity, "how many instances there were, and how many are kept");
-    require(features_.size() == values.size(), "edges of every feature");
+    require(countable(learnt_) && capacity_ == capacity, "invalid number of instances or capacity");
+    require(features_.size() == values.size(), "there must be edges for each feature");
     count_numbers();
     require(targets_.size() == std::size_t(kept()) && weights_.size() == targets_.size() &&
                 bytes_.size() == targets_.size() * values.size() && raw_.size() == sampled() * numbers_,
@@ -134,15 +134,16 @@ class BinnedWindow {
     const auto target = [&](double y) {
       return numeric ? std::fabs(y) <= kLargest : y >= 0 && y < classes && y == std::floor(y);
     };
-    require(all_of(targets_, target) && all_of(weights_, amount), "targets and weights");
+    require(all_of(targets_, target) && all_of(weights_, amount), "invalid targets or weights");
     require(all_of(raw_, [](double x) { return !std::isinf(x); }), "values");
     for (int f = 0; f < features(); ++f) {
       const std::vector<double>& cuts = edges(f);
-      require(cuts.size() < std::size_t(bins_) && (!nominal(f) || cuts.empty()), "as many bins as there may be");
+      require(cuts.size() < std::size_t(bins_) && (!nominal(f) || cuts.empty()), "there are too many bins");
       for (std::size_t e = 0; e < cuts.size(); ++e)
-        require(std::isfinite(cuts[e]) && (e == 0 || cuts[e - 1] < cuts[e]), "rising edges");
+        require(std::isfinite(cuts[e]) && (e == 0 || cuts[e - 1] < cuts[e]), "edges must be finite and ascending");
       const int most = bytes_of(f);
-      for (std::size_t at = 0; at < targets_.size(); ++at) require(row(at)[f] < most, "bytes of instances");
+      for (std::size_t at = 0; at < targets_.size(); ++at) require(row(at)[f] < most,
+                                                                   "a byte of an instance is out of range");
     }
   }
 
