@@ -86,7 +86,7 @@ def test_a_model_at_work_in_another_thread_says_so_and_goes_on(what):
     thread.start()
     try:
         assert policy.inside.wait(60)
-        with pytest.raises(HerosError, match=r"in use"):
+        with pytest.raises(HerosError, match="in use"):
             CHANGING[what](model, X, y)
     finally:
         policy.go_on.set()

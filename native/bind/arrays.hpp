@@ -91,7 +91,7 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
   expect_countable(to_vector(values), classes);
 }
 
-// Binds `least_bytes` of a pool with memory limits: the smallest limit at which model i fits the schema.
+// Binds `least_bytes` of a pool with memory limits: the lowest limit at which model i fits the schema.
 template <class Class>
 void bind_least_bytes(Class& pool) {
   using Kind = typename Class::Type;
@@ -105,7 +105,7 @@ void bind_least_bytes(Class& pool) {
            nb::arg("i"), nb::arg("values"), nb::arg("classes"));
 }
 
-// Binds `state` and `restore` of a pool that lists its fields.
+// Binds `state` and `restore` of a pool that has `fields` (core/state.hpp).
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {
   pool.def("state", [](const Kind& self) { return export_state(*readable(self)); })

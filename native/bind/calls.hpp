@@ -1,5 +1,5 @@
-// Policies and scores written in Python. The core calls them with Python's lock held; Python code checks what they
-// return. The garbage collector visits them through the step that owns them (bind/step.cpp).
+// Policies and scores written in Python. The core calls them with Python's lock held; Python code checks their results.
+// The garbage collector visits them through the step that owns them (bind/step.cpp).
 #pragma once
 
 #include <cstring>

@@ -18,7 +18,8 @@ void expect_finite_at(double x, std::size_t at) {
                     std::to_string(x) + " instead.");
 }
 
-// The same of many: infinite and undefined numbers are those whose exponent is all ones, which one more carries into the sign.
+// Checks n numbers at once. The exponent bits of infinity and NaN are all ones, so adding 1 to them carries into the
+// sign bit.
 void expect_finite(const double* x, std::size_t n) {
   constexpr std::uint64_t exponent = 0x7ff0000000000000, one = 0x0010000000000000;
   std::uint64_t carried = 0;
@@ -27,7 +28,7 @@ void expect_finite(const double* x, std::size_t n) {
     for (std::size_t t = 0; t < n; ++t) expect_finite_at(x[t], t);
 }
 
-// Some of n numbers at once, where a detector can; else one.
+// Processes some of n numbers and returns how many: several if the detector supports it, else one.
 template <class Detector>
 std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
   if constexpr (requires { detector.take(x, n); }) return detector.take(x, n);

@@ -7,7 +7,7 @@ namespace heros {
 
 namespace {
 
-struct WeightArrays {  // of one model, in PyTorch's layout
+struct WeightArrays {  // the weights of one model, in PyTorch's layout
   Out2<float> w1;
   Out1<float> b1;
   Out2<float> w2;

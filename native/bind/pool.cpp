@@ -1,4 +1,4 @@
-// Bindings of what all pools have in common, of joined pools, and of the encoding of instances.
+// Bindings of the base class of pools, of joined pools, and of the encoding of instances.
 #include "bind/arrays.hpp"
 #include "bind/bind.hpp"
 #include "core/encode.hpp"

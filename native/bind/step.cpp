@@ -14,7 +14,7 @@ namespace heros {
 namespace {
 
 // A step with its Python objects. The garbage collector visits them here, as a policy may refer to the model that owns
-// it. The lock of the step's pool protects all of it.
+// it. The lock of the step's pool protects the step and these objects.
 class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
@@ -36,7 +36,7 @@ class BoundStep {
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
 
-  // Lock the step for reading, and for changing or running. Python code called during a run may read the step.
+  // Lock the step for reading or for changes. Python code called during a run may read the step.
   Held<Step, PoolReading> readable() { return {*step_, PoolReading(step_->pool())}; }
   Held<Step, PoolWorking> writable() { return {*step_, PoolWorking(step_->pool(), true)}; }
   // Whether the step calls Python code, so that Python's lock stays held during a run.
@@ -359,7 +359,7 @@ void bind_step(nb::module_& m) {
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
       .def_prop_ro("sets",
-                   [](BoundStep& self) {  // the threshold, the number of instances, of correct sets, the sum of sizes
+                   [](BoundStep& self) {  // threshold, number of instances, number of correct sets, sum of sizes
                      const auto step = self.readable();
                      const PredictionSets* sets = self.sets();
                      std::vector<double> told;
@@ -376,7 +376,7 @@ void bind_step(nb::module_& m) {
                        events.emplace_back(to_array(event.numbers), to_array(event.classes), to_array(event.scores));
                      return events;
                    })
-      .def_prop_ro("last_alarm",  // the instance of the last change of the ensemble's error; 0 without any
+      .def_prop_ro("last_alarm",  // the instance of the last change of the ensemble's error; 0 if there was no change
                    [](BoundStep& self) {
                      const auto step = self.readable();
                      const auto& events = step->changes().events();

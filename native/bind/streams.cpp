@@ -10,7 +10,7 @@ namespace heros {
 
 namespace {
 
-// A generator with the lock of the thread that draws from it.
+// A generator, locked by the thread that draws from it.
 template <class Generator>
 struct Drawn : Generator {
   using Generator::Generator;

@@ -1,5 +1,5 @@
-// Changes of the ensemble's error for the worse. Each change records when it began and ended, the errors per class, and
-// the scores of all models before, at the lowest and after.
+// Increases of the ensemble's error. Each change records its start and end, the errors per class, and the scores of all
+// models: before the change, at the minimum, and after the change.
 //
 // ADWIN over the loss of every prediction detects a change. Drops of single models, detected by the ADWIN windows of
 // their scores, are recorded too. Instances are counted from 1.
@@ -69,9 +69,9 @@ struct ChangeEvent {
 
 class Changes {
  public:
-  static constexpr double kDelta = 1e-5;      // of ADWIN over losses
+  static constexpr double kDelta = 1e-5;      // the δ of the ADWIN over losses
   static constexpr int kSegment = 250;        // instances per segment
-  static constexpr int kRecent = 4;           // latest segments, not yet part of the usual error
+  static constexpr int kRecent = 4;           // number of latest segments that are not yet part of the usual error
   static constexpr double kKeep = 0.95;       // factor of the usual error's tally at every segment
   static constexpr double kFewest = 100;      // instances needed to know the usual error
   static constexpr double kSame = 2000;       // an alarm this soon after another belongs to the same change
@@ -143,7 +143,7 @@ class Changes {
   }
 
  private:
-  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // then recent segments, oldest first
+  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // from kFirst: recent segments by age
 
   ChangeEvent& latest() { return events_.back(); }
 

@@ -35,7 +35,7 @@ class Encoder {
   int scaled_inputs() const { return scaled_count_; }
   const std::vector<std::int32_t>& values() const { return values_; }
 
-  // Whether input i is a category (one-hot) or scaled, and its position among inputs of the same kind.
+  // The kind of input i, one-hot or scaled, and its position among the inputs of this kind.
   bool is_category(int i) const { return code_[i] >= 0; }
   int slot(int i) const { return slot_[i]; }
 
@@ -175,7 +175,7 @@ class Encoder {
   double divisor_;
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
-  Moments moments_, moments_before_;         // the second only during encode_ahead
+  Moments moments_, moments_before_;         // moments_before_ is used only during encode_ahead
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   std::vector<std::int32_t> slot_;
   int scaled_count_ = 0;

@@ -20,8 +20,8 @@ class RecentErrors {
   // level: the share of targets that should be inside the interval.
   explicit RecentErrors(double level = 0.9) : level_(level), miss_(1 - level) {}
 
-  // Half the width of the interval: the quantile of the errors at the corrected level. If the level needs more errors
-  // than the window has, the largest error; 0 without errors.
+  // Half the width of the interval: the quantile of the errors at the corrected level. It is the largest error if the
+  // level needs more errors than the window has, and 0 without errors.
   double half_width() const {
     if (sorted_.empty()) return 0;
     const auto n = static_cast<double>(sorted_.size());

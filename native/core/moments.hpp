@@ -31,7 +31,7 @@ class Moments {
     const double off = x - mean_[f];
     const double mean = mean_[f] + off / (count_[f] + 1);
     const double squares = squares_[f] + off * (x - mean);
-    if (!std::isfinite(squares)) return;  // too large for the moments: ignored
+    if (!std::isfinite(squares)) return;  // the value is too large for the moments and is ignored
     count_[f] += 1;
     mean_[f] = mean;
     squares_[f] = squares;

@@ -14,7 +14,7 @@ namespace heros {
 // The weight of an instance (`Pool::weigh`).
 struct Weight {
   double value = 1;
-  std::int32_t times = 1;  // the weight as an integer, for models that count instances; sums of both agree
+  std::int32_t times = 1;  // as an integer, for models that count instances; its sum equals the sum of `value`
 };
 
 // A pool of M models.
@@ -39,7 +39,7 @@ class Pool {
 
   virtual int models() const = 0;
   virtual int features() const = 0;
-  virtual int outputs() const = 0;  // numbers in an output; 0 before the schema is known
+  virtual int outputs() const = 0;  // the length of an output; 0 before the schema is known
 
   // Evaluates the watched models on x. Stores what `output` and `train` need, until the next call. A model that is not
   // watched must cost nothing.
@@ -67,10 +67,10 @@ class Pool {
   // Whether evaluating model i is slow, so that it is evaluated only if the other models are not sure (`Stack`).
   virtual bool asked_last(int) const { return false; }
 
-  // Which models are awake, a byte per model: the others are neither evaluated nor trained until they are woken, so nothing
-  // need be prepared for them.
+  // Sets which models are awake, one byte per model. Sleeping models are neither evaluated nor trained until they wake,
+  // so the pool need not prepare anything for them.
   virtual void set_awake(const std::uint8_t* /*awake*/) {}
-  // The time of each part of a joined pool, and of the rest of a step, since the first `set_awake`: of everything but
+  // The time of each part of a joined pool and of the rest of a step, since the first `set_awake`: first without
   // training, then of training.
   virtual std::vector<std::int64_t> ticks() const { return {}; }
 

@@ -30,7 +30,7 @@ struct Watch {
 // any kind of score.
 class Burst {
  public:
-  static constexpr double kDelta = 0.002;  // the value of Bifet and Gavaldà
+  static constexpr double kDelta = 0.002;  // the value used by Bifet and Gavaldà
 
   Burst() = default;
   explicit Burst(std::int64_t length) : length_(length), adwin_(length > 0, kDelta, false) {}
