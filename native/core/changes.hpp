@@ -143,7 +143,7 @@ class Changes {
   }
 
  private:
-  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // from kFirst: recent segments by age
+  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // from kFirst: recent segments
 
   ChangeEvent& latest() { return events_.back(); }
 

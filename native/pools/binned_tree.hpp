@@ -36,12 +36,12 @@ class BinnedTree {
     ints.insert(ints.end(), {-1, 0, -1, depth});
     return nodes() - 1;
   }
-  // Adds an observer of zeros to a leaf. An empty range starts as 0 to 0.
+  // Adds an observer of zeros to a leaf. The initial range of a numeric feature is [0, 0].
   void observe(int node, std::size_t size) {
     i(node, kObserver) = size > 0 ? static_cast<std::int32_t>(observers.size() / size) : -1;
     observers.resize(observers.size() + size);
   }
-  // Removes the observer of a leaf. The last observer moves to its place.
+  // Removes the observer of a leaf. The last observer takes the free place.
   void give_up(int node, std::size_t size) {
     const std::int32_t slot = i(node, kObserver);
     const auto last = static_cast<std::int32_t>(observers.size() / size) - 1;
@@ -51,7 +51,8 @@ class BinnedTree {
     observers.resize(std::size_t(last) * size);
     i(node, kObserver) = -1;
   }
-  // Removes the observer of the leaf with the lowest `promise`, except leaf `but`; false if there is none.
+  // Removes the observer of the leaf with the lowest `promise`, except leaf `but`; returns false if no other leaf has
+  // an observer.
   template <class Promise>
   bool give_up_least(int but, std::size_t size, Promise promise) {
     int least = -1;

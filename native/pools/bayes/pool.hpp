@@ -18,7 +18,7 @@ namespace heros {
 struct BayesSettings {
   double fading;          // the weight of an instance relative to the next one
   double smoothing;       // prior count of every nominal value in every class
-  double variance_prior;  // prior instances of every class, with the variance of all classes
+  double variance_prior;  // number of prior instances per class, with the variance of all classes together
 };
 
 // The logarithm of a product that may exceed the range of doubles.
@@ -51,7 +51,7 @@ class BayesPool final : public AskingPool {
   int outputs() const override { return layout_.classes; }
   const std::vector<std::int32_t>& values() const { return layout_.values; }
 
-  // Adapts the pool to an extended schema. The statistics stay.
+  // Adapts the pool to an extended schema. Known statistics do not change.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     BayesLayout grown(values, classes);
     std::vector<double> statistics(grown.model() * settings_.size());
@@ -106,8 +106,8 @@ class BayesPool final : public AskingPool {
   double* block(int i, int b) { return statistics_.data() + layout_.model() * i + layout_.block * b; }
   const double* block(int i, int b) const { return const_cast<BayesPool*>(this)->block(i, b); }
 
-  // Instead of reducing every count, each instance weighs more than the one before. Results are the same up to a
-  // factor. The factor is divided out before it overflows; it is a power of two, so no digits are lost.
+  // Instead of reducing every count, the pool gives each instance a higher weight than the one before. Results are the
+  // same up to a factor. The factor is divided out before it overflows; it is a power of two, so no digits are lost.
   void fade(int i) {
     weight_[i] /= settings_[i].fading;
     if (weight_[i] <= kHeaviest / 2) return;

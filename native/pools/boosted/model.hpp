@@ -1,6 +1,6 @@
-// Boosted trees for streams (SGBT, Gunasekara, Pfahringer, Gomes and Bifet 2024). Each tree lowers the loss that the
-// trees before it left. Every tree learns from every instance, by the derivatives of the loss at the sum of the trees
-// before it. The loss is the log loss for classes, and half the squared error for numbers.
+// Boosted trees for streams (SGBT, Gunasekara, Pfahringer, Gomes and Bifet 2024). Each tree reduces the remaining loss
+// of the trees before it. Every tree learns from every instance, from the derivatives of the loss at the sum of the
+// trees before it. The loss is the log loss for classes, and half the squared error for numbers.
 //
 // Two classes have one output: the log-odds of the second class, which may not have occurred yet. More classes have one
 // output each; a number has one. The sum starts with the class frequencies or the mean of the targets.
@@ -86,7 +86,7 @@ class Boosted {
     return sum;
   }
 
-  // Returns by how much the splits on each feature lowered the loss.
+  // Returns the total loss reduction by the splits on each feature.
   std::vector<double> gains(int features) const {
     std::vector<double> sum(features);
     for (const GradientTree& tree : trees_)

@@ -45,7 +45,7 @@ class GradientTree : public BinnedTree {
  public:
   std::vector<std::int32_t> columns;  // the features of the tree
   std::vector<double> reals;          // per node: the threshold, the weight at the last split attempt, its sums
-  std::vector<double> gains;          // per feature: by how much its splits lowered the loss
+  std::vector<double> gains;          // per feature: total loss reduction by its splits
 
   static constexpr int kCut = 0, kTried = 1, kSums = 2;
 
@@ -140,7 +140,7 @@ class GradientTree : public BinnedTree {
 
  private:
   static constexpr double kFewest = 5;  // instances on either side of a split
-  static constexpr double kEnd = 1e-12;  // a gain below this share of the worth is rounding
+  static constexpr double kEnd = 1e-12;  // a gain below this share of the total is a rounding error
 
   struct Split {
     int feature = -1;
@@ -185,7 +185,7 @@ class GradientTree : public BinnedTree {
     return BinnedTree::give_up_least(but, layout_.observer, [this](int node) { return r(node)[kSums]; });
   }
 
-  // Twice the amount by which the best steps lower the loss.
+  // Twice the loss reduction by the best steps.
   double worth(const double* sums, double shrinkage) const {
     double sum = 0;
     for (int k = 0; k < layout_.outputs; ++k) sum += sums[1 + 2 * k] * sums[1 + 2 * k] / (sums[2 + 2 * k] + shrinkage);

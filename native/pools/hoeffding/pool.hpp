@@ -131,10 +131,10 @@ class HoeffdingPool final : public Pool {
     HoeffdingTree::Place place;
     std::int32_t favoured = 0;  // the class with the most votes
     bool by_bayes = false;
-    std::int64_t number = 0;  // of the evaluation; older ones are not fresh
+    std::int64_t number = 0;  // the number of the evaluation; older evaluations are not fresh
   };
 
-  // If any tree splits on change, the leaves of all trees have room for its detection.
+  // If any tree splits on change, the leaves of all trees have room for change detection.
   int watch_reals() const {
     const auto watches = [](const TreeSettings& settings) { return settings.on_change; };
     return std::any_of(settings_.begin(), settings_.end(), watches) ? LeafChange::kReals : 0;
@@ -184,7 +184,7 @@ class HoeffdingPool final : public Pool {
     ++look_number_;
     instance_.x.clear();
   }
-  // Allocates the results of evaluations. More than the classes need does no harm.
+  // Allocates the results of evaluations. The arrays may be larger than the classes need.
   void make_place(int classes) {
     votes_.resize(settings_.size() * classes);
     scratch_.resize(classes);

@@ -10,7 +10,8 @@
 
 namespace heros {
 
-// Resizes to n elements with a small reserve. Doubling would use up to twice the memory that the tree accounts for.
+// Resizes to n elements with a small reserve. Doubling the capacity would use up to twice the memory that the tree
+// accounts for.
 template <class T>
 void make_size(std::vector<T>& values, std::size_t n) {
   if (n > values.capacity()) values.reserve(n + n / 8);

@@ -43,7 +43,7 @@ struct Split {
   int branches = 2;
 };
 
-// The statistics of every class at a leaf. A class without instances since the leaf was created has no block.
+// The statistics of every class at a leaf. A class has no block if the leaf has seen none of its instances.
 struct LeafStatistics {
   const TreeLayout& layout;
   const double* counts;                // per class, including counts inherited from the parent
@@ -63,7 +63,7 @@ class SplitSearch {
     bool any = false;  // whether any feature offered a test
   };
 
-  // If merits are equal, the test on the later feature wins, as in MOA (a stable sort, the last taken).
+  // If merits are equal, the test on the later feature wins, as in MOA (which takes the last test of a stable sort).
   Result operator()(const LeafStatistics& leaf) {
     classes_ = leaf.layout.classes;
     Result result;
@@ -108,7 +108,8 @@ class SplitSearch {
   static constexpr double kSmallestBranch = 0.01;
   static constexpr std::int64_t kMostCells = 1 << 24;  // limit of branches times classes
 
-  // Whether to use the next of `left` features, `wanted` of which are used. All subsets are equally likely.
+  // Whether to use the next feature, if `wanted` of the `left` remaining features are to be used. All subsets are
+  // equally likely.
   bool offered(int left, int wanted) {
     return wanted >= left || features_.below(static_cast<std::uint32_t>(left)) < static_cast<std::uint32_t>(wanted);
   }
@@ -226,8 +227,8 @@ class SplitSearch {
       reset(seen);
       deal(leaf, j, seen);
       best = {feature, Test::each_value, 0, merit(seen), leaf.layout.values[feature]};
-      // One value against the rest cannot be better than a branch per value. It may be valid where the latter is not,
-      // as the rest together has more weight.
+      // A test of one value against the rest cannot be better than a branch per value. It may still be valid if a
+      // branch per value is not, as the rest together has more weight.
       if (std::isfinite(best.merit)) return best;
     }
     reset(2);

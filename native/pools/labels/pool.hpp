@@ -24,8 +24,8 @@ struct LabelSettings {
   std::int32_t seasons;  // numbers: number of seasonal lags used
 };
 
-// All models share the latest labels. Every label is stored, even if no model is trained on it. A model learns from the
-// labels only when the policy chooses it.
+// All models share the latest labels. Every label is stored, even if no model is trained on it. A model learns from a
+// label only if the policy chooses the model.
 class LabelPool final : public LookingPool {
  public:
   LabelPool(std::vector<LabelSettings> settings, std::int64_t memory, bool numeric)
@@ -54,7 +54,7 @@ class LabelPool final : public LookingPool {
 
   void set_delay(std::int64_t labels) override { delay_ = labels; }
 
-  // Predicts as at the time of the instance's prediction, with only the labels known then.
+  // Predicts as at the time of the instance's prediction, using only the labels that were known at that time.
   void look(const double*, const std::uint8_t* watched, PhaseClock& clock) override {
     from_ = {delay_, 1};
     for (int i = 0; i < models(); ++i)

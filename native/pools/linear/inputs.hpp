@@ -19,8 +19,8 @@ struct ActiveRow {
 };
 
 // The rows of weights. Row 0 is the bias. The first `own` values of a nominal feature have their own inputs. A hash
-// maps the others to `shared` inputs, whose rows come next if any feature needs them. The encoder's inputs follow, so
-// that new inputs are appended.
+// maps the others to `shared` inputs, whose rows come next if any feature needs them. The encoder's inputs come last,
+// so that new inputs are appended.
 class LinearInputs {
  public:
   LinearInputs(double divisor, std::int32_t own, std::int32_t shared) : own_(own), shared_(shared), encoder_(divisor) {}

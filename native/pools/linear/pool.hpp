@@ -57,7 +57,7 @@ class LinearPool final : public LookingPool {
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     if (numeric_) note_target(target);
-    look(x, chosen, clock);  // no work if they were evaluated on x
+    look(x, chosen, clock);  // does nothing for models already evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) step(i, target);
     inputs_.learn(x);
@@ -107,7 +107,7 @@ class LinearPool final : public LookingPool {
   double* row(int i, int r) { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
   const double* row(int i, int r) const { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
 
-  // The step at which a row was last touched. Rows that do not drift are always up to date.
+  // The step at which a row was last updated. Rows that do not drift are always up to date.
   std::int64_t touched(int i, int r) const {
     return drifts(settings_[i]) ? touched_[touched_places_[i] + r] : steps_[i];
   }

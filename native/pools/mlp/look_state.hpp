@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// How far a model has been evaluated on the instance.
+// The extent to which a model has been evaluated on the instance.
 enum class Seen : std::uint8_t {
   nothing,
   glimpsed,  // logits, for a prediction; the rows that Adam caught up are not stored

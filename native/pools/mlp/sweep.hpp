@@ -8,8 +8,8 @@
 // by their moments, row by row, m then v. The backward pass for an instance and the forward pass for the next thus read
 // a block once, while it is in the first-level cache. A model that is only evaluated does not read moments.
 //
-// Sparse rows are one-hot categories, of which few are active. Each is contiguous over all units: the weights, then for
-// every 64 units m and v. Rows are long enough for the hardware to prefetch from the outer cache.
+// Sparse rows belong to one-hot categories, few of which are active. Each is contiguous over all units: the weights,
+// then for every 64 units m and v. Rows are long enough for the hardware to prefetch from the outer cache.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ struct Sweep {
   int n_rows;
   int units;                 // padded hidden
   int outputs;               // rows of output weights
-  int dense_rows;            // scaled inputs a block has room for
+  int dense_rows;            // number of scaled inputs for which a block has room
   bool adam;
   bool pair;                 // the single output row is class 1 minus class 0: its steps are twice as large
   bool train, evaluate;      // what to do

@@ -28,7 +28,7 @@ struct NeighbourSettings {
 
 class NeighboursPool final : public LookingPool {
  public:
-  static constexpr double kEpsilon = 1e-3;    // of a standard deviation
+  static constexpr double kEpsilon = 1e-3;    // standard deviations
   static constexpr double kSmoothing = 0.01;  // prior weight of every class
   static constexpr std::int64_t kQuick = 1000;  // windows up to this length are fast to search
 
@@ -213,7 +213,7 @@ class NeighboursPool final : public LookingPool {
   // If the accuracy of a model falls, its window shrinks to the width of ADWIN's window. An expected instance counts as
   // correct for models that were not evaluated.
   void note_hits(double target, const std::uint8_t* chosen) {
-    if (!expected_) search(chosen);  // no work if they were evaluated
+    if (!expected_) search(chosen);  // does nothing for models already evaluated
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       const double before = hits_.mean(i);

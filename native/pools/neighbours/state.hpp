@@ -1,4 +1,4 @@
-// The state of a pool of neighbours: rows in the order of arrival, whatever their place in the ring.
+// The state of a pool of neighbours: rows in the order of arrival, which need not be their order in the ring.
 #pragma once
 
 #include <algorithm>

@@ -30,7 +30,7 @@ struct RegressionLayout {
     }
   }
   int features() const { return static_cast<int>(values.size()); }
-  // The number of weights of a leaf's linear model: one per numeric feature, and the bias.
+  // The number of weights of a leaf's linear model: one weight per numeric feature, and the bias.
   std::size_t weights() const { return std::size_t(numbers) + 1; }
 };
 

@@ -28,7 +28,7 @@ class RegressionTreePool final : public LookingPool {
   std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
     return RegressionTree::node_bytes(RegressionLayout(values));
   }
-  // Adapts the pool to an extended schema. Known statistics stay.
+  // Adapts the pool to an extended schema. Known statistics do not change.
   void grow(const std::vector<std::int32_t>& values) {
     RegressionTreePool grown = *this;
     grown.layout_ = RegressionLayout(values);
@@ -107,7 +107,7 @@ class RegressionTreePool final : public LookingPool {
   }
 
  private:
-  static constexpr double kFarthest = 3;  // standard deviations: numeric inputs of linear models are clipped there
+  static constexpr double kFarthest = 3;  // standard deviations at which numeric inputs of linear models are clipped
 
   void make_place() {
     looks_.resize(models(), features(), outputs_);

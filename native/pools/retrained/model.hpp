@@ -2,8 +2,8 @@
 // al. 2017).
 //
 // The first training is at kFirst instances. Later trainings follow when the number of instances has doubled, or after
-// `every` instances. The trees of the last complete training predict. Before that, the class frequencies or the mean of
-// the targets do.
+// `every` instances. The trees of the last complete training predict. Before the first training is complete, the model
+// predicts the class frequencies or the mean of the targets.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +70,8 @@ class Retrained {
     else probabilities(said, out);
   }
 
-  // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. Both delay the
-  // next training, which would gain little, unless the window has grown by half since the last training.
+  // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. In both cases the
+  // next training would gain little and is delayed, unless the window has grown by half since the last training.
   void set_expected(bool expected, bool steady) { expected_ = expected, steady_ = steady; }
 
   void train(const double* x, double target, double weight) {
@@ -185,7 +185,7 @@ class Retrained {
     said_.assign(static_cast<std::size_t>(boosted_outputs(classes, numeric_)), 0);
     bytes_.assign(values.size(), 0);
   }
-  // Trees may have been trained with fewer features and classes than now.
+  // The trees may have been trained with fewer features and classes than the current schema has.
   void fit_trees() {
     trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(used()) + 1));
   }
@@ -223,8 +223,8 @@ class Retrained {
   std::int64_t start_ = 0;  // the first instance since the last change
   std::int64_t errors_ = 0;
   double usual_error_ = 0;  // the mean error, for a number
-  bool expected_ = false, steady_ = false;  // of the next training instance
-  std::vector<double> prior_;  // until then: the weight of each class, or the total weight and mean of the numbers
+  bool expected_ = false, steady_ = false;  // for the next training instance
+  std::vector<double> prior_;  // before the first training: class weights, or total weight and mean of the numbers
 
   std::vector<double> said_;
   std::vector<double> asked_;

@@ -1,9 +1,9 @@
-// One training, split into steps. It uses the instances in the window at its start. Every later instance does a part of
-// the work. The instances stay in place until the training ends.
+// One training, split into steps. It uses the instances in the window at its start. A part of the work is done at every
+// later instance. The instances stay in place until the training ends.
 //
 // Two classes have one output, the log-odds of the second class. More classes have one output each, with one tree each
 // per round; a number has one output. Predictions are stored as odds, which a tree multiplies by one factor per leaf.
-// So no exponential is computed per instance.
+// Therefore no exponential is computed per instance.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Training {
   bool active() const { return steps_ > 0; }
   int outputs() const { return boosted_outputs(classes_, numeric_); }
 
-  // Starts a training on the latest n instances, in this number of steps.
+  // Starts a training on the latest n instances, split into this number of steps.
   void start(const BinnedWindow& window, std::int64_t n, int classes, bool numeric, std::int64_t steps,
              const RetrainedSettings& settings) {
     first_ = window.learnt() - n, count_ = n, features_ = window.features(), classes_ = classes, numeric_ = numeric;
@@ -223,7 +223,7 @@ class Training {
   std::int64_t done_ = 0, step_ = 0, steps_ = 0;
   bool numeric_ = false;
 
-  // Computed from the above.
+  // Computed from the members above.
   std::int64_t total_ = 0, tree_ = 0;
   bool growing_ = false;
   std::size_t slots_ = 0;

@@ -13,15 +13,15 @@
 
 namespace heros {
 
-// A set of bytes: those that go below at a node.
+// The set of bytes for which an instance goes to the child below.
 struct ByteSet {
   std::uint64_t words[4] = {};
   bool has(int byte) const { return (words[byte >> 6] >> (byte & 63) & 1) != 0; }
   void add(int byte) { words[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
 };
 
-// A test of one byte. For a number: at most `cut`; missing values go below or above. For a nominal or missing value:
-// whether it is in the set.
+// A test of one byte. For a number: whether the byte is at most `cut`; missing values go below or above. For a nominal
+// value: whether the byte is in the set.
 struct ByteTest {
   std::int32_t feature = -1;
   std::int32_t cut = 0;  // for a number
@@ -41,7 +41,7 @@ class BoostedSlab {
   };
 
   std::vector<double> base;   // per output: the value before the first tree
-  std::vector<double> gains;  // per feature: by how much its splits lowered the loss
+  std::vector<double> gains;  // per feature: total loss reduction by its splits
 
   bool trained() const { return !base.empty(); }
 
@@ -168,8 +168,8 @@ class BoostedSlab {
     std::vector<double> edges;
   };
 
-  // Walks down several trees at once. Each walk waits for memory at every node, and its end is unpredictable. A walk
-  // that has reached its leaf stays there.
+  // Walks down several trees at once. A single walk would wait for memory at every node, and its length is
+  // unpredictable. A walk that has reached its leaf stays there.
   static constexpr std::size_t kAbreast = 8;
   void walk(std::int32_t* at, const std::uint8_t* bytes) const {
     const std::int32_t* nodes = nodes_.data();

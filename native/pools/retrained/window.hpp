@@ -1,9 +1,10 @@
 // A ring of the latest instances as bytes (pools/retrained/edges.hpp), with their targets and weights.
 //
-// The edges of a feature stay while they fit: no divisible bin holds more than kCrowded times its share of the
-// instances. Otherwise the edges are computed again. The latest kSample instances keep their exact values. Each older
-// instance counts as the middle of its bin, and moves to the new bin of that value. The bins thus follow a drifting
-// feature. Older instances may be off by a bin or so until they leave the window. A stable feature is never rebinned.
+// The edges of a feature do not change while they fit, that is, while no divisible bin holds more than kCrowded times
+// its share of the instances. Otherwise the edges are computed again. The latest kSample instances keep their exact
+// values. Each older instance counts as the middle of its bin, and moves to the new bin of that value. The bins thus
+// follow a drifting feature. Older instances may be about one bin off until they leave the window. A stable feature is
+// never rebinned.
 #pragma once
 
 #include <algorithm>
@@ -163,7 +164,7 @@ class BinnedWindow {
   std::int64_t oldest_sampled() const { return learnt_ - std::min({learnt_, sample_, capacity_}); }
   double raw(std::int64_t t, int f) const { return raw_[in_ring(t, sample_) * numbers_ + number_[f]]; }
 
-  // The middle of bin b, or a substitute for an open bin.
+  // The middle of bin b, or a substitute if the bin is open.
   static double middle(const std::vector<double>& edges, std::size_t b, double otherwise) {
     if (edges.empty()) return otherwise;
     if (b == 1) return edges[0];
