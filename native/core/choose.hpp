@@ -171,7 +171,7 @@ class PolicyChooser final : public Chooser {
   static bool before(const double* key, int a, int b) { return key[a] > key[b] || (key[a] == key[b] && a < b); }
 
   // Algorithm 1 of the paper, with line 7 corrected (a_l = 0). The score of the best unchosen model only falls. The
-  // models within ζ of it are thus a growing prefix of the sorted list, marked by one bit per cost rank.
+  // models within ζ of this score are thus a growing prefix of the sorted list, marked by one bit per cost rank.
   void zeta(double zeta, const double* scores, int k, std::uint8_t* chosen) {
     const std::vector<int>& order = sorted_by(scores);
     std::fill(eligible_.begin(), eligible_.end(), std::uint64_t{0});

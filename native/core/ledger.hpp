@@ -1,4 +1,4 @@
-// The counts per model: how often a model was evaluated and trained, and at what cost.
+// The counts per model: number of evaluations, number of training steps and training cost.
 #pragma once
 
 #include <array>

@@ -53,8 +53,8 @@ class Pool {
   virtual bool sound(int i) const = 0;
   virtual void output(int i, double* out) const = 0;
 
-  // Trains the chosen models on x, the instance evaluated last. Models that need an evaluation first, and have none,
-  // are evaluated.
+  // Trains the chosen models on x, the instance evaluated last. Models that need an evaluation before training are
+  // evaluated if necessary.
   virtual void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) = 0;
 
   // Whether model i can be trained now. A disabled model is not trained even if it is chosen.

@@ -1,4 +1,4 @@
-// Several pools joined into one. The models of the first part come first, then those of the next.
+// Several pools joined into one. The models of the first part come first, then the models of the next part.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The inputs of linear models: those of the encoder, and shared inputs for features with very many values.
+// The inputs of linear models: the inputs of the encoder, and shared inputs for features with very many values.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ class LookState {
   Seen operator[](int i) const { return seen_[i]; }
   void note(int i, Seen seen) { seen_[i] = seen; }
 
-  // The inputs of the instance, and of the one before it, on which a fused step trains.
+  // The inputs of the instance and of the previous instance, on which a fused step trains.
   const Inputs& inputs() const { return inputs_; }
   const Inputs& inputs_before() const { return before_; }
   Ahead& ahead() { return ahead_; }

@@ -63,7 +63,7 @@ struct Sweep {
   int dense_rows;            // number of scaled inputs for which a block has room
   bool adam;
   bool pair;                 // the single output row is class 1 minus class 0: its steps are twice as large
-  bool train, evaluate;      // what to do
+  bool train, evaluate;      // whether to train on `now`, and to evaluate `next`
   bool keep;                 // store caught-up rows (false: the evaluation changes nothing)
   float rate;                // learning rate; for Adam times √(1 − β2^t)/(1 − β1^t)
   float epsilon;             // Adam's ε times √(1 − β2^t)

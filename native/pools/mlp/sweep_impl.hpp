@@ -118,8 +118,8 @@ struct Block {
       slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants.rate, constants);
   }
 
-  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
-  // what is trained, so a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum is the same with
+  // and without training, so a fused pass equals two separate passes bit for bit.
   template <bool Train, bool Evaluate>
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);

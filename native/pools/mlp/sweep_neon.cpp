@@ -1,6 +1,7 @@
-// The sweep of sweep.hpp for 64-bit ARM. NEON's registers hold a quarter of what sweep_impl.hpp needs, so its structure
-// differs. Sums over hidden units and slopes stay in the first-level cache. A row is processed in groups of 16 units.
-// Adam's weights follow one group behind the moments, so that no step waits for a square root.
+// The sweep of sweep.hpp for 64-bit ARM. NEON's registers hold a quarter of the data that sweep_impl.hpp keeps in
+// registers, so the structure differs. Sums over hidden units and slopes stay in the first-level cache. A row is
+// processed in groups of 16 units. Adam's weights follow one group behind the moments, so that no step waits for a
+// square root.
 #include "pools/mlp/sweep.hpp"
 
 #if defined(__aarch64__)
@@ -146,8 +147,8 @@ struct Block {
       slopes.set(u, where_positive(load(activations() + u), load(back + u)), Adam, c.rate, c);
   }
 
-  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
-  // what is trained, so a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum is the same with
+  // and without training, so a fused pass equals two separate passes bit for bit.
   template <bool Evaluate>
   void train_adam(const Slopes& slopes, float* next) const {
     const Same rate = broadcast(c.rate);

@@ -1,4 +1,4 @@
-// Grows one tree on binned instances, best first: the next split is the one that lowers the loss most.
+// Grows one tree on binned instances, best first: each step makes the split that lowers the loss most.
 //
 // Derivatives are integers. The first and second derivative of an instance are rounded to 1/2^30 of the sum over all
 // instances. Both are packed into one 64-bit number, the first above the second. A histogram then needs one addition

@@ -89,8 +89,8 @@ class BoostedSlab {
     }
   }
 
-  // The single output of two classes becomes that of the second class. A class without instances starts with a low
-  // value.
+  // The single output of two classes becomes the output of the second class. A class without instances starts with a
+  // low value.
   void grow(std::size_t features, std::size_t outputs, double unseen) {
     if (!trained()) return;
     gains.resize(features);
