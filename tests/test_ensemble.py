@@ -490,7 +490,7 @@ def test_a_nominal_feature_without_values_yet(pool):
     model = Heros(pool, k=K, seed=1, schema=empty)
     model.learn([[np.nan, float(t)] for t in range(300)], np.arange(300) % 2)
     with pytest.raises(
-        DataError, match=r"Column 'c' \(0\) of row 0 must be missing \(no value is known\). Got 0"
+        DataError, match=r"Column 'c' \(0\) of row 0 must be missing, as no value is known. Got 0"
     ):
         model.learn([0.0, 1.0], 0)
     model.bind(Schema((Feature("c", ("p", "q", "r"), missing=True), Feature("a")), ("no", "yes")))
