@@ -543,7 +543,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
-        """Start with the columns and classes of a first table; if `rows` is large, tentative formats become final."""
+        """Start with the columns and classes of a table; with many `rows`, all formats become final."""
         self._begun = rows
         for column in columns:
             self._add(column)
