@@ -1,4 +1,4 @@
-// `answer`: which models predict for the ensemble, and how several predictions become one.
+// `answer`: selects the models that predict for the ensemble, and combines their predictions.
 #pragma once
 
 #include <algorithm>
@@ -220,7 +220,7 @@ struct Answer {
   }
 
   std::vector<int> order_;            // the models by score
-  std::vector<double> said_, words_, told_;  // of one model, of all models, of the stack of fast models
+  std::vector<double> said_, words_, told_;  // predictions: of one model, all models, the fast stack
   std::vector<std::uint8_t> heard_;   // whether a model has a prediction
   std::vector<std::uint8_t> slow_;    // mask of the slow models; empty if all models are evaluated together
   std::vector<std::uint8_t> asked_first_, asked_last_;  // awake models; empty if evaluated together

@@ -21,7 +21,7 @@ struct Tally {
   enum Total { instances, error, loss, squares, end, kTotals };
   std::vector<double> totals = std::vector<double>(kTotals);
   std::vector<double> count, wrong;  // per class
-  std::vector<double> scores;        // of all models, at the end of the range
+  std::vector<double> scores;        // the scores of all models at the end of the range
 
   void add(double mistake, double lost, int target) {
     totals[instances] += 1, totals[error] += mistake, totals[loss] += lost, totals[squares] += lost * lost;

@@ -41,8 +41,8 @@ class Pool {
   virtual int features() const = 0;
   virtual int outputs() const = 0;  // the length of an output; 0 before the schema is known
 
-  // Evaluates the watched models on x. Stores what `output` and `train` need, until the next call. A model that is not
-  // watched must cost nothing.
+  // Evaluates the watched models on x. Stores what `output` and `train` need, until the next call. The call must do no
+  // work for models that are not watched.
   virtual void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) = 0;
 
   // Results of the last evaluation of model i. `outcome` rates it in [0, 1]; for a class it is 1 if the model predicts

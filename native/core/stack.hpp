@@ -163,7 +163,7 @@ class Stack {
   static constexpr double kHeaviest = 10;  // limit of an instance's weight, for stable steps
   static constexpr double kFarthest = 10;  // standard deviations of the target
   static constexpr double kRidge = 1e-3;   // avoids a division by 0 if all models predict the same
-  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // of a set's recent loss
+  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // constants of a set's recent loss
 
   void note_lost(std::size_t r, double lost) { lost_[r] = kFading * lost_[r] + lost; }
   void share() {

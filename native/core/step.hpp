@@ -275,7 +275,7 @@ class Step {
     return surprise_ && ledger_.instances >= warmup_ && task_->expected(said, target, *surprise_) &&
            random_.uniform() >= surprise_->share;
   }
-  // Keeps only the chosen models whose training costs almost nothing.
+  // Keeps only the chosen models that are trained at almost no cost.
   void spare_expected(std::uint8_t* chosen) const {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;

@@ -59,7 +59,7 @@ class Burst {
   }
 
  private:
-  std::int64_t length_ = 0, left_ = 0;  // in instances
+  std::int64_t length_ = 0, left_ = 0;  // number of instances in a burst, and remaining instances
   Adwin adwin_;
 };
 

@@ -184,7 +184,7 @@ class Boosted {
   std::vector<double> prior_;
   std::vector<GradientTree> trees_;
 
-  std::vector<double> said_;           // of the last evaluation, (rounds + 1, outputs): before each tree, final
+  std::vector<double> said_;           // last evaluation (rounds + 1, outputs): before each tree, then final
   std::vector<std::int32_t> leaves_;   // the leaf of the instance in each tree
   std::vector<double> gh_, chances_;
 };

@@ -204,7 +204,7 @@ class GradientTree : public BinnedTree {
     const double n = best.below[0] + best.above[0];
     const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * n));
     if (second / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
-    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // for a second observer
+    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // includes a second observer
     while (bytes() + more > settings.tree_bytes())
       if (!give_up_least(leaf)) return;
     split(leaf, best);

@@ -22,8 +22,8 @@ struct ForestState {
   std::uint64_t draws = 0;
   std::int64_t warnings = 0, replaced = 0;
   std::vector<std::uint8_t> behind;     // per tree: whether it has a background tree
-  std::vector<std::uint64_t> keys;      // of the trees, then of the background trees
-  std::vector<ForestTreeArrays> trees;  // in the same order
+  std::vector<std::uint64_t> keys;      // the keys of the trees, then of the background trees
+  std::vector<ForestTreeArrays> trees;  // the trees in the same order
   Forest::Hits drift, warning_hits;
 
   template <class Archive>

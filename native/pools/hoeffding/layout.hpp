@@ -70,8 +70,8 @@ struct TreeLayout {
 };
 
 // An instance as the trees read it, prepared once for the whole pool. Features with two values are often columns of a
-// one-hot code and mostly 0. Each class therefore keeps the sum of logarithms for all of them being 0 (LogBase). An
-// instance lists its differences from this sum.
+// one-hot code and mostly 0. Each class therefore stores the sum of the logarithms for the case that all these features
+// are 0 (LogBase). An instance lists its differences from this sum.
 struct TreeInstance {
   std::vector<double> x;                   // the original values
   std::vector<double> numbers;             // the numeric values

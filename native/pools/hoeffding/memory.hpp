@@ -79,8 +79,8 @@ class TreeMemory {
   }
 
  protected:
-  static constexpr int kMajorityHits = 0, kBayesHits = 1, kBases = 2;  // in a record's doubles
-  static constexpr int kOwner = 0, kBlocks = 1;                        // in a record's integers
+  static constexpr int kMajorityHits = 0, kBayesHits = 1, kBases = 2;  // positions in a record's doubles
+  static constexpr int kOwner = 0, kBlocks = 1;                        // positions in a record's integers
   static constexpr std::int32_t kNobody = -1;                          // kOwner of a free record
 
   double* counts(const TreeLayout& layout, int node) { return &counts_[std::size_t(node) * layout.classes]; }
@@ -151,7 +151,7 @@ class TreeMemory {
     return true;
   }
 
-  // Frees the statistics of a leaf. The leaf may collect new ones.
+  // Frees the statistics of a leaf. The leaf may collect new statistics.
   void close_observers(const TreeLayout& layout, int node) {
     if (!nodes_[node].observes()) return;
     bytes_ -= observer_bytes(layout, node);

@@ -21,8 +21,8 @@ enum class Criterion : int { information_gain, gini };
 enum class Test : int { at_most, each_value, equals };  // branch 0: x <= value | x is the branch | x == value
 
 // Options of the search beyond MOA's. quick: single precision (quick.hpp). features: a random subset of this size, the
-// same in every search of a leaf; 0 means all. random_cuts: one random threshold instead of evenly spaced ones. Random
-// numbers follow from the tree's key, the leaf and its counts, so there is no state to store.
+// same in every search of a leaf; 0 means all. random_cuts: one random threshold instead of evenly spaced thresholds.
+// Random numbers follow from the tree's key, the leaf and its counts, so there is no state to store.
 struct Search {
   std::uint64_t key = 0;
   std::int32_t features = 0;
@@ -47,7 +47,7 @@ struct Split {
 struct LeafStatistics {
   const TreeLayout& layout;
   const double* counts;                // per class, including counts inherited from the parent
-  std::vector<ConstClassBlock> blocks;  // of the classes seen
+  std::vector<ConstClassBlock> blocks;  // the blocks of the classes seen
   std::vector<int> classes;             // the classes of these blocks
 };
 
@@ -237,7 +237,7 @@ class SplitSearch {
       const std::int32_t* count = block.count + leaf.layout.slot[j];
       totals.push_back(std::accumulate(count, count + seen, 0.0));
     }
-    const int tests = how_.quick && seen == 2 ? 1 : seen;  // for two values one test is enough
+    const int tests = how_.quick && seen == 2 ? 1 : seen;  // for two values, one test is sufficient
     for (int v = 0; v < tests; ++v) {
       for (std::size_t i = 0; i < leaf.blocks.size(); ++i) {
         branch(0)[leaf.classes[i]] = leaf.blocks[i].count[leaf.layout.slot[j] + v];

@@ -82,7 +82,7 @@ class HoeffdingTree : public TreeMemory {
   void train(const TreeLayout& layout, const TreeInstance& instance, int y, const Place& place, int bayes,
              double* votes, std::int32_t times = 1) {
     Node& node = nodes_[place.node];
-    if (node.splits()) return;  // the split's feature is missing: nothing to learn here
+    if (node.splits()) return;  // the split's feature is missing, so no leaf can learn
     if (node.test == Node::kAbsent) node = {0, Node::kLeaf, Node::kFresh};
     if (node.link != Node::kInactive) {
       const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
@@ -230,7 +230,7 @@ class HoeffdingTree : public TreeMemory {
   void check_records(const TreeLayout& layout) const;
   void check_statistics(const TreeLayout& layout);
 
-  static constexpr double kLongestWait = 100;  // in multiples of the leaf's weight
+  static constexpr double kLongestWait = 100;  // a multiple of the leaf's weight
 
   TreeSettings settings_;
 };

@@ -170,7 +170,7 @@ class LabelPool final : public LookingPool {
   std::int64_t reach_ = 0;                // the largest recent distance between a label and its prediction
 
   std::int64_t delay_ = 0;
-  Vantage from_;  // of the evaluated instance
+  Vantage from_;  // the position of the evaluated instance
 };
 
 }  // namespace heros

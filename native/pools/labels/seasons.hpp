@@ -26,7 +26,7 @@ class Seasons {
 
   const std::array<std::int32_t, kMost>& lags() const { return lags_; }  // 0: none
 
-  // Adds a label after the stored ones. Returns true if the lags changed.
+  // Adds a label after the stored labels. Returns true if the lags changed.
   bool learn(const RecentLabels& labels, double label) {
     const std::int64_t n = labels.size();
     if (n < 2) return false;

@@ -1,5 +1,5 @@
-// Predicts a number from earlier numbers: the last one, its trend, recent means and seasons, combined by least squares
-// with fading.
+// Predicts a number from earlier numbers: the last number, the trend, recent means and seasons, combined by least
+// squares with fading.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,7 @@ class Series {
 
   double fading_;
   int seasons_;
-  Sums sums_{};  // of weights, of each input times the difference, of products of inputs
+  Sums sums_{};  // sums of weights, of inputs times differences, of products of inputs
 };
 
 }  // namespace heros

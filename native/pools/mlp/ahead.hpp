@@ -66,7 +66,7 @@ class Ahead {
   void read(int i, int outputs, float* logits) { std::copy_n(logits_at(i, at_), outputs, logits); }
 
  private:
-  // Computed from the allocated size, so that it is correct even if an allocation failed.
+  // Computed from the allocated size, so that the result is correct even if an allocation failed.
   std::size_t stride() const { return logits_.size() / (rest_.size() * kAhead); }
   float* logits_at(int i, int instance) { return &logits_[(std::size_t(i) * kAhead + instance) * stride()]; }
 
@@ -92,7 +92,7 @@ class Ahead {
 
   std::vector<std::int64_t> rest_;  // idle steps of each model
   int long_rests_ = 0;
-  int at_ = kAhead;  // index of the current instance among those evaluated ahead; kAhead: none
+  int at_ = kAhead;  // index of the current instance among the instances evaluated ahead; kAhead if there are none
   std::array<Inputs, kAhead> inputs_;
   std::vector<AheadRow> rows_;
   std::vector<std::uint8_t> covered_;  // models evaluated on these instances

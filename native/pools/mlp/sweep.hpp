@@ -76,7 +76,7 @@ struct Sweep {
 struct LookAhead {
   const AheadRow* rows;
   int n_rows;
-  float* logits;             // of the first instance; the others follow, `stride` floats apart
+  float* logits;             // logits of the first instance; the others follow, `stride` floats apart
   std::size_t stride;
 };
 

@@ -57,7 +57,7 @@ class NeighboursPool final : public LookingPool {
     if (const std::int64_t least = least_bytes(0, values, classes); max_bytes_ < least)
       throw std::invalid_argument("The rows need " + std::to_string(least) +
                                   " bytes or more with this schema; the byte limit must not be lower.");
-    if (classes_ > 0 && layout.same_columns(layout_)) {  // only more values or classes: the rows stay in place
+    if (classes_ > 0 && layout.same_columns(layout_)) {  // if only values or classes were added, the rows stay in place
       Looks looks;
       looks.resize(models(), features(), classes);
       layout_ = layout, classes_ = classes, looks_ = std::move(looks);
@@ -77,7 +77,7 @@ class NeighboursPool final : public LookingPool {
     clock.lap(Phase::evaluate);
   }
 
-  // Models share the rows: a row is stored if any model is chosen. Each model shortens its own window.
+  // All models share the rows: a row is stored if any model is chosen. Each model shortens only its own window.
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
     for (const std::int32_t f : layout_.number)

@@ -58,7 +58,7 @@ class NeighbourSearch {
     factor_ = 0.5F + static_cast<float>(store.numbers() + 4) / (1 << 23);
   }
 
-  // Limits the list to the largest k of this window and the wider ones.
+  // Limits the list to the largest k of this window and of wider windows.
   void keep_most(const std::vector<Wish>& wishes, std::size_t from) {
     most_ = 0;
     for (std::size_t w = from; w < wishes.size(); ++w) most_ = std::max(most_, std::size_t(wishes[w].k));

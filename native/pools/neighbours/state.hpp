@@ -17,8 +17,8 @@
 namespace heros {
 
 struct NeighboursState {
-  bool numeric = false;  // given by the pool, not part of the state
-  TargetScale scale;     // only if numeric
+  bool numeric = false;  // set by the pool, not part of the state
+  TargetScale scale;     // used only if `numeric`
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;
   Moments moments;

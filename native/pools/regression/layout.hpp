@@ -17,7 +17,7 @@ struct RegressionLayout {
 
   std::vector<std::int32_t> values;   // per feature: number of values, 0 if numeric
   std::vector<std::size_t> place;     // per feature: start of its part of an observer
-  std::vector<std::int32_t> number;  // per feature: its index among numeric ones, or -1
+  std::vector<std::int32_t> number;  // per feature: its index among numeric features, or -1
   int numbers = 0;
   std::size_t observer = 0;          // doubles
 

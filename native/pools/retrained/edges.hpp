@@ -48,7 +48,7 @@ inline std::vector<double> edges_of(const std::vector<ValueCount>& values, int b
   std::int64_t left = 0, in_bin = 0;
   for (const ValueCount& one : values) left += one.count;
   for (std::size_t v = 0; v + 1 < values.size(); ++v) {
-    const std::int64_t free = bins - static_cast<std::int64_t>(edges.size());  // the current bin and later ones
+    const std::int64_t free = bins - static_cast<std::int64_t>(edges.size());  // the current and later bins
     if (free < 2) break;
     in_bin += values[v].count;
     if (!each && in_bin * free < left && values[v + 1].count * free < left) continue;

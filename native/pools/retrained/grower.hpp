@@ -59,7 +59,7 @@ class TreeGrower {
     double gain;
   };
 
-  std::vector<PackedSum> derivatives;  // of the loss of every instance, by slot of the window
+  std::vector<PackedSum> derivatives;  // derivatives of the loss of every instance, by slot of the window
 
   // Takes the instances [first, first + n) of a window, and its first `features` features.
   void start(const BinnedWindow& window, std::int64_t first, std::int64_t n, int features,
@@ -288,8 +288,8 @@ class TreeGrower {
     if (leaf.best.test.feature >= 0) leaf.best.gain = most - whole;
   }
 
-  // Finds the best threshold of a number, with missing values below and above. Without missing values, later ones
-  // follow the larger side.
+  // Finds the best threshold of a number, with missing values below and above. Without missing values, later missing
+  // values follow the larger side.
   void find_cut(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double& most) const {
     for (const bool missing_below : {true, false}) {
       if (!missing_below && own[kMissing] == 0) break;

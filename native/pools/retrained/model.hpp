@@ -217,9 +217,9 @@ class Retrained {
   int classes_ = 0;
   BinnedWindow window_;
   Training training_;
-  BoostedSlab trees_;  // of the last complete training
+  BoostedSlab trees_;  // the trees of the last complete training
   std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
-  Adwin loss_;              // of the trees
+  Adwin loss_;              // the loss of the trees
   std::int64_t start_ = 0;  // the first instance since the last change
   std::int64_t errors_ = 0;
   double usual_error_ = 0;  // the mean error, for a number
@@ -228,7 +228,7 @@ class Retrained {
 
   std::vector<double> said_;
   std::vector<double> asked_;
-  std::vector<std::uint8_t> bytes_;  // of the evaluated instance
+  std::vector<std::uint8_t> bytes_;  // the bytes of the evaluated instance
 };
 
 }  // namespace heros

@@ -18,7 +18,7 @@ struct RetrainedSettings {
   double shrinkage = 1;        // λ: added to a leaf's second derivatives
   std::int32_t most_trees = 0;  // maximum over all outputs; 0: no limit
   double drift = 0;            // ADWIN's δ for restarting the window; 0: never
-  std::int64_t max_bytes = 0;  // for instances, trees and the memory of a training
+  std::int64_t max_bytes = 0;  // limit of instances, trees and the memory of a training
 
   // Trees per output. If `most_trees` allows fewer than `trees`, each tree takes a larger step.
   static constexpr double kLargestStep = 0.5;

@@ -37,7 +37,7 @@ class Training {
   }
   void stop() { steps_ = 0; }
 
-  // Does the work of one step. Returns true after the last one, when `trees` is ready.
+  // Does the work of one step. Returns true after the last step, when `trees` is ready.
   bool advance(BinnedWindow& window, const RetrainedSettings& settings) {
     ++step_;
     const std::int64_t due = total_ / steps_ * step_ + total_ % steps_ * step_ / steps_;
@@ -148,7 +148,7 @@ class Training {
     else grower_.split(window);
     if (growing_ && (grower_.filling() || grower_.can_split())) return;
     if (growing_ && !grower_.nodes().empty()) end_tree(settings);
-    else over_[tree_ % outputs()] = 1;  // nothing left to learn
+    else over_[tree_ % outputs()] = 1;  // no loss left to reduce
     growing_ = false;
     done_ = tree_begin(++tree_, settings);
   }
@@ -179,7 +179,7 @@ class Training {
   void derive(const BinnedWindow& window, int k) {
     const std::vector<std::int32_t>& instances = grower_.instances();
     const double* odds = odds_.data() + static_cast<std::size_t>(k) * slots_;
-    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // for a step of one of several classes
+    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // factor for one of several classes
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const std::int32_t slot = instances[i];
       const double w = window.weight(slot), y = window.target(slot);

@@ -1,5 +1,5 @@
-// Boosted trees for prediction. All nodes are in one array, and so are all leaves. An instance is converted to bytes
-// once for all trees, by the bin edges of the training.
+// Boosted trees for prediction. One array holds all nodes, and another array all leaves. An instance is converted to
+// bytes once for all trees, by the bin edges of the training.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct ByteSet {
 // value: whether the byte is in the set.
 struct ByteTest {
   std::int32_t feature = -1;
-  std::int32_t cut = 0;  // for a number
+  std::int32_t cut = 0;  // the threshold of a number
   bool missing_below = false, by_set = false;
   ByteSet set;
 
@@ -195,8 +195,8 @@ class BoostedSlab {
 
   std::vector<std::int32_t> nodes_;    // per node: feature, test, child below, child above
   std::vector<std::uint64_t> sets_;    // four words each
-  std::vector<double> steps_;          // of the leaves
-  std::vector<std::int32_t> roots_, outputs_;  // of the trees
+  std::vector<double> steps_;          // the steps of the leaves
+  std::vector<std::int32_t> roots_, outputs_;  // the root and the output of each tree
   std::vector<std::int32_t> tested_;   // the features that any tree tests, ascending
   std::vector<Feature> features_;      // the edges of those features
 };

@@ -33,7 +33,7 @@ class BinnedWindow {
   std::int64_t capacity() const { return capacity_; }
   std::int64_t kept() const { return std::min(learnt_, capacity_); }
 
-  std::size_t slot(std::int64_t t) const { return in_ring(t, capacity_); }  // of instance t
+  std::size_t slot(std::int64_t t) const { return in_ring(t, capacity_); }  // the slot of instance t
   const std::uint8_t* row(std::size_t slot) const { return bytes_.data() + slot * values_.size(); }
   double target(std::size_t slot) const { return targets_[slot]; }
   double weight(std::size_t slot) const { return weights_[slot]; }
@@ -86,9 +86,9 @@ class BinnedWindow {
     ++learnt_;
   }
 
-  // Computes new edges for a feature if the old ones no longer fit.
+  // Computes new edges for a feature if the old edges no longer fit.
   void fit(int f) {
-    std::int64_t counts[kMostBins + 1] = {};  // of older instances, by bin
+    std::int64_t counts[kMostBins + 1] = {};  // number of older instances per bin
     if (nominal(f) || fits(f, counts)) return;
     const std::vector<double> before = std::move(features_[f].edges);
     std::vector<ValueCount> values;

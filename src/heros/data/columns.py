@@ -357,7 +357,7 @@ def _floats(array: pa.Array) -> Values:
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    elif pa.types.is_decimal(array.type):  # via text, to round only once
+    elif pa.types.is_decimal(array.type):  # converts via text, to round only once
         array = array.cast(pa.string())
     elif pa.types.is_duration(array.type):
         micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())

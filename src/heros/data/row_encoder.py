@@ -117,7 +117,7 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Replace the columns and classes of the encoder with those of a schema."""
+        """Replace the columns and classes of the encoder with the columns and classes of a schema."""
         self._begun = 0  # number of rows of the table that determined the kinds of the columns
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)

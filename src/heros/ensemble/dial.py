@@ -126,7 +126,7 @@ class Dial:
         self.awake = np.ones(self.models, dtype=bool)
         self.effort = 1.0
         self.trust = np.zeros(self.models)  # number of instances behind each score; falls during sleep
-        self.instances, self.evaluated = 0, 0  # of all stretches; instances × awake models
+        self.instances, self.evaluated = 0, 0  # totals so far: instances, and instances × awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if this cost exceeds the budget
         self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low

@@ -80,9 +80,9 @@ def contributions(
 ) -> Contributions:
     """Return the contribution of each column to the prediction for x, compared with background instances.
 
-    The columns of a background instance are replaced by those of x one by one, in a random order and in its
-    reverse. The change of the prediction at each step is assigned to the replaced column. The changes of one
-    order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
+    The columns of a background instance are replaced by the columns of x one by one, in a random order and in
+    the reverse order. The change of the prediction at each step is assigned to the replaced column. The
+    changes of one order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
 
     `predict` returns outputs (n, width) for instances (n, n_features); the model may change between calls.
     `given` is the original instance, whose values are shown in the result.

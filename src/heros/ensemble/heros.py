@@ -346,8 +346,8 @@ class Heros:
     def bind(self, schema: Schema) -> Self:
         """Create the models for this schema, or extend them to a schema that has grown.
 
-        A grown schema has features, values or classes appended. The models keep what they have learnt; new
-        weights are initialised like the first ones.
+        In a grown schema, features, values or classes were appended. The models keep what they have learnt;
+        new weights are initialised like the first ones.
 
         Examples
         --------
@@ -432,9 +432,9 @@ class Heros:
             names as keys gives a dictionary with the class names as keys. Several instances: an array
             (n, n_features) gives an array (n, classes); dictionaries in a list give dictionaries in a list; a
             frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
-            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks are
-            missing values, and so are unknown nominal values. Several instances are read in order, without
-            labels between them; the order matters only to `pools.LabelMemory`.
+            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks and
+            unknown nominal values are missing values. Several instances are read in order, without labels
+            between them; the order matters only to `pools.LabelMemory`.
 
         Examples
         --------
@@ -722,7 +722,7 @@ class Heros:
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._at_work.schema)
 
-    # -- what was learnt ----------------------------------------------------------------------------------
+    # -- results of learning ------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
@@ -746,7 +746,7 @@ class Heros:
 
     @property
     def looked(self) -> NDArray[np.int64]:
-        """The number of instances on which each model was evaluated: all of them if `watch` is "all"."""
+        """The number of instances on which each model was evaluated: all instances if `watch` is "all"."""
         return self._at_work.step.looked
 
     @property

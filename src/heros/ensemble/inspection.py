@@ -45,7 +45,7 @@ class LastStep:
 class Standing:
     """One row of a leaderboard."""
 
-    rank: int  # by L, ties by index
+    rank: int  # the rank by L; ties are ranked by index
     model: int  # its index in the pool
     configuration: Mapping[str, Any]
     score: float  # L

@@ -46,7 +46,7 @@ class LateLabels:
     """A model that predicts an instance at once and learns from it when its label arrives.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
-    have waited too long. The measures use the original predictions, not those of the current model.
+    have waited too long. The measures use the original predictions, not predictions of the current model.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ __all__ = ["Prices"]
 
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
-DRIFT = 0.1  # speed, relative to `rate`, at which prices of a sleeping part approach those from its cost
+DRIFT = 0.1  # speed, relative to `rate`, at which the prices of a sleeping part approach its cost
 ROOM = 1 / 3  # if a larger share of the limit would remain unused, less training must fit
 SCANT = 0.35  # the share of training that must fit in this case
 NOISE = 0.1  # weight of a new measurement in a part's error
@@ -50,7 +50,7 @@ class Prices:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
-        self.error = np.zeros(len(sizes))  # of the price of training, relative error of each part
+        self.error = np.zeros(len(sizes))  # relative error of the price of training, per part
         self.rest = np.zeros(1)  # the price of the rest of a step
         self._share = (
             1 / np.asarray(sizes)[self.part]
