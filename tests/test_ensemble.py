@@ -287,9 +287,9 @@ def test_two_threads_are_kept_apart():
         with pytest.raises(HerosError, match="already in use by another thread or by its own policy"):
             attempt()
     for look in (model.bound.state, lambda: model._learner.step.scores):
-        with pytest.raises(HerosError, match="they can be looked at when the block is done"):
+        with pytest.raises(HerosError, match="read them after the current block"):
             look()
-    with pytest.raises(HerosError, match="they can be changed when the step is done"):
+    with pytest.raises(HerosError, match="change them after the current step"):
         model.bound.restore(state)
     leave.set()
     worker.join()
@@ -307,7 +307,7 @@ def test_looking_at_models_that_are_at_work_is_refused_not_a_race():
             try:
                 look()
             except HerosError as error:
-                assert "they can be looked at when the block is done" in str(error)  # noqa: PT017
+                assert "read them after the current block" in str(error)  # noqa: PT017
     assert model.instances == 6000
 
 
@@ -490,7 +490,7 @@ def test_a_nominal_feature_without_values_yet(pool):
     model = Heros(pool, k=K, seed=1, schema=empty)
     model.learn([[np.nan, float(t)] for t in range(300)], np.arange(300) % 2)
     with pytest.raises(
-        DataError, match=r"Column 'c' \(0\) of row 0 must be missing \(no value is known\). Got 0"
+        DataError, match=r"Column 'c' \(0\) of row 0 must be missing, as no value is known. Got 0"
     ):
         model.learn([0.0, 1.0], 0)
     model.bind(Schema((Feature("c", ("p", "q", "r"), missing=True), Feature("a")), ("no", "yes")))

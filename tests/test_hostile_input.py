@@ -349,7 +349,7 @@ def test_a_damaged_state_of_perceptrons_is_refused_and_changes_nothing(name, val
 def test_a_state_in_which_a_number_has_a_category_is_refused():
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1, schema=Schema.of(["a", "b"], ["no", "yes"]))
     damaged = {**model.bound.state(), "code": np.array([-1, 0], dtype=np.int32)}
-    with pytest.raises(DataError, match="inputs that belong to features"):
+    with pytest.raises(DataError, match="an input belongs to no known feature"):
         model.bound.restore(damaged)
 
 

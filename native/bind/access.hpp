@@ -22,7 +22,7 @@ inline void let_others_finish() noexcept {
 class PoolReading {
  public:
   explicit PoolReading(const Pool& pool)
-      : own_(pool.guard(), "The models are at work: they can be looked at when the block is done.") {
+      : own_(pool.guard(), "The models are in use: read them after the current block.") {
     for (const auto& part : pool.parts()) parts_.emplace_back(*part);
   }
 
@@ -36,7 +36,7 @@ class PoolReading {
 class PoolWorking {
  public:
   PoolWorking(const Pool& pool, bool open)
-      : own_(pool.guard(), open, "The models are at work: they can be changed when the step is done.", let_others_finish) {
+      : own_(pool.guard(), open, "The models are in use: change them after the current step.", let_others_finish) {
     for (const auto& part : pool.parts()) parts_.emplace_back(*part, open);
   }
 

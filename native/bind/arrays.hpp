@@ -87,25 +87,25 @@ void expect_growth(const Pool& pool, const In1<std::int32_t>& values, int classe
   for (std::size_t f = 0; grows && f < known.size(); ++f)
     grows = values.data()[f] >= known[f] && (values.data()[f] == 0) == (known[f] == 0);
   for (std::size_t f = 0; grows && f < values.size(); ++f) grows = values.data()[f] >= 0;
-  expect(grows, "a pool only grows");
+  expect(grows, "the schema of a pool can only grow");
   expect_countable(to_vector(values), classes);
 }
 
-// Binds `least_bytes` of a pool with memory limits: the smallest limit at which model i fits the schema.
+// Binds `least_bytes` of a pool with memory limits: the lowest limit at which model i fits the schema.
 template <class Class>
 void bind_least_bytes(Class& pool) {
   using Kind = typename Class::Type;
   pool.def("least_bytes",
            [](const Kind& self, int i, const In1<std::int32_t>& values, int classes) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              expect_growth(*pool, values, classes);
              return pool->least_bytes(i, to_vector(values), classes);
            },
            nb::arg("i"), nb::arg("values"), nb::arg("classes"));
 }
 
-// Binds `state` and `restore` of a pool that lists its fields.
+// Binds `state` and `restore` of a pool that has `fields` (core/state.hpp).
 template <class Kind>
 void bind_state(nb::class_<Kind, Pool>& pool) {
   pool.def("state", [](const Kind& self) { return export_state(*readable(self)); })
@@ -115,7 +115,7 @@ void bind_state(nb::class_<Kind, Pool>& pool) {
              Kind fresh = *pool;
              import_state(fresh, std::move(state));
              require(pool->outputs() == 0 || (fresh.values() == pool->values() && fresh.outputs() == pool->outputs()),
-                     "models for the same instances");
+                     "the state must have the schema of the pool");
              *pool = std::move(fresh);
            },
            nb::arg("state"));

@@ -9,7 +9,8 @@ const FamilyBinding binding("bayes", [](nb::module_& m) {
   nb::class_<BayesSettings>(m, "BayesSettings")
       .def("__init__",
            [](BayesSettings* self, double fading, double smoothing, double variance_prior) {
-             expect(fading >= 0.5 && fading <= 1 && smoothing > 0 && variance_prior >= 0, "weights of instances");
+             expect(fading >= 0.5 && fading <= 1 && smoothing > 0 && variance_prior >= 0,
+                    "fading must be in [0.5, 1], smoothing above 0 and variance_prior 0 or more");
              new (self) BayesSettings{fading, smoothing, variance_prior};
            },
            nb::arg("fading"), nb::arg("smoothing"), nb::arg("variance_prior"));

@@ -1,4 +1,4 @@
-// Declares the bind function of each part, and collects those of the families of models.
+// Declares the bind function of each part, and collects the bind functions of the model families.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,12 +13,12 @@ namespace nb = nanobind;
 void bind_choose(nb::module_& m);
 void bind_score(nb::module_& m);
 void bind_drift(nb::module_& m);
-void bind_pool(nb::module_& m);  // before all families
+void bind_pool(nb::module_& m);  // called before the functions of the families
 void bind_members(nb::module_& m);
 void bind_step(nb::module_& m);
 void bind_streams(nb::module_& m);
 
-// The file of a family defines one of these at namespace scope, and so adds its bindings to the module.
+// The file of a family defines one such object at namespace scope, which adds the family's bindings to the module.
 struct FamilyBinding {
   using Bind = void (*)(nb::module_&);
   using ByName = std::multimap<std::string, Bind>;  // sorted, since the linker decides the order of initialization

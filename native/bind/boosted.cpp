@@ -14,7 +14,7 @@ const FamilyBinding binding("boosted", [](nb::module_& m) {
              expect(rounds >= 1 && amount(learning_rate) && features > 0 && features <= 1 && grace_period >= 1 &&
                         split_confidence > 0 && split_confidence < 1 && amount(tie_threshold) && amount(shrinkage) &&
                         shrinkage > 0 && (horizon == 0 || horizon >= 1) && max_bytes >= 1,
-                    "settings of a boosted model");
+                    "invalid settings of a boosted model");
              new (self) BoostedSettings{max_bytes, rounds, learning_rate, features, grace_period, split_confidence,
                                         tie_threshold, max_depth, shrinkage, horizon};
            },
@@ -26,7 +26,7 @@ const FamilyBinding binding("boosted", [](nb::module_& m) {
   pool.def("__init__",
            [](BoostedPool* self, const std::vector<BoostedSettings>& settings, bool numeric,
               const std::vector<std::uint64_t>& seeds) {
-             expect(settings.size() == seeds.size(), "a seed for every model");
+             expect(settings.size() == seeds.size(), "there must be one seed per model");
              new (self) BoostedPool(boosted_pool(settings, numeric, seeds));
            },
            nb::arg("settings"), nb::arg("numeric"), nb::arg("seeds"))
@@ -34,21 +34,21 @@ const FamilyBinding binding("boosted", [](nb::module_& m) {
            [](BoostedPool& self, const In1<std::int32_t>& values, int classes) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(!pool->numeric() || classes == 1, "one number");
+             expect(!pool->numeric() || classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const BoostedPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              const GradientTree::Summary s = pool->model(i).summary();
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
       .def("gains",
            [](const BoostedPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              return to_array(pool->model(i).gains(pool->features()));
            });
   bind_least_bytes(pool);

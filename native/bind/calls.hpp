@@ -1,5 +1,5 @@
-// Policies and scores written in Python. The core calls them with Python's lock held; Python code checks what they
-// return. The garbage collector visits them through the step that owns them (bind/step.cpp).
+// Policies and scores written in Python. The core calls them with Python's lock held; Python code checks their results.
+// The garbage collector visits them through the step that owns them (bind/step.cpp).
 #pragma once
 
 #include <cstring>
@@ -25,7 +25,7 @@ class PolicyCalls final : public Chooser {
   void choose(const double* scores, std::uint8_t* chosen) override {
     const auto mask =
         nb::cast<In1<bool>>(policy_.attr("choose")(to_array(scores, costs_.size()), to_array(costs_), k_));
-    expect(mask.size() == costs_.size(), "a mask with one entry per model");
+    expect(mask.size() == costs_.size(), "the mask must have one entry per model");
     std::memcpy(chosen, mask.data(), mask.size());
   }
   void learn(const double* outcomes, const std::uint8_t* chosen) override {
@@ -57,7 +57,7 @@ class ScoreCalls final : public Scores {
 
   void read() {
     const auto values = nb::cast<In1<double>>(score_.attr("values")());
-    expect(values.size() == static_cast<std::size_t>(models_), "one score per model");
+    expect(values.size() == static_cast<std::size_t>(models_), "there must be one score per model");
     values_ = to_vector(values);
   }
   void update(const double* outcomes, const Lookers& lookers) override {

@@ -13,7 +13,7 @@ namespace {
 Array<bool, 1> choose(const Policy& policy, const In1<double>& scores, const In1<double>& costs, int k,
                       const nb::object& bits) {
   const auto models = static_cast<int>(scores.size());
-  expect(costs.size() == scores.size(), "scores and costs must have one length");
+  expect(costs.size() == scores.size(), "scores and costs must have the same length");
   expect(k >= 1 && k <= models, "k must be in [1, M]");
   PolicyChooser chooser(policy, k, random_from(bits));
   chooser.set_costs(to_vector(costs));
@@ -30,8 +30,8 @@ void bind_choose(nb::module_& m) {
       .def("__init__",
            [](Policy* self, const std::string& name, double parameter, std::shared_ptr<Policy> inner,
               const std::optional<std::array<double, 4>>& bounds) {
-             const auto kind = named(Policy::kNames, name, "no such policy");
-             expect(kind != Policy::Kind::explore || inner != nullptr, "explore needs a policy to explore around");
+             const auto kind = named(Policy::kNames, name, "unknown policy");
+             expect(kind != Policy::Kind::explore || inner != nullptr, "explore needs an inner policy");
              Policy policy{kind, parameter, std::move(inner)};
              if (bounds) policy.bounds = {(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
              new (self) Policy(std::move(policy));

@@ -18,7 +18,8 @@ void expect_finite_at(double x, std::size_t at) {
                     std::to_string(x) + " instead.");
 }
 
-// The same of many: infinite and undefined numbers are those whose exponent is all ones, which one more carries into the sign.
+// Checks n numbers at once. The exponent bits of infinity and NaN are all ones, so adding 1 to them carries into the
+// sign bit.
 void expect_finite(const double* x, std::size_t n) {
   constexpr std::uint64_t exponent = 0x7ff0000000000000, one = 0x0010000000000000;
   std::uint64_t carried = 0;
@@ -27,7 +28,7 @@ void expect_finite(const double* x, std::size_t n) {
     for (std::size_t t = 0; t < n; ++t) expect_finite_at(x[t], t);
 }
 
-// Some of n numbers at once, where a detector can; else one.
+// Processes some of n numbers and returns how many: several if the detector supports it, else one.
 template <class Detector>
 std::int64_t take(Detector& detector, const double* x, std::int64_t n) {
   if constexpr (requires { detector.take(x, n); }) return detector.take(x, n);
@@ -70,7 +71,7 @@ void bind_drift(nb::module_& m) {
   bind_detector<AdwinDetector>(m, "AdwinDetector")
       .def("__init__",
            [](AdwinDetector* self, double delta, int clock, int buckets, int minimum, int grace) {
-             expect(delta > 0 && clock >= 1 && buckets >= 1 && minimum >= 1 && grace >= 0, "settings of ADWIN");
+             expect(delta > 0 && clock >= 1 && buckets >= 1 && minimum >= 1 && grace >= 0, "invalid settings of ADWIN");
              new (self) AdwinDetector(delta, {buckets, clock, grace, minimum});
            },
            nb::arg("delta"), nb::arg("clock"), nb::arg("max_buckets"), nb::arg("min_window_length"),
@@ -80,14 +81,15 @@ void bind_drift(nb::module_& m) {
   bind_detector<PageHinkley>(m, "PageHinkleyDetector")
       .def("__init__",
            [](PageHinkley* self, std::int64_t least, double delta, double threshold, double keep, const std::string& mode) {
-             new (self) PageHinkley(least, delta, threshold, keep, named(PageHinkley::kModes, mode, "no such mode"));
+             new (self) PageHinkley(least, delta, threshold, keep, named(PageHinkley::kModes, mode, "unknown mode"));
            },
            nb::arg("min_instances"), nb::arg("delta"), nb::arg("threshold"), nb::arg("alpha"), nb::arg("mode"))
       .def_prop_ro("estimation", &PageHinkley::mean);
   bind_detector<Kswin>(m, "KswinDetector")
       .def("__init__",
            [](Kswin* self, double alpha, int window, int latest, const In1<std::uint32_t>& random) {
-             expect(latest >= 1 && window >= 2 * latest && random.size() == Mersenne::kWords + 1, "settings of KSWIN");
+             expect(latest >= 1 && window >= 2 * latest && random.size() == Mersenne::kWords + 1,
+                    "invalid settings of KSWIN");
              new (self) Kswin(alpha, window, latest, to_vector(random));
            },
            nb::arg("alpha"), nb::arg("window_size"), nb::arg("stat_size"), nb::arg("random"))

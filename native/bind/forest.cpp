@@ -21,7 +21,7 @@ const FamilyBinding binding("forest", [](nb::module_& m) {
   bind_least_bytes(pool);
   pool.def("__init__",
            [](ForestPool* self, const std::vector<ForestSettings>& settings, const std::vector<std::uint64_t>& seeds) {
-             expect(settings.size() == seeds.size(), "a seed for every forest");
+             expect(settings.size() == seeds.size(), "there must be one seed per forest");
              new (self) ForestPool(settings, seeds);
            },
            nb::arg("settings"), nb::arg("seeds"))
@@ -42,14 +42,15 @@ const FamilyBinding binding("forest", [](nb::module_& m) {
       .def("summary",
            [](const ForestPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              const ForestSummary s = pool->forest(i).summary();
              return std::make_tuple(s.background, s.nodes, s.leaves, s.active, s.depth, s.bytes, s.warnings, s.replaced);
            })
       .def("tree",
            [](const ForestPool& self, int i, int t) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models() && t >= 0 && t < pool->forest(i).settings().trees, "no such tree");
+             expect(i >= 0 && i < pool->models() && t >= 0 && t < pool->forest(i).settings().trees,
+                    "there is no tree with this index");
              const ForestTree& tree = pool->forest(i).tree(t);
              const PoolState state{{}, pool->outputs(), {tree.arrays()}};
              return std::make_tuple(to_array(tree.columns()), export_state(state));
@@ -61,7 +62,7 @@ const FamilyBinding binding("forest", [](nb::module_& m) {
              ForestPoolState state = pool->state();
              import_state(state, std::move(arrays));
              require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
-                     "models for the same instances");
+                     "the state must have the schema of the pool");
              pool->restore(state);
            },
            nb::arg("state"));

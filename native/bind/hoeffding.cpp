@@ -10,14 +10,14 @@ namespace {
 Criterion criterion_named(const std::string& name) {
   if (name == "information_gain") return Criterion::information_gain;
   if (name == "gini") return Criterion::gini;
-  throw nb::value_error("no such split criterion");
+  throw nb::value_error("unknown split criterion");
 }
 
 LeafPrediction prediction_named(const std::string& name) {
   if (name == "majority") return LeafPrediction::majority;
   if (name == "naive_bayes") return LeafPrediction::naive_bayes;
   if (name == "adaptive") return LeafPrediction::adaptive;
-  throw nb::value_error("no such leaf prediction");
+  throw nb::value_error("unknown leaf prediction");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ const FamilyBinding binding("hoeffding", [](nb::module_& m) {
       .def("summary",
            [](const HoeffdingPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              const TreeSummary s = pool->summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            })
@@ -75,7 +75,7 @@ const FamilyBinding binding("hoeffding", [](nb::module_& m) {
       .def("tree_state",
            [](const HoeffdingPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              return export_state(pool->state(i, 1));
            })
       .def("restore",
@@ -84,7 +84,7 @@ const FamilyBinding binding("hoeffding", [](nb::module_& m) {
              import_state(state, std::move(arrays));
              const auto pool = writable(self);
              require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
-                     "models for the same instances");
+                     "the state must have the schema of the pool");
              pool->restore(state);
            },
            nb::arg("state"));

@@ -9,8 +9,9 @@ const FamilyBinding binding("labels", [](nb::module_& m) {
   nb::class_<LabelSettings>(m, "LabelSettings")
       .def("__init__",
            [](LabelSettings* self, double fading, std::int32_t order, std::int32_t seasons) {
-             expect(fading >= 0.5 && fading <= 1 && order >= 1 && order <= 2, "how many labels count");
-             expect(seasons >= 0 && seasons <= Seasons::kMost, "a number of seasons");
+             expect(fading >= 0.5 && fading <= 1 && order >= 1 && order <= 2,
+                    "fading must be in [0.5, 1], and order 1 or 2");
+             expect(seasons >= 0 && seasons <= Seasons::kMost, "the number of seasons is out of range");
              new (self) LabelSettings{fading, order, seasons};
            },
            nb::arg("fading"), nb::arg("order"), nb::arg("seasons"));
@@ -18,7 +19,7 @@ const FamilyBinding binding("labels", [](nb::module_& m) {
   nb::class_<LabelPool, Pool> pool(m, "LabelPool");
   pool.def("__init__",
            [](LabelPool* self, std::vector<LabelSettings> settings, std::int64_t memory, bool numeric) {
-             expect(memory >= 4 && memory <= 1 << 20, "how many labels are kept");
+             expect(memory >= 4 && memory <= 1 << 20, "memory must be in [4, 2^20]");
              new (self) LabelPool(std::move(settings), memory, numeric);
            },
            nb::arg("settings"), nb::arg("memory"), nb::arg("numeric"))
@@ -26,14 +27,14 @@ const FamilyBinding binding("labels", [](nb::module_& m) {
            [](LabelPool& self, const In1<std::int32_t>& values, int classes) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(!pool->numeric() || classes == 1, "one number");
+             expect(!pool->numeric() || classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def("follows",
            [](const LabelPool& self, int i) {
              const auto pool = readable(self);
-             expect(!pool->numeric() && i >= 0 && i < pool->models(), "no such model");
+             expect(!pool->numeric() && i >= 0 && i < pool->models(), "there is no model with this index");
              const auto n = static_cast<std::size_t>(pool->outputs());
              NewArray<double, 2> out({n, n});
              pool->follows(i, out.data());
@@ -42,7 +43,7 @@ const FamilyBinding binding("labels", [](nb::module_& m) {
       .def("coefficients",
            [](const LabelPool& self, int i) {
              const auto pool = readable(self);
-             expect(pool->numeric() && i >= 0 && i < pool->models(), "no such model");
+             expect(pool->numeric() && i >= 0 && i < pool->models(), "there is no model with this index");
              const Series::Inputs by = pool->coefficients(i);
              return to_array(by.data(), by.size());
            })

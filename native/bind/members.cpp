@@ -1,4 +1,4 @@
-// A pool of models written in Python. It is here because no other pool holds Python objects.
+// A pool of models written in Python. The code is in this directory because no other pool holds Python objects.
 #include "bind/bind.hpp"
 #include "bind/arrays.hpp"
 #include "core/pool.hpp"
@@ -16,7 +16,7 @@ class MembersPool final : public Pool {
 
   void fit(int features, Out2<double> outputs, Out1<std::int32_t> favoured, Out1<std::uint8_t> active) {
     expect(features >= 1 && favoured.size() == outputs.shape(0) && active.size() == favoured.size(),
-           "one row, class and flag per model");
+           "there must be one row, class and flag per model");
     features_ = features;
     outputs_ = std::move(outputs), favoured_ = std::move(favoured), active_ = std::move(active);
   }
@@ -56,7 +56,7 @@ class MembersPool final : public Pool {
   nb::object look_, train_, answer_;
   int features_ = 0;
   Out2<double> outputs_;
-  Out1<std::int32_t> favoured_;  // the predicted class of each model; -1: its output is not finite
+  Out1<std::int32_t> favoured_;  // the predicted class of each model; -1 if its output is not finite
   Out1<std::uint8_t> active_;    // models that have not been disabled
 };
 

@@ -7,7 +7,7 @@ namespace heros {
 
 namespace {
 
-struct WeightArrays {  // of one model, in PyTorch's layout
+struct WeightArrays {  // the weights of one model, in PyTorch's layout
   Out2<float> w1;
   Out1<float> b1;
   Out2<float> w2;
@@ -16,18 +16,18 @@ struct WeightArrays {  // of one model, in PyTorch's layout
 
 void expect_fit(const MlpPool& pool, int i, const WeightArrays& a) {
   const auto inputs = static_cast<std::size_t>(pool.inputs()), classes = static_cast<std::size_t>(pool.classes());
-  expect(i >= 0 && i < pool.models(), "no such model");
+  expect(i >= 0 && i < pool.models(), "there is no model with this index");
   const std::size_t hidden = a.b1.size();
   expect(hidden == static_cast<std::size_t>(pool.hidden(i)) && a.w1.shape(0) == hidden && a.w1.shape(1) == inputs &&
              a.w2.shape(0) == classes && a.w2.shape(1) == hidden && a.b2.size() == classes,
-         "weights of another shape");
+         "the weights have the wrong shape");
 }
 
 }  // namespace
 
 const FamilyBinding binding("mlp", [](nb::module_& m) {
   m.def("adam_lag", [](std::int64_t from, std::int64_t to, double rate) {
-    expect(0 <= from && from <= to, "steps in order");
+    expect(0 <= from && from <= to, "0 <= from <= to must hold");
     const CatchUp lag = Adam::tables().between(from, to, rate);
     return std::make_tuple(lag.drift, lag.epsilon, lag.keep_m, lag.keep_v);
   });
@@ -36,10 +36,10 @@ const FamilyBinding binding("mlp", [](nb::module_& m) {
   pool.def("__init__",
            [](MlpPool* self, const In1<std::int32_t>& hidden, const In1<std::uint8_t>& adam, const In1<double>& rate,
               double divisor, const std::string& isa, bool numeric, const std::vector<std::string>& losses) {
-             expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "one entry per model");
-             expect(!numeric || losses.size() == hidden.size(), "a loss per model");
+             expect(hidden.size() == adam.size() && hidden.size() == rate.size(), "there must be one entry per model");
+             expect(!numeric || losses.size() == hidden.size(), "there must be one loss per model");
              std::vector<Loss> loss;
-             for (const std::string& name : losses) loss.push_back(named(kLossNames, name, "no such loss"));
+             for (const std::string& name : losses) loss.push_back(named(kLossNames, name, "unknown loss"));
              new (self) MlpPool(to_vector(hidden), to_vector(adam), to_vector(rate), divisor, isa, numeric, loss);
            },
            nb::arg("hidden"), nb::arg("adam"), nb::arg("rate"), nb::arg("divisor"), nb::arg("isa"),
@@ -48,7 +48,7 @@ const FamilyBinding binding("mlp", [](nb::module_& m) {
            [](MlpPool& self, const In1<std::int32_t>& values, int classes, const nb::object& bits) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(!pool->numeric() || classes == 1, "one number");
+             expect(!pool->numeric() || classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values), classes, random_from(bits));
            },
            nb::arg("values"), nb::arg("classes"), nb::arg("bits"))

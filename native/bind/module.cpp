@@ -9,7 +9,7 @@
 
 namespace {
 
-// Translates exceptions of the core to those of heros.
+// Translates exceptions of the core to exceptions of the package.
 void translate(const std::exception_ptr& thrown, void*) {
   const char* name = nullptr;
   std::string text;
@@ -38,7 +38,7 @@ NB_MODULE(_core, m) {
   heros::bind_members(m);
   heros::bind_step(m);
   heros::bind_streams(m);
-  m.def("commit", [] { return HEROS_COMMIT; });  // of the sources; empty if git does not know it
+  m.def("commit", [] { return HEROS_COMMIT; });  // the commit of the sources; empty if git does not know it
   m.def("give_back_memory", [] {
     const nanobind::gil_scoped_release others;
     heros::give_back_memory();

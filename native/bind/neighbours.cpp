@@ -9,10 +9,10 @@ namespace {
 
 NeighboursPool make_pool(const In1<std::int64_t>& window, const In1<std::int32_t>& k,
                          const In1<std::uint8_t>& by_distance, std::int64_t max_bytes, double delta, bool numeric) {
-  expect(window.size() == k.size() && window.size() == by_distance.size(), "one entry per model");
+  expect(window.size() == k.size() && window.size() == by_distance.size(), "there must be one entry per model");
   std::vector<NeighbourSettings> settings;
   for (std::size_t i = 0; i < window.size(); ++i) {
-    expect(window.data()[i] >= 1 && k.data()[i] >= 1, "windows and neighbours of one or more");
+    expect(window.data()[i] >= 1 && k.data()[i] >= 1, "windows and numbers of neighbours must be 1 or more");
     settings.push_back({window.data()[i], k.data()[i], by_distance.data()[i] != 0});
   }
   return {std::move(settings), max_bytes, delta, numeric};
@@ -34,7 +34,7 @@ const FamilyBinding binding("neighbours", [](nb::module_& m) {
            [](NeighboursPool& self, const In1<std::int32_t>& values, int classes) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(!pool->numeric() || classes == 1, "one number");
+             expect(!pool->numeric() || classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
@@ -53,7 +53,7 @@ const FamilyBinding binding("neighbours", [](nb::module_& m) {
              NeighboursState state = pool->blank_state();
              import_state(state, std::move(arrays));
              require(pool->outputs() == 0 || (state.values == pool->values() && state.classes == pool->outputs()),
-                     "models for the same instances");
+                     "the state must have the schema of the pool");
              pool->restore(state);
            },
            nb::arg("state"));

@@ -1,4 +1,4 @@
-// Bindings of what all pools have in common, of joined pools, and of the encoding of instances.
+// Bindings of the base class of pools, of joined pools, and of the encoding of instances.
 #include "bind/arrays.hpp"
 #include "bind/bind.hpp"
 #include "core/encode.hpp"
@@ -22,20 +22,20 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("inputs", &Encoder::inputs, nb::lock_self())
       .def("encode",
            [](const Encoder& self, const In1<double>& x) {
-             expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+             expect(x.size() == static_cast<std::size_t>(self.features()), "the instance has the wrong shape");
              Inputs inputs;
              self.encode(x.data(), inputs);
              return std::make_tuple(to_array(inputs.index), to_array(inputs.value));
            }, nb::lock_self())
       .def("learn", [](Encoder& self, const In1<double>& x) {
-        expect(x.size() == static_cast<std::size_t>(self.features()), "an instance of another shape");
+        expect(x.size() == static_cast<std::size_t>(self.features()), "the instance has the wrong shape");
         self.learn(x.data());
       }, nb::lock_self());
 
   nb::class_<JoinedPool, Pool>(m, "JoinedPool")
       .def("__init__",
            [](JoinedPool* self, std::vector<std::shared_ptr<Pool>> parts) {
-             expect(!parts.empty(), "at least one pool");
+             expect(!parts.empty(), "there must be at least one pool");
              for (const auto& part : parts) expect(part != nullptr, "pools");
              new (self) JoinedPool(std::move(parts));
            },
@@ -46,7 +46,7 @@ void bind_pool(nb::module_& m) {
           const PoolWorking work(pool, true);
           expect(X.shape(0) >= 2 && X.shape(1) == static_cast<std::size_t>(pool.features()) &&
                      targets.size() == X.shape(0),
-                 "a block of another shape");
+                 "the block has the wrong shape");
           const Prices prices = measured_prices(pool, X.data(), targets.data(), static_cast<std::int64_t>(X.shape(0)));
           return std::make_tuple(to_array(prices.look), to_array(prices.train));
         },

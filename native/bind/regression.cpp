@@ -21,9 +21,9 @@ const FamilyBinding binding("regression", [](nb::module_& m) {
               double tie_threshold, const std::string& prediction, std::int32_t max_depth) {
              expect(max_bytes >= 1 && grace_period >= 1 && split_confidence > 0 && split_confidence < 1 &&
                         amount(tie_threshold),
-                    "settings of a tree");
+                    "invalid settings of a tree");
              new (self) RegressionTreeSettings{max_bytes, grace_period, split_confidence, tie_threshold,
-                                               named(kPredictions, prediction, "no such prediction"), max_depth};
+                                               named(kPredictions, prediction, "unknown prediction method"), max_depth};
            },
            nb::arg("max_bytes"), nb::arg("grace_period"), nb::arg("split_confidence"), nb::arg("tie_threshold"),
            nb::arg("prediction"), nb::arg("max_depth"));
@@ -34,14 +34,14 @@ const FamilyBinding binding("regression", [](nb::module_& m) {
            [](RegressionTreePool& self, const In1<std::int32_t>& values, int classes) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(classes == 1, "one number");
+             expect(classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values));
            },
            nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RegressionTreePool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              const RegressionTree::Summary s = pool->summary(i);
              return std::make_tuple(s.nodes, s.leaves, s.active, s.depth, s.bytes);
            });

@@ -16,7 +16,7 @@ const FamilyBinding binding("retrained", [](nb::module_& m) {
                         trees >= 1 && trees <= 1 << 16 && leaves >= 2 && leaves <= 1 << 16 && amount(learning_rate) && bins >= 2 &&
                         bins <= kMostBins && min_leaf >= 1 && min_leaf <= kMost && amount(shrinkage) && most_trees >= 0 &&
                         drift >= 0 && drift <= 1 && max_bytes >= 1,
-                    "settings of a retrained model");
+                    "invalid settings of a retrained model");
              new (self) RetrainedSettings{window, every, spread, trees, leaves, learning_rate, bins, min_leaf, shrinkage,
                                           most_trees, drift, max_bytes};
            },
@@ -34,21 +34,21 @@ const FamilyBinding binding("retrained", [](nb::module_& m) {
            [](RetrainedPool& self, const In1<std::int32_t>& values, int classes) {
              const auto pool = writable(self);
              expect_growth(*pool, values, classes);
-             expect(!pool->numeric() || classes == 1, "one number");
+             expect(!pool->numeric() || classes == 1, "a numeric target has exactly one output");
              pool->grow(to_vector(values), classes);
            },
            nb::arg("values"), nb::arg("classes"))
       .def("summary",
            [](const RetrainedPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              const Retrained::Summary s = pool->model(i).summary();
              return std::make_tuple(s.trainings, s.trees.trees, s.trees.leaves, s.trees.depth, s.instances, s.window, s.bytes);
            })
       .def("gains",
            [](const RetrainedPool& self, int i) {
              const auto pool = readable(self);
-             expect(i >= 0 && i < pool->models(), "no such model");
+             expect(i >= 0 && i < pool->models(), "there is no model with this index");
              return to_array(pool->model(i).gains());
            });
   pool.attr("FIRST") = Retrained::kFirst;

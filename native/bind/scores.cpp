@@ -13,14 +13,15 @@ void bind_score(nb::module_& m) {
   nb::class_<MeanScores>(m, "Scores")
       .def("__init__",
            [](MeanScores* self, const std::string& kind, int models, double parameter, bool restart) {
-             expect(models >= 0, "a number of models");
-             new (self) MeanScores(named(MeanScores::kNames, kind, "no such score"), models, parameter, restart);
+             expect(models >= 0, "the number of models must be 0 or more");
+             new (self) MeanScores(named(MeanScores::kNames, kind, "unknown score"), models, parameter, restart);
            },
            nb::arg("kind"), nb::arg("models"), nb::arg("parameter"), nb::arg("restart") = false)
       .def("update",
            [](MeanScores& self, const In1<double>& outcomes, const std::optional<In1<bool>>& looked) {
              const auto models = static_cast<std::size_t>(self.models());
-             expect(outcomes.size() == models && (!looked || looked->size() == models), "one outcome per model");
+             expect(outcomes.size() == models && (!looked || looked->size() == models),
+                    "there must be one outcome per model");
              const auto* mask = looked ? reinterpret_cast<const std::uint8_t*>(looked->data()) : nullptr;
              Lookers lookers(self.models());
              lookers.take(mask);

@@ -14,7 +14,7 @@ namespace heros {
 namespace {
 
 // A step with its Python objects. The garbage collector visits them here, as a policy may refer to the model that owns
-// it. The lock of the step's pool protects all of it.
+// it. The lock of the step's pool protects the step and these objects.
 class BoundStep {
  public:
   BoundStep(std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores, nb::object policy, int k,
@@ -25,8 +25,9 @@ class BoundStep {
     std::shared_ptr<Scores> native;
     if (nb::try_cast(scores, means_) && means_ != nullptr) native = means_;
     else native = calls_ = std::make_shared<ScoreCalls>(std::move(scores), pool->models());
-    expect(costs.size() == models && native->values().size() == models, "one cost and score per model");
-    expect(all_of(costs, amount), "costs of zero or more");
+    expect(costs.size() == models && native->values().size() == models,
+           "there must be one cost and one score per model");
+    expect(all_of(costs, amount), "costs must be 0 or more");
     step_ = std::make_unique<Step>(std::move(pool), std::move(task), std::move(native),
                                    chooser(std::move(policy), k, static_cast<int>(models)), std::move(costs), answer,
                                    watch, burst, warmup);
@@ -35,7 +36,7 @@ class BoundStep {
   BoundStep(const BoundStep&) = delete;
   BoundStep& operator=(const BoundStep&) = delete;
 
-  // Lock the step for reading, and for changing or running. Python code called during a run may read the step.
+  // Lock the step for reading or for changes. Python code called during a run may read the step.
   Held<Step, PoolReading> readable() { return {*step_, PoolReading(step_->pool())}; }
   Held<Step, PoolWorking> writable() { return {*step_, PoolWorking(step_->pool(), true)}; }
   // Whether the step calls Python code, so that Python's lock stays held during a run.
@@ -43,7 +44,7 @@ class BoundStep {
 
   void set_policy(nb::object policy, int k, nb::object bits, std::int64_t watch, std::optional<Surprise> surprise) {
     const auto step = writable();
-    expect((watch == Watch::kAll) == step->all_look() && watch >= Watch::kTrained, "all models looking, or some");
+    expect((watch == Watch::kAll) == step->all_look() && watch >= Watch::kTrained, "watch must match the step");
     step->set_watch({watch});
     bits_ = std::move(bits);
     step->set_chooser(chooser(std::move(policy), k, step->models()));
@@ -185,12 +186,13 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
                        {0, nullptr}};
 
 void expect_instances(const Step& step, const In2<double>& X) {
-  expect(step.outputs() > 0, "models that know their instances");
-  expect(X.shape(1) == static_cast<std::size_t>(step.features()), "instances of another shape");
+  expect(step.outputs() > 0, "the models must be bound to a schema");
+  expect(X.shape(1) == static_cast<std::size_t>(step.features()), "the instances have the wrong shape");
 }
 
 void expect_delays(const In1<std::int64_t>& delays, std::size_t n) {
-  expect(delays.size() == n && all_of(to_vector(delays), countable), "a number of labels per instance");
+  expect(delays.size() == n && all_of(to_vector(delays), countable),
+         "there must be one delay of 0 or more per instance");
 }
 
 // The results of a block (BlockRecord): outputs, answered, chosen, spent, reward.
@@ -202,15 +204,16 @@ Block run(BoundStep& self, const In2<double>& X, const In1<double>& targets,
   Step& step = *held;
   const std::size_t n = X.shape(0), width = step.width(), models = step.models();
   expect_instances(step, X);
-  expect(targets.size() == n, "a target per instance");
+  expect(targets.size() == n, "there must be one target per instance");
   for (std::size_t t = 0; t < n; ++t)
-    expect(step.task().fits(targets.data()[t], step.outputs()), "a target that is none");
+    expect(step.task().fits(targets.data()[t], step.outputs()), "a target is invalid");
   std::vector<Weight> counting;
   if (weights) {
-    expect(step.pool().weighs(), "models that can weigh instances");
-    expect(times && weights->size() == n && times->size() == n, "a weight per instance");
+    expect(step.pool().weighs(), "the models must support weights");
+    expect(times && weights->size() == n && times->size() == n, "there must be one weight per instance");
     for (std::size_t t = 0; t < n; ++t) counting.push_back({weights->data()[t], times->data()[t]});
-    expect(all_of(counting, [](const Weight& w) { return amount(w.value) && w.times >= 0; }), "weights of zero or more");
+    expect(all_of(counting, [](const Weight& w) { return amount(w.value) && w.times >= 0; }),
+           "weights must be 0 or more");
   }
   if (delays) expect_delays(*delays, n);
   static_assert(sizeof(bool) == sizeof(std::uint8_t));
@@ -251,14 +254,14 @@ void bind_step(nb::module_& m) {
   nb::class_<Classification, Task>(m, "Classification")
       .def("__init__",
            [](Classification* self, double level) {
-             expect(level >= 0 && level < 1, "a level in [0, 1)");
+             expect(level >= 0 && level < 1, "level must be in [0, 1)");
              new (self) Classification(level);
            },
            nb::arg("level") = 0.0);
   nb::class_<Regression, Task>(m, "Regression")
       .def("__init__",
            [](Regression* self, double level) {
-             expect(level > 0 && level < 1, "a level in (0, 1)");
+             expect(level > 0 && level < 1, "level must be in (0, 1)");
              new (self) Regression(level);
            },
            nb::arg("level"));
@@ -267,11 +270,11 @@ void bind_step(nb::module_& m) {
       .def("__init__",
            [](Answer* self, const std::string& kind, int n, double sharpness, const std::vector<double>& rates,
               double sure) {
-             expect(n >= 1 && amount(sharpness), "at least one to answer, and a sharpness of zero or more");
+             expect(n >= 1 && amount(sharpness), "n must be 1 or more, and sharpness 0 or more");
              expect(!rates.empty() && all_of(rates, [](double rate) { return amount(rate) && rate <= 1; }) &&
                         amount(sure) && sure <= 1,
-                    "rates and a probability in [0, 1]");
-             new (self) Answer(named(Answer::kNames, kind, "no such answer"), n, sharpness, rates, sure);
+                    "rates and the probability must be in [0, 1]");
+             new (self) Answer(named(Answer::kNames, kind, "unknown answer"), n, sharpness, rates, sure);
            },
            nb::arg("kind"), nb::arg("n") = 1, nb::arg("sharpness") = 0.0, nb::arg("rates") = std::vector<double>{0.0},
            nb::arg("sure") = 1.0);
@@ -281,7 +284,7 @@ void bind_step(nb::module_& m) {
            [](Surprise* self, double sure, double share, double inside, double steady, double after) {
              expect(sure >= 0 && sure <= 1 && share >= 0 && share <= 1 && amount(inside) && steady >= 0 && steady <= 1 &&
                         amount(after),
-                    "what is expected");
+                    "invalid settings of Surprise");
              new (self) Surprise{sure, share, inside, steady, after};
            },
            nb::arg("sure"), nb::arg("share"), nb::arg("inside"), nb::arg("steady") = 1.0,
@@ -295,8 +298,9 @@ void bind_step(nb::module_& m) {
            [](BoundStep* self, std::shared_ptr<Pool> pool, std::shared_ptr<Task> task, nb::object scores,
               nb::object policy, int k, nb::object bits, const In1<double>& costs, const Answer& answer,
               std::int64_t watch, std::int64_t burst, std::int64_t warmup, std::optional<Surprise> surprise) {
-             expect(watch >= Watch::kTrained, "a number of instances, 0 for all models or -1 for those trained");
-             expect(countable(burst), "for how many instances all look");
+             expect(watch >= Watch::kTrained,
+                    "watch must be -1 (trained models), 0 (all models) or a number of instances");
+             expect(countable(burst), "burst must be 0 or more");
              new (self) BoundStep(std::move(pool), std::move(task), std::move(scores), std::move(policy), k,
                                   std::move(bits), to_vector(costs), answer, Watch{watch}, burst, warmup, surprise);
            },
@@ -322,7 +326,7 @@ void bind_step(nb::module_& m) {
              expect(mask.size() == static_cast<std::size_t>(step->models()) &&
                         all_of(mask, [](std::uint8_t flag) { return flag <= 1; }) &&
                         std::find(mask.begin(), mask.end(), 1) != mask.end(),
-                    "a byte per model, and one of them awake");
+                    "the mask must have one flag per model, and at least one awake model");
              if (restored) step->restore_awake(std::move(mask));
              else step->set_awake(std::move(mask));
              self.set_surprise(surprise);
@@ -332,14 +336,15 @@ void bind_step(nb::module_& m) {
       .def("set_costs",
            [](BoundStep& self, const In1<double>& costs) {
              const auto step = self.writable();
-             expect(costs.size() == static_cast<std::size_t>(step->models()), "one cost per model");
-             expect(all_of(to_vector(costs), amount), "costs of zero or more");
+             expect(costs.size() == static_cast<std::size_t>(step->models()), "there must be one cost per model");
+             expect(all_of(to_vector(costs), amount), "costs must be 0 or more");
              step->set_costs(to_vector(costs));
            })
       .def("set_bounded",
            [](BoundStep& self, const In1<std::uint8_t>& numeric) {
              const auto step = self.writable();
-             expect(numeric.size() == static_cast<std::size_t>(step->features()), "a mask of the features");
+             expect(numeric.size() == static_cast<std::size_t>(step->features()),
+                    "the mask must have one entry per feature");
              step->set_bounded(to_vector(numeric));
            },
            nb::arg("numeric"))
@@ -354,7 +359,7 @@ void bind_step(nb::module_& m) {
                      return bounds == nullptr ? std::nullopt : std::optional(to_array(*bounds));
                    })
       .def_prop_ro("sets",
-                   [](BoundStep& self) {  // the threshold, the number of instances, of correct sets, the sum of sizes
+                   [](BoundStep& self) {  // threshold, number of instances, number of correct sets, sum of sizes
                      const auto step = self.readable();
                      const PredictionSets* sets = self.sets();
                      std::vector<double> told;
@@ -371,7 +376,7 @@ void bind_step(nb::module_& m) {
                        events.emplace_back(to_array(event.numbers), to_array(event.classes), to_array(event.scores));
                      return events;
                    })
-      .def_prop_ro("last_alarm",  // the instance of the last change of the ensemble's error; 0 without any
+      .def_prop_ro("last_alarm",  // the instance of the last change of the ensemble's error; 0 if there was no change
                    [](BoundStep& self) {
                      const auto step = self.readable();
                      const auto& events = step->changes().events();
@@ -394,7 +399,7 @@ void bind_step(nb::module_& m) {
 
   m.def("first_fault",
         [](const In2<double>& X, const In1<std::int32_t>& values, const In1<std::uint8_t>& missing) {
-          expect(X.shape(1) == values.size() && values.size() == missing.size(), "a block of another shape");
+          expect(X.shape(1) == values.size() && values.size() == missing.size(), "the block has the wrong shape");
           const FirstFault f =
               first_fault(X.data(), static_cast<std::int64_t>(X.shape(0)), to_vector(values), to_vector(missing));
           return std::make_tuple(static_cast<int>(f.fault), f.row, f.column);

@@ -10,14 +10,14 @@ namespace heros {
 
 namespace {
 
-// A generator with the lock of the thread that draws from it.
+// A generator, locked by the thread that draws from it.
 template <class Generator>
 struct Drawn : Generator {
   using Generator::Generator;
   Guard guard;
 };
 
-constexpr const char* kBusy = "This stream is being read already, in another thread: give it a copy.";
+constexpr const char* kBusy = "Another thread is reading this stream. Use a copy instead.";
 
 template <class Generator>
 void fill(Drawn<Generator>& generator, Out2<double> X, Out1<std::int64_t> y) {

@@ -1,5 +1,5 @@
-// The outcomes of models on the instances they were trained on, and confidence bounds on their means. Policies with
-// bounds choose by these instead of the scores. Theory: docs/theory.md.
+// The outcomes of models on their training instances, and confidence bounds on the mean outcomes. Policies with bounds
+// use these bounds instead of the scores. Theory: docs/theory.md.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace heros {
 
 // The width of the bounds, and how fast old outcomes fade.
 struct Bounds {
-  double scale = 1;   // of the width: below 1 the bounds are narrower than the theory requires
+  double scale = 1;   // factor of the width: below 1 the bounds are narrower than the theory requires
   double factor = 1;  // the weight of an outcome shrinks by this factor per instance
   double rate = 0.5;  // α: a model's own regret after n updates is at most n^α
   double delta = 0.05;  // the probability that some bound fails
@@ -52,13 +52,13 @@ struct Account {
   void fields(Archive& a) {
     a.optional("account_rounds", rounds), a.optional("account_weight", weight), a.optional("account_right", right);
   }
-  // The arrays are empty if the saved model had another kind of policy.
+  // The arrays are empty if the saved model had a policy without bounds.
   void check(int models) {
     if (rounds.empty() && weight.empty() && right.empty()) *this = Account(factor, models);
     const std::size_t m = models;
     require(rounds.size() == 1 && weight.size() == m && right.size() == m && all_of(rounds, amount) &&
                 all_of(weight, amount) && all_of(right, amount),
-            "account of every model");
+            "the account must have valid sums for each model");
   }
 };
 

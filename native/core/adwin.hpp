@@ -14,8 +14,8 @@
 
 namespace heros {
 
-// buckets: per row. clock: outcomes between two tests for a change. grace: windows up to this width are not tested.
-// minimum: the shortest part of a split.
+// buckets: the maximum per row. clock: outcomes between two tests for a change. grace: windows up to this width are not
+// tested. minimum: the minimum width of each part of a split.
 struct UsualWindow {
   static constexpr int buckets = 5, clock = 32, grace = 10, minimum = 5;
 };
@@ -28,7 +28,8 @@ struct WindowSettings {
 // differ. The window is stored as rows of a few buckets; a bucket of row r sums 2^r outcomes. It keeps the sums of
 // outcomes and of their squares, which give the variance of the whole window.
 //
-// Only the test for a change needs the buckets. Until then outcomes are queued, so that a step touches few cache lines.
+// Only the test for a change needs the buckets. Until the test, outcomes are queued, so that a step touches few cache
+// lines.
 template <class Settings>
 class AdaptiveWindows {
  public:
@@ -104,11 +105,13 @@ class AdaptiveWindows {
     require(ticks_.size() == m && width_.size() == m && rows_.size() == m && changed_.size() == m &&
                 total_.size() == m && squares_.size() == m && count_.size() == m * kRows &&
                 sums_.size() == m * kRows * (settings_.buckets + 1) && square_sums_.size() == sums_.size(),
-            "ADWIN arrays of one length per model");
-    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }), "ADWIN rows");
+            "ADWIN's arrays have the wrong length");
+    require(std::all_of(rows_.begin(), rows_.end(), [](auto r) { return r >= 1 && r <= kRows; }),
+            "ADWIN's number of rows is out of range");
     require(std::all_of(count_.begin(), count_.end(), [&](auto c) { return c >= 0 && c <= settings_.buckets; }),
-            "ADWIN buckets per row");
-    for (int i = 0; i < models_; ++i) require(holds_together(i), "ADWIN windows as wide as their buckets");
+            "ADWIN's number of buckets per row is out of range");
+    for (int i = 0; i < models_; ++i) require(holds_together(i),
+                                              "an ADWIN window and its buckets must have the same width");
     const auto finite = [](double x) { return std::isfinite(x); };
     require(all_of(total_, finite) && all_of(squares_, finite) && all_of(sums_, finite) &&
                 all_of(square_sums_, finite) && all_of(changed_, [](std::uint8_t flag) { return flag <= 1; }),
@@ -137,8 +140,9 @@ class AdaptiveWindows {
     }
   }
 
-  // Moves the queued outcomes into buckets, in their order. A row with too many buckets merges its oldest ones (stored
-  // first) in pairs into buckets of the next row. Merging once gives the same buckets as merging after every outcome.
+  // Moves the queued outcomes into buckets, in order. If a row has too many buckets, its oldest buckets (stored first)
+  // are merged in pairs into buckets of the next row. Merging once gives the same buckets as merging after every
+  // outcome.
   void settle(int i) {
     int coming = waiting_[i];
     if (coming == 0) return;
@@ -159,7 +163,7 @@ class AdaptiveWindows {
       const std::size_t at = bucket(i, row, 0);
       const int pairs = all > most && row + 1 < kRows ? (all - most + 1) / 2 : 0;
       double *sum = &sums_[at], *square = &square_sums_[at];
-      // Old ones first: two of them, or the last with the first new one, or two new ones.
+      // Oldest buckets first: two old buckets, the last old bucket with the first new one, or two new buckets.
       int p = 0;
       for (; 2 * p + 1 < there && p < pairs; ++p) {
         next_sums[p] = sum[2 * p] + sum[2 * p + 1];
@@ -236,11 +240,12 @@ class AdaptiveWindows {
     return false;
   }
 
-  // Whether a cut is possible at all: for no split |u0/n0 − u1/n1| may exceed √(scale·(1/a0 + 1/a1)). Both are squared, without a
-  // division, for all splits at once; nearly all windows are settled here. The 1 % keeps rounding from deciding.
+  // Whether any split may exceed the bound |u0/n0 − u1/n1| > √(scale·(1/a0 + 1/a1)). Both sides are squared, without a
+  // division, for all splits at once. This rules out a cut for nearly all windows. The margin of 1 % exceeds the
+  // rounding errors.
   bool may_cut(int i, double scale) {
     const double n = static_cast<double>(width_[i]), total = total_[i], less = settings_.minimum - 1;
-    if (!((squares_[i] + 1) * n * n * n * n * n < 1e290)) return true;  // something might overflow
+    if (!((squares_[i] + 1) * n * n * n * n * n < 1e290)) return true;  // the products might overflow
     splits_.resize(2 * std::size_t(kRows) * settings_.buckets);
     double *older = splits_.data(), *sum_older = older + std::size_t(kRows) * settings_.buckets;
     double before = 0, sum_before = 0, size = static_cast<double>(std::int64_t{1} << (rows_[i] - 1));
@@ -275,8 +280,8 @@ class AdaptiveWindows {
   std::vector<double> total_, squares_;
   std::vector<double> sums_, square_sums_;       // (M, rows, buckets + 1), the oldest bucket first
   std::vector<std::int32_t> waiting_;            // outcomes not yet in buckets: at most `clock`
-  std::vector<double> outcomes_;                 // (clock, M): those outcomes
-  std::vector<double> scratch_, splits_;         // room to merge buckets in, and to compare parts in
+  std::vector<double> outcomes_;                 // (clock, M): the queued outcomes
+  std::vector<double> scratch_, splits_;         // scratch memory for merging buckets and for comparing parts
 };
 
 using Adwin = AdaptiveWindows<UsualWindow>;

@@ -1,4 +1,4 @@
-// `answer`: which models predict for the ensemble, and how several predictions become one.
+// `answer`: selects the models that predict for the ensemble, and combines their predictions.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace heros {
 
-// The stacked predictions of an instance: of the fast models, and of all models unless the fast ones were sure enough.
+// The stacked predictions of an instance: of the fast models, and also of all models if the fast models were not sure
+// enough.
 struct SaidOdds {
   StackedOdds first, all;
   bool enough = false;
@@ -88,7 +89,7 @@ struct Answer {
   //
   // `ask(i, said)` writes the prediction of model i. It returns false if the model was not evaluated or its output is
   // not finite; the model is then left out. `odds` keeps the predictions for `learn`. `go_on` is called before the slow
-  // models are asked, if they are.
+  // models predict, if their predictions are needed.
   template <class Ask, class GoOn>
   int say(const Task& task, const std::vector<double>& scores, int outputs, Ask ask, GoOn go_on, SaidOdds& odds,
           double* out) {
@@ -202,7 +203,8 @@ struct Answer {
     }
   }
 
-  // Sorts the models by falling score, ties by rising index. The last order is nearly right, so few models move.
+  // Sorts the models by falling score, ties by rising index. The order of the last call is nearly correct, so few
+  // models move.
   void rank(const std::vector<double>& scores) {
     if (order_.size() != scores.size()) {
       order_.resize(scores.size());
@@ -218,7 +220,7 @@ struct Answer {
   }
 
   std::vector<int> order_;            // the models by score
-  std::vector<double> said_, words_, told_;  // predictions of one model, of all models, and of the fast models combined
+  std::vector<double> said_, words_, told_;  // predictions: of one model, all models, the fast stack
   std::vector<std::uint8_t> heard_;   // whether a model has a prediction
   std::vector<std::uint8_t> slow_;    // mask of the slow models; empty if all models are evaluated together
   std::vector<std::uint8_t> asked_first_, asked_last_;  // awake models; empty if evaluated together

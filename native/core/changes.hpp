@@ -1,5 +1,5 @@
-// Changes of the ensemble's error for the worse. Each change records when it began and ended, the errors per class, and
-// the scores of all models before, at the lowest and after.
+// Increases of the ensemble's error. Each change records its start and end, the errors per class, and the scores of all
+// models: before the change, at the minimum, and after the change.
 //
 // ADWIN over the loss of every prediction detects a change. Drops of single models, detected by the ADWIN windows of
 // their scores, are recorded too. Instances are counted from 1.
@@ -21,7 +21,7 @@ struct Tally {
   enum Total { instances, error, loss, squares, end, kTotals };
   std::vector<double> totals = std::vector<double>(kTotals);
   std::vector<double> count, wrong;  // per class
-  std::vector<double> scores;        // of all models, at the end of the range
+  std::vector<double> scores;        // the scores of all models at the end of the range
 
   void add(double mistake, double lost, int target) {
     totals[instances] += 1, totals[error] += mistake, totals[loss] += lost, totals[squares] += lost * lost;
@@ -69,9 +69,9 @@ struct ChangeEvent {
 
 class Changes {
  public:
-  static constexpr double kDelta = 1e-5;      // of ADWIN over losses
+  static constexpr double kDelta = 1e-5;      // the δ of the ADWIN over losses
   static constexpr int kSegment = 250;        // instances per segment
-  static constexpr int kRecent = 4;           // latest segments, not yet part of the usual error
+  static constexpr int kRecent = 4;           // number of latest segments that are not yet part of the usual error
   static constexpr double kKeep = 0.95;       // factor of the usual error's tally at every segment
   static constexpr double kFewest = 100;      // instances needed to know the usual error
   static constexpr double kSame = 2000;       // an alarm this soon after another belongs to the same change
@@ -130,19 +130,20 @@ class Changes {
   void check() const {
     const std::size_t m = models_;
     adwin_.check();
-    require(countable(seen_) && std::isfinite(last_alarm_) && open_ <= 1, "counts of changes");
+    require(countable(seen_) && std::isfinite(last_alarm_) && open_ <= 1, "invalid counts of changes");
     require(tallies_.size() >= kFirst && tallies_.size() <= kFirst + kRecent + 1 &&
                 all_of(tallies_, [m](const Tally& tally) { return tally.sound(m); }),
-            "sums of what is usual");
+            "invalid sums of the usual error");
     require(std::all_of(tallies_.begin() + kFirst, tallies_.end(), [m](const Tally& t) { return t.scores.size() == m; }),
-            "scores of recent segments");
+            "a recent segment must have one score per model");
     require(events_.size() <= kMost && all_of(events_, [m](const ChangeEvent& event) { return event.sound(m); }),
             "changes");
-    require(!open_ || (!events_.empty() && events_.back().scores.size() == 3 * m), "the change that lasts");
+    require(!open_ || (!events_.empty() && events_.back().scores.size() == 3 * m),
+            "the current change must have three scores per model");
   }
 
  private:
-  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // then recent segments, oldest first
+  static constexpr int kUsual = 0, kNow = 1, kWhile = 2, kBefore = 3, kFirst = 4;  // from kFirst: recent segments
 
   ChangeEvent& latest() { return events_.back(); }
 

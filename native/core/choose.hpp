@@ -1,5 +1,5 @@
 // The policies: they choose which k of M models to train, from the scores L and costs γ. The docstrings in
-// src/heros/policies specify them. Ties go to the lowest index unless a policy says otherwise.
+// src/heros/policies specify the policies. Unless stated otherwise, the lowest index wins ties.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Chooser {
   virtual void set_k(int /*k*/) {}
   // Writes 1 for the chosen models and 0 for the others.
   virtual void choose(const double* scores, std::uint8_t* chosen) = 0;
-  // Receives the outcomes of the instance just scored, and the models that are trained on it.
+  // Receives the outcomes of the current instance, and the models that are trained on it.
   virtual void learn(const double* /*outcomes*/, const std::uint8_t* /*chosen*/) {}
   // The outcomes that a policy with bounds has counted; nullptr for other policies.
   virtual Account* account() { return nullptr; }
@@ -171,7 +171,7 @@ class PolicyChooser final : public Chooser {
   static bool before(const double* key, int a, int b) { return key[a] > key[b] || (key[a] == key[b] && a < b); }
 
   // Algorithm 1 of the paper, with line 7 corrected (a_l = 0). The score of the best unchosen model only falls. The
-  // models within ζ of it are thus a growing prefix of the sorted list, marked by one bit per cost rank.
+  // models within ζ of this score are thus a growing prefix of the sorted list, marked by one bit per cost rank.
   void zeta(double zeta, const double* scores, int k, std::uint8_t* chosen) {
     const std::vector<int>& order = sorted_by(scores);
     std::fill(eligible_.begin(), eligible_.end(), std::uint64_t{0});
@@ -183,7 +183,7 @@ class PolicyChooser final : public Chooser {
       const double bar = (1 - zeta) * scores[j];
       for (; entered < models_ && scores[order[entered]] >= bar; ++entered)
         if (!chosen[order[entered]]) mark(cost_rank_[order[entered]]);
-      mark(cost_rank_[j]);  // a negative score is below its own bar
+      mark(cost_rank_[j]);  // (1 − ζ)·L > L for a negative score L
       const int cheapest = by_cost_[first_marked()];
       const int i = costs_[cheapest] < costs_[j] ? cheapest : j;
       chosen[i] = 1;
@@ -205,7 +205,7 @@ class PolicyChooser final : public Chooser {
 
   // Greedy by L/γ, or the best single model if its score exceeds the sum of the greedy choice.
   void budget(double share, const double* scores, int k, std::uint8_t* chosen) {
-    const double budget = share * (1 + 1e-12);  // rounding must not reject the last model that fits
+    const double budget = share * (1 + 1e-12);  // so that rounding does not reject the last model that fits
     for (int i = 0; i < models_; ++i) key_[i] = scores[i] / std::max(costs_[i], 1e-300);
     double spent = 0, gained = 0;
     int taken = 0;

@@ -1,5 +1,5 @@
-// Random numbers that belong to one native object. They do not depend on what other models draw, and their state is one
-// number.
+// Random numbers that belong to one native object. They do not depend on the draws of other models, and their state is
+// a single number.
 #pragma once
 
 #include <algorithm>

@@ -35,7 +35,7 @@ class Encoder {
   int scaled_inputs() const { return scaled_count_; }
   const std::vector<std::int32_t>& values() const { return values_; }
 
-  // Whether input i is a category (one-hot) or scaled, and its position among inputs of the same kind.
+  // The kind of input i, one-hot or scaled, and its position among the inputs of this kind.
   bool is_category(int i) const { return code_[i] >= 0; }
   int slot(int i) const { return slot_[i]; }
 
@@ -101,17 +101,17 @@ class Encoder {
     for (std::size_t i = 0; i < owner_.size(); ++i)
       require(owner_[i] >= 0 && std::size_t(owner_[i]) < f && code_[i] >= -1 &&
                   code_[i] < values_[owner_[i]],
-              "inputs that belong to features");
+              "an input belongs to no known feature");
     std::int64_t one_hot = 0;  // each value of a one-hot feature needs its own input
     for (const std::int32_t n : values_) one_hot += n > 2 ? n : 0;
-    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "an input for every value");
+    require(one_hot <= static_cast<std::int64_t>(owner_.size()), "every value must have an input");
     moments_.check(f);
     index_inputs();
     for (std::size_t g = 0; g < f; ++g) {
       const auto* codes = category_.data() + first_[g];
       require(values_[g] > 2 ? std::all_of(codes, codes + values_[g], [](auto c) { return c >= 0; })
                              : scaled_[g] >= 0,
-              "an input for every value");
+              "every value must have an input");
     }
   }
 
@@ -175,7 +175,7 @@ class Encoder {
   double divisor_;
   std::vector<std::int32_t> values_;         // per feature
   std::vector<std::int32_t> owner_, code_;   // per input: its feature, and its value or -1 if scaled
-  Moments moments_, moments_before_;         // the second only during encode_ahead
+  Moments moments_, moments_before_;         // moments_before_ is used only during encode_ahead
   std::vector<std::int32_t> first_, category_, scaled_, scaled_features_, one_hot_features_;
   std::vector<std::int32_t> slot_;
   int scaled_count_ = 0;

@@ -20,7 +20,7 @@ class Guard {
   Guard(const Guard&) noexcept {}
   Guard& operator=(const Guard&) noexcept { return *this; }
 
-  // Never blocks. own_work: this thread already works with the object, so there is nothing to leave.
+  // Never blocks. own_work: this thread already works with the object, so it must not call `leave`.
   Entry enter_to_read() const {
     std::uintptr_t now = word_.load(std::memory_order_relaxed);
     do {

@@ -20,8 +20,8 @@ class RecentErrors {
   // level: the share of targets that should be inside the interval.
   explicit RecentErrors(double level = 0.9) : level_(level), miss_(1 - level) {}
 
-  // Half the width of the interval: the quantile of the errors at the corrected level. If the level needs more errors
-  // than the window has, the largest error; 0 without errors.
+  // Half the width of the interval: the quantile of the errors at the corrected level. It is the largest error if the
+  // level needs more errors than the window has, and 0 without errors.
   double half_width() const {
     if (sorted_.empty()) return 0;
     const auto n = static_cast<double>(sorted_.size());
@@ -54,9 +54,10 @@ class RecentErrors {
     a("errors", ring_), a("next", next_), a("miss", miss_);
   }
   void check() {
-    require(ring_.size() <= kMost && all_of(ring_, amount), "recent errors");
-    require(next_ >= 0 && (next_ == 0 || next_ < static_cast<std::int64_t>(ring_.size())), "the oldest of them");
-    require(miss_ >= 0 && miss_ <= 1, "a share of misses");
+    require(ring_.size() <= kMost && all_of(ring_, amount), "invalid recent errors");
+    require(next_ >= 0 && (next_ == 0 || next_ < static_cast<std::int64_t>(ring_.size())),
+            "the position of the oldest error is out of range");
+    require(miss_ >= 0 && miss_ <= 1, "the share of misses must be in [0, 1]");
     sorted_ = ring_;
     std::sort(sorted_.begin(), sorted_.end());
   }

@@ -1,4 +1,4 @@
-// The counts per model: how often a model was evaluated and trained, and at what cost.
+// The counts per model: number of evaluations, number of training steps and training cost.
 #pragma once
 
 #include <array>
@@ -71,12 +71,14 @@ struct Ledger {
   void check(int models, bool all_look) const {
     const std::size_t m = models;
     require(trained.size() == m && invested.size() == m && diverged.size() == m && costs.size() == m,
-            "counts of every model");
-    require(looked.size() == m || (looked.empty() && (all_look || instances == 0)), "looks of every model");
-    require(cpu.size() == kPhases && all_of(cpu, amount), "CPU time of every phase");
+            "there must be counts for each model");
+    require(looked.size() == m || (looked.empty() && (all_look || instances == 0)),
+            "there must be a number of evaluations for each model");
+    require(cpu.size() == kPhases && all_of(cpu, amount), "there must be one CPU time per phase");
     require(countable(instances) && all_of(trained, countable) && all_of(looked, countable), "counts");
     require(all_of(costs, amount) && all_of(invested, amount), "costs");
-    require(all_of(diverged, [](std::uint8_t flag) { return flag <= 1; }), "which models diverged");
+    require(all_of(diverged, [](std::uint8_t flag) { return flag <= 1; }),
+            "the flags of diverged models must be 0 or 1");
   }
 };
 

@@ -1,5 +1,5 @@
 // The models to evaluate on an instance: a mask for the pool, and a list of indices for loops. A loop over the mask
-// would mispredict a branch at about every other model, which costs more than the work itself.
+// would mispredict a branch for about every second model, which costs more than the work itself.
 #pragma once
 
 #include <cstdint>

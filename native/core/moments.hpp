@@ -31,7 +31,7 @@ class Moments {
     const double off = x - mean_[f];
     const double mean = mean_[f] + off / (count_[f] + 1);
     const double squares = squares_[f] + off * (x - mean);
-    if (!std::isfinite(squares)) return;  // too large for the moments: ignored
+    if (!std::isfinite(squares)) return;  // the value is too large for the moments and is ignored
     count_[f] += 1;
     mean_[f] = mean;
     squares_[f] = squares;
@@ -43,10 +43,10 @@ class Moments {
   }
   void check(std::size_t features) const {
     require(count_.size() == features && mean_.size() == features && squares_.size() == features,
-            "moments of every feature");
+            "there must be moments for each feature");
     require(all_of(count_, amount) && all_of(squares_, amount) &&
                 all_of(mean_, [](double x) { return std::isfinite(x); }),
-            "moments that are numbers");
+            "moments must be finite numbers");
   }
 
  private:

@@ -1,5 +1,5 @@
-// Measures how the time of a step divides into phases, in ticks of a fast wall clock. The caller scales the shares to
-// the CPU time of the block.
+// Measures the time of each phase of a step, in ticks of a fast wall clock. The caller scales the shares to the CPU
+// time of the block.
 #pragma once
 
 #include <array>

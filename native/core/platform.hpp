@@ -46,7 +46,7 @@ inline double thread_cpu_seconds() {
 #endif
 }
 
-// A wall clock in units of its own. ARM's counter is the same for all cores and takes one instruction. On other
+// A wall clock in an arbitrary unit. ARM's counter is the same for all cores and takes one instruction. On other
 // processors the system's steady clock decides which counter is reliable.
 inline std::int64_t ticks() {
 #if defined(__aarch64__) && !defined(_WIN32)
@@ -103,11 +103,11 @@ inline Product multiply(std::uint64_t a, std::uint64_t b) {
 class FlushDenormals {
  public:
 #if defined(__x86_64__)
-  FlushDenormals() : before_(_mm_getcsr()) { set(before_ | 0x8040); }  // results and operands
+  FlushDenormals() : before_(_mm_getcsr()) { set(before_ | 0x8040); }  // flush results and operands
 #elif defined(__aarch64__)
   FlushDenormals() {
     asm volatile("mrs %0, fpcr" : "=r"(before_));
-    set(before_ | std::uint64_t{1} << 24);  // FZ: results and operands
+    set(before_ | std::uint64_t{1} << 24);  // FZ: flush results and operands
   }
 #else
   FlushDenormals() {}
@@ -127,7 +127,7 @@ class FlushDenormals {
   std::uint64_t before_ = 0;
 };
 
-// v.assign(n, 0), but v stays unchanged if memory is short. libc++'s assign frees the old memory first.
+// v.assign(n, 0), but v stays unchanged if the allocation fails. libc++'s assign frees the old memory first.
 template <class T, class Allocator>
 void assign_zeros(std::vector<T, Allocator>& v, std::size_t n) {
   if (n <= v.capacity()) v.assign(n, T{});

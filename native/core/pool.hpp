@@ -14,7 +14,7 @@ namespace heros {
 // The weight of an instance (`Pool::weigh`).
 struct Weight {
   double value = 1;
-  std::int32_t times = 1;  // the weight as an integer, for models that count instances; sums of both agree
+  std::int32_t times = 1;  // as an integer, for models that count instances; its sum equals the sum of `value`
 };
 
 // A pool of M models.
@@ -39,10 +39,10 @@ class Pool {
 
   virtual int models() const = 0;
   virtual int features() const = 0;
-  virtual int outputs() const = 0;  // numbers in an output; 0 before the schema is known
+  virtual int outputs() const = 0;  // the length of an output; 0 before the schema is known
 
-  // Evaluates the watched models on x. Stores what `output` and `train` need, until the next call. A model that is not
-  // watched must cost nothing.
+  // Evaluates the watched models on x. Stores what `output` and `train` need, until the next call. The call must do no
+  // work for models that are not watched.
   virtual void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) = 0;
 
   // Results of the last evaluation of model i. `outcome` rates it in [0, 1]; for a class it is 1 if the model predicts
@@ -53,8 +53,8 @@ class Pool {
   virtual bool sound(int i) const = 0;
   virtual void output(int i, double* out) const = 0;
 
-  // Trains the chosen models on x, the instance evaluated last. Models that need an evaluation first, and have none,
-  // are evaluated.
+  // Trains the chosen models on x, the instance evaluated last. Models that need an evaluation before training are
+  // evaluated if necessary.
   virtual void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) = 0;
 
   // Whether model i can be trained now. A disabled model is not trained even if it is chosen.
@@ -67,10 +67,10 @@ class Pool {
   // Whether evaluating model i is slow, so that it is evaluated only if the other models are not sure (`Stack`).
   virtual bool asked_last(int) const { return false; }
 
-  // Which models are awake, a byte per model: the others are neither evaluated nor trained until they are woken, so nothing
-  // need be prepared for them.
+  // Sets which models are awake, one byte per model. Sleeping models are neither evaluated nor trained until they wake,
+  // so the pool need not prepare anything for them.
   virtual void set_awake(const std::uint8_t* /*awake*/) {}
-  // The time of each part of a joined pool, and of the rest of a step, since the first `set_awake`: of everything but
+  // The time of each part of a joined pool and of the rest of a step, since the first `set_awake`: first without
   // training, then of training.
   virtual std::vector<std::int64_t> ticks() const { return {}; }
 
@@ -109,7 +109,7 @@ inline void expect_countable(const std::vector<std::int32_t>& values, int classe
   std::int64_t total = 0;
   for (const std::int32_t n : values) total += n;
   require(classes <= kMost && total + static_cast<std::int64_t>(values.size()) <= kMost,
-          "features, values and classes, each at most 16 million in all");
+          "at most 16 million classes, and 16 million features and values together, are possible");
 }
 
 }  // namespace heros

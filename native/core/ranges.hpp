@@ -1,5 +1,5 @@
-// Replaces wild values: the running range of each numeric feature and of a numeric target. A value far outside the
-// range is clipped, so that a single wild value cannot ruin the models.
+// Clips outliers, based on the running range of each numeric feature and of a numeric target. Without clipping, a
+// single extreme value could ruin the models.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace heros {
 
 class Ranges {
  public:
-  static constexpr std::int64_t kFree = 100;  // the first values of a column are never replaced
+  static constexpr std::int64_t kFree = 100;  // the first values of a column are never clipped
   static constexpr double kReach = 3;         // the allowed distance from the range, in widths of the range
 
   // numeric[c]: whether column c is numeric. Columns are added, never removed.
@@ -27,11 +27,11 @@ class Ranges {
   bool on() const { return !numeric_.empty(); }
   std::size_t columns() const { return numeric_.size(); }
 
-  // Returns the n rows with wild values replaced: X itself if there are none, else `copy`. Updates the ranges.
+  // Returns the n rows with outliers clipped: X itself if there are no outliers, else `copy`. Updates the ranges.
   const double* learn(const double* X, std::int64_t n, std::vector<double>& copy) {
     return visit(X, n, copy, [this](std::size_t c, double value, double bounded) { note(c, value, bounded); });
   }
-  // The same for one row, without an update.
+  // Clips the outliers of one row, without updating the ranges.
   const double* bounded(const double* x, std::vector<double>& copy) const {
     return visit(x, 1, copy, [](std::size_t, double, double) {});
   }
@@ -42,10 +42,10 @@ class Ranges {
   }
   void check() const {
     const std::size_t n = numeric_.size();
-    require(count_.size() == n && low_.size() == n && high_.size() == n, "a range of every column");
+    require(count_.size() == n && low_.size() == n && high_.size() == n, "there must be one range per column");
     for (std::size_t c = 0; c < n; ++c)
       require(countable(count_[c]) && std::isfinite(low_[c]) && std::isfinite(high_[c]) && low_[c] <= high_[c],
-              "ranges of numbers");
+              "invalid range of a column");
   }
 
  private:
@@ -77,7 +77,7 @@ class Ranges {
     const double reach = kReach * width(c);
     return std::clamp(value, low_[c] - reach, high_[c] + reach);
   }
-  // A replaced value doubles the range, so that values of a new scale are soon inside.
+  // A clipped value doubles the range, so that values on a new scale are soon inside the range.
   void note(std::size_t c, double value, double bounded) {
     if (count_[c]++ == 0) low_[c] = high_[c] = value;
     else if (bounded < value) high_[c] = std::min(high_[c] + width(c), kLargest);

@@ -80,11 +80,11 @@ class MeanScores final : public Scores {
   }
   void check(bool all_look = true) const {
     const std::size_t m = models_;
-    require(values_.size() == m, "one score per model");
+    require(values_.size() == m, "there must be one score per model");
     require((looks_.size() == m && weights_.size() == m) ||
                 (looks_.empty() && weights_.empty() && (all_look || updates_ == 0 || kind_ == Kind::adwin)),
-            "looks of every model");
-    require(kind_ == Kind::adwin || sums_.size() == m, "one sum per model");
+            "there must be a number of evaluations for each model");
+    require(kind_ == Kind::adwin || sums_.size() == m, "there must be one sum per model");
     require(kind_ != Kind::window || ring_.size() == static_cast<std::size_t>(parameter_) * m, "window");
     const auto finite = [](double x) { return std::isfinite(x); };
     require(all_of(values_, finite) && all_of(sums_, finite) && all_of(ring_, finite) && amount(weight_) &&

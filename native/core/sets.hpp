@@ -1,7 +1,7 @@
 // Prediction sets: the classes that contain the class of an instance with a given probability.
 //
-// Conformal prediction over a sliding window: a set holds every class whose probability is not lower than usual for a
-// true class. How often the sets were right corrects the level.
+// Conformal prediction over a sliding window: a set contains each class whose probability is not unusually low for a
+// true class. The share of correct sets so far corrects the level.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ class PredictionSets {
     ++instances_;
     held_ += lost <= threshold;
     for (int c = 0; c < outputs; ++c) sizes_ += 1 - said[c] <= threshold;
-    // With too few errors the threshold is 1, so no set can be wrong yet.
+    // With too few errors the threshold is 1, so that each set contains all classes.
     lost_.learn(lost < 0 ? 0 : lost, threshold);
   }
 
@@ -40,7 +40,7 @@ class PredictionSets {
   }
   void check() {
     lost_.check();
-    require(countable(instances_) && held_ >= 0 && held_ <= instances_ && amount(sizes_), "counts of sets");
+    require(countable(instances_) && held_ >= 0 && held_ <= instances_ && amount(sizes_), "invalid counts of sets");
   }
 
  private:

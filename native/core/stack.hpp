@@ -1,15 +1,16 @@
 // A stack: combines the log-odds of all models, and of the mixture of the best models, with learnt weights.
 //
-// z = w_0·log(mixture) + Σ w_i·log(p_i), each centred over the classes. The prediction is softmax(z). With each target,
-// every weight takes a gradient step on the log loss. The mixture starts with half of the weight, so the stack starts
-// about as good as the mixture. It improves where models know different things. A model that was not evaluated is left
-// out, and its weight stays.
+// z = w_0·log(mixture) + Σ w_i·log(p_i), where each logarithm is centred over the classes. The prediction is
+// softmax(z). With each target, every weight takes a gradient step on the log loss. The mixture starts with half of the
+// weight, so at first the stack is about as good as the mixture. It becomes better if the models make different errors.
+// A model that was not evaluated is left out, and its weight does not change.
 //
 // For a number, the prediction is the mixture plus Σ w_i·(prediction of model i − mixture), in standard deviations of
 // the target. Weights start at 0 and take normalised gradient steps on the squared error (NLMS).
 //
 // With several learning rates there is a set of weights for each. The prediction is the mean of the sets, each weighted
-// by exp(−kSharpness · its recent loss). Slow sets are better on stable concepts, fast ones after a change.
+// by exp(−kSharpness · its recent loss). Sets with low learning rates are better on stable concepts, sets with high
+// rates after a change.
 #pragma once
 
 #include <algorithm>
@@ -148,19 +149,21 @@ class Stack {
     if (rates_.size() > 1) a("stack_lost", lost_);
   }
   void check(int models) {
-    require(weights_.size() == rates_.size() * std::size_t(models + 1), "a weight for the mixture and for every model");
-    require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }), "weights that are numbers");
+    require(weights_.size() == rates_.size() * std::size_t(models + 1),
+            "there must be one weight for the mixture and one per model");
+    require(all_of(weights_, [](double w) { return std::fabs(w) <= kMost; }),
+            "the weights are not finite or too large");
     require(lost_.size() == rates_.size() && all_of(lost_, [](double x) { return amount(x) && x <= kMost; }), "losses");
     share();
   }
 
  private:
-  static constexpr double kLeast = 1e-3;  // lower probabilities are raised to this one
+  static constexpr double kLeast = 1e-3;  // lower probabilities are raised to this value
   static constexpr double kMost = 1e9;
   static constexpr double kHeaviest = 10;  // limit of an instance's weight, for stable steps
   static constexpr double kFarthest = 10;  // standard deviations of the target
   static constexpr double kRidge = 1e-3;   // avoids a division by 0 if all models predict the same
-  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // of a set's recent loss
+  static constexpr double kFading = 0.999, kSharpness = 0.3, kLeastLost = 1e-4;  // constants of a set's recent loss
 
   void note_lost(std::size_t r, double lost) { lost_[r] = kFading * lost_[r] + lost; }
   void share() {

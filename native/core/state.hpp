@@ -1,11 +1,11 @@
-// The whole state of a native object as named arrays. A class lists its members once,
+// The whole state of a native object as named arrays. A class lists its members in one function:
 //
 //   template <class Archive> void fields(Archive& a) { a("steps", steps_); a("weights", weights_); }
 //
-// and the bindings (bind/state.hpp) convert that list to a dict of NumPy arrays and back. `Archive::kReads` gives the
-// direction: `fields` changes members only if it is true, so that exporting a state does not change it. A vector listed
-// with `a.optional(...)` is omitted while it is empty. After an import, `check()` must throw a DataFault if the arrays
-// do not fit together. Any state that passes must be safe to use, as states may come from untrusted files.
+// The bindings (bind/state.hpp) convert these members to a dict of NumPy arrays and back. `fields` changes members only
+// if `Archive::kReads` is true; an export changes nothing. A vector listed with `a.optional(...)` is omitted while it
+// is empty. After an import, `check()` must throw a DataFault if the arrays do not fit together. Any state that passes
+// the check must be safe to use, as states may come from untrusted files.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline void require(bool holds, const char* what) {
   if (!holds) throw DataFault(std::string("The state does not fit: ") + what + ".");
 }
 
-// Valid counts (with room for increments) and valid amounts.
+// Whether a count is valid (with room for increments), and whether an amount is valid.
 inline bool countable(std::int64_t n) { return n >= 0 && n <= INT64_MAX / 2; }
 inline bool amount(double x) { return std::isfinite(x) && x >= 0; }
 

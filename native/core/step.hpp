@@ -47,7 +47,7 @@ class Step {
   int models() const { return models_; }
   int features() const { return pool_->features(); }
   int outputs() const { return pool_->outputs(); }
-  int width() const { return task_->width(outputs()); }  // of the ensemble's prediction
+  int width() const { return task_->width(outputs()); }  // the width of the ensemble's prediction
   Pool& pool() { return *pool_; }
   Task& task() { return *task_; }
   const Scores& scores() const { return *scores_; }
@@ -63,7 +63,8 @@ class Step {
   Account* account() { return chooser_->account(); }
   const std::vector<double>* bounds() const { return chooser_->bounds(); }
 
-  // Replaces the policy, also in mid-stream. The new policy takes over the account if it has the same fading factor.
+  // Replaces the policy, also in the middle of a stream. The new policy takes over the account if it has the same
+  // fading factor.
   void set_chooser(std::unique_ptr<Chooser> chooser) {
     chooser->set_costs(ledger_.costs);
     Account* known = chooser_ == nullptr ? nullptr : chooser_->account();
@@ -85,7 +86,7 @@ class Step {
     answer_.set_awake(awake_, awake, task_->numeric());
     restore_awake(std::move(awake));
   }
-  // Replaces wild values from now on. numeric: which features are numeric. Call it again when the schema has grown.
+  // Clips outliers from now on. numeric: which features are numeric. Call it again when the schema has grown.
   void set_bounded(const std::vector<std::uint8_t>& numeric) {
     inputs_.set_columns(numeric);
     if (task_->numeric()) targets_.set_columns({1});
@@ -97,7 +98,7 @@ class Step {
     ledger_.costs = std::move(costs);
     chooser_->set_costs(ledger_.costs);
   }
-  // How predictions are combined, with the weights of a stack.
+  // The rule that combines predictions, with the weights of a stack.
   const Answer& answer() const { return answer_; }
   void set_answer(Answer answer) { answer_ = std::move(answer); }
   // Sets which models are awake, but leaves the weights of the stack unchanged, as they were saved with this mask.
@@ -115,8 +116,8 @@ class Step {
 
   // Tests, then trains, on one instance after another.
   //
-  // If something throws, the rest of the block is not used, and the exception is passed on. An instance counts once it
-  // is scored. If the policy throws after that, no model is trained on the instance.
+  // If a call throws, the rest of the block is skipped, and the exception is passed on. An instance counts once its
+  // outcomes have updated the scores. If the policy throws after that, no model is trained on the instance.
   //
   // weights: per instance, for training and scores; nullptr means equal weights. An instance of weight 0 is predicted
   // but not trained on. delays: the number of labels learnt between an instance's prediction and its own label
@@ -192,7 +193,8 @@ class Step {
     pool_->look(x, lookers_.mask(), clock);
   }
 
-  // Trains on x, and evaluates the next instance if there is one. The models to evaluate are known by then.
+  // Trains on x, and evaluates the next instance if there is one. The caller must already know which models to
+  // evaluate.
   void train_and_go_on(const double* x, double target, std::uint8_t* chosen, std::int64_t left, PhaseClock& clock) {
     if (left == 0) return pool_->train(x, target, chosen, clock);
     if (watch_.all()) {
@@ -232,7 +234,7 @@ class Step {
     for (const int i : lookers_)
       if (outcomes_[i] == 0 && !pool_->sound(i)) ledger_.diverged[i] = 1;
     if (burst_.on()) burst_.note(outcomes_[Answer::next(scores_of_awake(), -1)]);
-    if (watch_.all() && !lookers_.all())  // skipped models count as having predicted the same
+    if (watch_.all() && !lookers_.all())  // skipped models count as if they had predicted the same
       for (const int i : awakers_)
         if (!lookers_.has(i)) outcomes_[i] = task_->outcome(said, target, outputs());
     for (std::int32_t e = 0; e < weight.times; ++e) scores_->update(outcomes_.data(), scored());
@@ -273,7 +275,7 @@ class Step {
     return surprise_ && ledger_.instances >= warmup_ && task_->expected(said, target, *surprise_) &&
            random_.uniform() >= surprise_->share;
   }
-  // Keeps only the chosen models whose training costs almost nothing.
+  // Keeps only the chosen models that are trained at almost no cost.
   void spare_expected(std::uint8_t* chosen) const {
     for (int i = 0; i < models(); ++i)
       if (chosen[i] && !pool_->always_learns(i)) chosen[i] = 0;
@@ -331,7 +333,7 @@ class Step {
   std::shared_ptr<Scores> scores_;
   std::unique_ptr<Chooser> chooser_;
   Answer answer_;
-  SaidOdds odds_, odds_asked_;  // of the current instance, and of a prediction only
+  SaidOdds odds_, odds_asked_;  // for the current instance, and for calls that only predict
   Watch watch_;
   Burst burst_;
   std::int64_t warmup_;

@@ -11,9 +11,9 @@
 namespace heros {
 
 struct Surprise {
-  double sure;    // a class with a higher predicted probability was expected
+  double sure;    // a class is expected if its predicted probability is higher
   double share;   // the share of expected instances that are trained on
-  double inside;  // numbers: an error below this share of the interval's half width was expected
+  double inside;  // a number is expected if the error is below this share of the interval's half width
   double steady;  // the least share of the other instances that slow models are trained on while the loss is steady
   double after;   // the number of instances after which slow models are trained less
 
@@ -41,12 +41,12 @@ class RecentLoss {
     a("count", count_), a("short", short_), a("long", long_), a("square", square_);
   }
   void check() const {
-    require(countable(count_) && amount(short_) && amount(long_) && amount(square_), "recent losses");
+    require(countable(count_) && amount(short_) && amount(long_) && amount(square_), "invalid recent losses");
   }
 
  private:
   static constexpr int kShort = 100, kLong = 1000;  // instances
-  static constexpr double kDeviations = 2;          // of the short mean
+  static constexpr double kDeviations = 2;          // standard deviations of the short mean
 
   std::int64_t count_ = 0;
   double short_ = 0, long_ = 0, square_ = 0;

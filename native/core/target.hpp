@@ -10,13 +10,13 @@ namespace heros {
 
 // Running moments of the targets, over about the latest kMemory targets, so that the scale follows changes.
 //
-// The unit in use is a mean and a standard deviation. It changes only when the running moments differ from it by more
-// than kApart standard deviations. A stable unit gives models a stable target. When the unit changes, models convert
-// their weights, so that their predictions stay the same (`Rescaling`).
+// The unit in use is a mean and a standard deviation. It changes only when the running moments differ from the unit by
+// more than kApart standard deviations. With a stable unit, the models learn a stable target. When the unit changes,
+// models convert their weights, so that their predictions stay the same (`Rescaling`).
 class TargetScale {
  public:
   static constexpr double kMemory = 1000;  // instances
-  static constexpr double kApart = 0.1;    // of a standard deviation
+  static constexpr double kApart = 0.1;    // standard deviations
   static constexpr double kFarthest = 10;  // standard deviations: targets farther off are clipped for training
   static constexpr double kLargest = 1e100;  // a target whose square does not overflow
 
@@ -29,7 +29,7 @@ class TargetScale {
   double mean() const { return mean_; }
   double count() const { return count_; }
 
-  // Converts a target to the unit in use, and back. If all targets were equal, every prediction is that target.
+  // Converts a target to the unit in use, and back. If all targets were equal, every prediction is equal to them.
   double scaled(double y) const {
     return unit_.sd > 0 ? std::clamp((y - unit_.mean) / unit_.sd, -kFarthest, kFarthest) : 0.0;
   }
@@ -59,7 +59,7 @@ class TargetScale {
   void check() const {
     require(amount(count_) && count_ <= kMemory && amount(variance_) && amount(unit_.sd) &&
                 std::fabs(mean_) <= kLargest && std::fabs(unit_.mean) <= kLargest && unit_.sd <= kLargest,
-            "moments of the target");
+            "invalid moments of the target");
   }
 
  private:

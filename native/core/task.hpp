@@ -28,7 +28,8 @@ class Task {
   virtual bool numeric() const { return false; }
   virtual double unit() const { return 0; }
 
-  // Clips a model's prediction before it is combined with others, so that an extreme one does not outweigh them.
+  // Clips a model's prediction before it is combined with others, so that an extreme prediction does not outweigh the
+  // others.
   virtual double counted(double said) const { return said; }
 
   // Writes the prediction used if no model has a finite output.
@@ -121,7 +122,7 @@ class Regression final : public Task {
     return {std::fabs(target - said[0]), 1 - closeness(target - said[0], scale_.unit().sd), -1};
   }
   void learn(const double* said, double target, int) override {
-    if (scale_.count() <= 1) return;  // the first prediction had no data; its error means nothing
+    if (scale_.count() <= 1) return;  // the first prediction was made without data, so its error is ignored
     errors_.learn(std::fabs(target - said[0]), errors_.half_width());
   }
 

@@ -30,7 +30,7 @@ struct Watch {
 // any kind of score.
 class Burst {
  public:
-  static constexpr double kDelta = 0.002;  // the value of Bifet and Gavaldà
+  static constexpr double kDelta = 0.002;  // the value used by Bifet and Gavaldà
 
   Burst() = default;
   explicit Burst(std::int64_t length) : length_(length), adwin_(length > 0, kDelta, false) {}
@@ -54,12 +54,12 @@ class Burst {
     adwin_.fields(a);
   }
   void check() const {
-    require(left_ >= 0 && left_ <= length_, "how long all models look");
+    require(left_ >= 0 && left_ <= length_, "the rest of the burst is out of range");
     adwin_.check();
   }
 
  private:
-  std::int64_t length_ = 0, left_ = 0;  // in instances
+  std::int64_t length_ = 0, left_ = 0;  // number of instances in a burst, and remaining instances
   Adwin adwin_;
 };
 

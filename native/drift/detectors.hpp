@@ -1,4 +1,4 @@
-// Detectors of change in a sequence of numbers, one number at a time. After a change each begins anew with the next one.
+// Detectors of changes in a sequence of numbers. After a change, a detector starts again with the next number.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace heros {
 
-// ADWIN over numbers of any size: the window holds how far they are from its first one, so that the variance of large
-// numbers does not drown in rounding.
+// ADWIN over numbers of any size. The window stores differences from its first number, so that rounding does not
+// distort the variance of large numbers.
 class AdwinDetector {
  public:
   AdwinDetector(double delta, WindowSettings settings) : window_(1, delta, true, settings) {}
@@ -26,7 +26,7 @@ class AdwinDetector {
     return window_.changed(0);
   }
 
-  // Takes some of n numbers, at least one, and gives how many; the last one may have brought a change.
+  // Processes at least one of n numbers and returns how many. Only the last of these numbers can cause a change.
   std::int64_t take(const double* x, std::int64_t n) {
     if (window_.width(0) == 0 || window_.changed(0)) return update(*x), 1;
     const std::int64_t some = std::min(n, window_.until_look(0));
@@ -48,7 +48,7 @@ class AdwinDetector {
   }
   void check() const {
     window_.check();
-    require(std::isfinite(origin_) && countable(detections_), "ADWIN's first value");
+    require(std::isfinite(origin_) && countable(detections_), "invalid origin or count of ADWIN");
   }
 
  private:
@@ -57,7 +57,8 @@ class AdwinDetector {
   std::int64_t detections_ = 0;
 };
 
-// Page's test (1954) in the form of Hinkley: the sum of deviations from the running mean, against its extreme so far.
+// The Page-Hinkley test (Page 1954): compares the sum of deviations from the running mean with its extreme value so
+// far.
 class PageHinkley {
  public:
   enum class Mode { up, down, both };
@@ -93,10 +94,10 @@ class PageHinkley {
     a("highest", highest_), a("changed", changed_), a("detections", detections_);
   }
   void check() const {
-    require(countable(count_) && countable(detections_) && changed_ <= 1, "counts of Page and Hinkley's test");
+    require(countable(count_) && countable(detections_) && changed_ <= 1, "invalid counts of the Page-Hinkley test");
     require(std::isfinite(mean_) && std::isfinite(rise_) && std::isfinite(fall_) && !std::isnan(lowest_) &&
                 !std::isnan(highest_),
-            "sums of Page and Hinkley's test");
+            "invalid sums of the Page-Hinkley test");
   }
 
  private:

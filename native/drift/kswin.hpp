@@ -1,5 +1,5 @@
-// KSWIN (Raab, Heusinger and Schleif 2020): the latest numbers of a sliding window against as many drawn from the rest of
-// it, by the two-sample test of Kolmogorov and Smirnov.
+// KSWIN (Raab, Heusinger and Schleif 2020): compares the latest numbers of a sliding window with as many numbers drawn
+// from the rest of the window, by the two-sample Kolmogorov-Smirnov test.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace heros {
 
-// The chance that the empirical distributions of two samples of n numbers each lie h/n or more apart at some point, if
-// both come from one distribution (the exact one, by the reflection principle).
+// The exact p-value for two samples of n numbers each: the probability of a maximum distance of h/n or more between
+// their empirical distributions, if both samples have the same distribution (reflection principle).
 inline double ks_chance(std::int64_t n, std::int64_t h) {
   if (h <= 0) return 1;
   double outside = 0;
@@ -29,9 +29,9 @@ inline double ks_chance(std::int64_t n, std::int64_t h) {
 
 class Kswin {
  public:
-  static constexpr double kLeastDistance = 0.1;  // a smaller one is no change, however sure it is
+  static constexpr double kLeastDistance = 0.1;  // smaller distances are not reported, however low the p-value is
 
-  // `words`: the state of the generator, which starts over after every change.
+  // words: the state of the generator, which is restored after every change.
   Kswin(double alpha, int window, int latest, const std::vector<std::uint32_t>& words)
       : window_(window), latest_(latest), first_random_(words), random_(words), limit_(limit(alpha, latest)) {}
 
@@ -60,14 +60,15 @@ class Kswin {
   }
   void check() const {
     require(static_cast<int>(values_.size()) <= window_ && all_of(values_, [](double x) { return std::isfinite(x); }),
-            "KSWIN's window");
-    require(changed_ <= 1 && countable(detections_) && distance_ >= -1 && distance_ <= latest_, "KSWIN's counts");
+            "invalid window of KSWIN");
+    require(changed_ <= 1 && countable(detections_) && distance_ >= -1 && distance_ <= latest_,
+            "invalid counts of KSWIN");
     first_random_.check();
     random_.check();
   }
 
  private:
-  // The smallest distance, in n-ths, that is a change.
+  // The smallest distance that counts as a change, in units of 1/n.
   static std::int64_t limit(double alpha, std::int64_t n) {
     auto h = static_cast<std::int64_t>(std::floor(kLeastDistance * static_cast<double>(n))) + 1;
     while (h <= n && ks_chance(n, h) > alpha) ++h;
@@ -81,7 +82,7 @@ class Kswin {
     random_ = first_random_;
   }
 
-  // How far the two distributions are apart, in n-ths.
+  // The maximum distance between the two distributions, in units of 1/latest_.
   std::int64_t distance() {
     random_.sample(window_ - latest_, latest_, drawn_);
     older_.resize(latest_);

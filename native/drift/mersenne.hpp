@@ -1,4 +1,5 @@
-// The generator of Python's `random` (MT19937), and how that draws without putting back: the same seed gives the same draws.
+// The generator of Python's `random` (MT19937), with its algorithm for sampling without replacement. The same seed
+// gives the same draws.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +18,10 @@ class Mersenne {
  public:
   static constexpr int kWords = 624, kShift = 397;
 
-  // `state`: 624 words, and how many of them are used up.
+  // state: 624 words, then the number of words already used.
   explicit Mersenne(const std::vector<std::uint32_t>& state) : state_(state) {}
 
-  // `n` of the numbers below `range`, in the order in which they are drawn.
+  // Draws n distinct numbers below `range`, as `random.sample` does, in the order of the draws.
   void sample(int range, int n, std::vector<std::int32_t>& drawn) {
     drawn.resize(n);
     double few = 21;
@@ -48,7 +49,7 @@ class Mersenne {
     a("random", state_);
   }
   void check() const {
-    require(state_.size() == kWords + 1 && state_[kWords] <= kWords, "a state of the generator");
+    require(state_.size() == kWords + 1 && state_[kWords] <= kWords, "invalid state of the random generator");
   }
 
  private:

@@ -36,12 +36,12 @@ class BinnedTree {
     ints.insert(ints.end(), {-1, 0, -1, depth});
     return nodes() - 1;
   }
-  // Adds an observer of zeros to a leaf. An empty range starts as 0 to 0.
+  // Adds an observer of zeros to a leaf. The initial range of a numeric feature is [0, 0].
   void observe(int node, std::size_t size) {
     i(node, kObserver) = size > 0 ? static_cast<std::int32_t>(observers.size() / size) : -1;
     observers.resize(observers.size() + size);
   }
-  // Removes the observer of a leaf. The last observer moves to its place.
+  // Removes the observer of a leaf. The last observer takes the free place.
   void give_up(int node, std::size_t size) {
     const std::int32_t slot = i(node, kObserver);
     const auto last = static_cast<std::int32_t>(observers.size() / size) - 1;
@@ -51,7 +51,8 @@ class BinnedTree {
     observers.resize(std::size_t(last) * size);
     i(node, kObserver) = -1;
   }
-  // Removes the observer of the leaf with the lowest `promise`, except leaf `but`; false if there is none.
+  // Removes the observer of the leaf with the lowest `promise`, except leaf `but`; returns false if no other leaf has
+  // an observer.
   template <class Promise>
   bool give_up_least(int but, std::size_t size, Promise promise) {
     int least = -1;
@@ -75,18 +76,19 @@ class BinnedTree {
   // Checks that imported arrays are a tree over this number of features with observers of this size.
   void check_nodes(int features, std::size_t size) const {
     require(ints.size() % kInts == 0 && nodes() >= 1, "nodes");
-    require(size > 0 ? observers.size() % size == 0 : observers.empty(), "whole observers");
+    require(size > 0 ? observers.size() % size == 0 : observers.empty(), "an observer is incomplete");
     const auto slots = static_cast<std::int32_t>(size > 0 ? observers.size() / size : 0);
     std::vector<std::uint8_t> taken(slots);
     for (int node = 0; node < nodes(); ++node) {
       const bool leaf = i(node, kFeature) < 0;
-      require(i(node, kFeature) < features && i(node, kDepth) >= 0, "features of splits");
-      require(leaf || (i(node, kChild) > node && i(node, kChild) < nodes() - 1), "children behind their parents");
+      require(i(node, kFeature) < features && i(node, kDepth) >= 0, "a split uses an unknown feature");
+      require(leaf || (i(node, kChild) > node && i(node, kChild) < nodes() - 1), "children must follow their parents");
       const std::int32_t slot = i(node, kObserver);
-      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])), "an observer per active leaf");
+      require(slot >= -1 && slot < slots && (slot < 0 || (leaf && !taken[slot])),
+              "every active leaf must have its own observer");
       if (slot >= 0) taken[slot] = 1;
     }
-    require(std::count(taken.begin(), taken.end(), 1) == slots, "a leaf for every observer");
+    require(std::count(taken.begin(), taken.end(), 1) == slots, "every observer must belong to a leaf");
   }
 };
 

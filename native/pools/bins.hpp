@@ -36,7 +36,7 @@ struct Bins {
       at[0] = at[1] = x;
       return;
     }
-    if (at[0] == at[1]) {  // all values equal: they go to the first bin or the last
+    if (at[0] == at[1]) {  // all values were equal: they move to the first or the last bin
       if (x == at[0]) return;
       const double middle = at[0];
       if (x < middle) std::swap_ranges(bin, bin + sums, bin + (kBins - 1) * sums);

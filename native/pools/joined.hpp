@@ -1,4 +1,4 @@
-// Several pools joined into one. The models of the first part come first, then those of the next.
+// Several pools joined into one. The models of the first part come first, then the models of the next part.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// Each part does its own passes over memory, so fused passes and evaluation ahead still work.
+// Each part makes its own passes over memory, so fused passes and evaluation ahead still work.
 class JoinedPool final : public Pool {
  public:
   explicit JoinedPool(std::vector<std::shared_ptr<Pool>> parts) : parts_(std::move(parts)) {
@@ -138,7 +138,7 @@ class JoinedPool final : public Pool {
   std::vector<int> first_;     // the first model of each part
   std::vector<Place> place_;  // part and index of each model
   std::vector<std::uint8_t> asleep_;  // parts without awake models; empty before `set_awake`
-  std::vector<std::int64_t> ticks_;   // time since then, per part and of the rest of a step: first without training
+  std::vector<std::int64_t> ticks_;   // time per part and for the rest of a step: without training, then training
   std::int64_t seen_ = 0;             // the clock's total at the end of the last call
 };
 

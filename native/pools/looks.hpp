@@ -23,7 +23,8 @@ class Looks {
     last_.forget();
   }
 
-  // Whether x is the instance evaluated last. If not, x becomes the current instance, without evaluations.
+  // Whether x is the instance evaluated last. If not, x becomes the current instance, and no model is marked as
+  // evaluated.
   bool at(const double* x) {
     if (last_.is(x)) return true;
     last_.set(x, features_);

@@ -53,7 +53,7 @@ class SeparatePool final : public AskingPool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    if (Model::kLooksFirst) look(x, chosen, clock);  // no work if they were evaluated on x
+    if (Model::kLooksFirst) look(x, chosen, clock);  // does nothing for models already evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) models_[i].train(x, target, instance_weight_.value);
     looks_.forget();
@@ -70,7 +70,7 @@ class SeparatePool final : public AskingPool {
   }
   void check() {
     require(classes_ >= 0 && (!numeric_ || classes_ <= 1) && all_of(values_, [](std::int32_t n) { return n >= 0; }),
-            "a schema");
+            "invalid schema");
     expect_countable(values_, classes_);
     for (Model& model : models_) model.check(values_, classes_);
     make_place();

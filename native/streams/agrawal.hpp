@@ -119,7 +119,7 @@ class Agrawal {
     return a;
   }
 
-  // Adds noise to the features. The class stays that of the original values.
+  // Adds noise to the features. The class still follows from the original values.
   void perturb(Applicant& a) {
     a.salary = moved(a.salary, 130e3, 20e3, 150e3);
     if (a.commission > 0) a.commission = moved(a.commission, 65e3, 10e3, 75e3);

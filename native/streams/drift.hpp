@@ -1,4 +1,4 @@
-// A drifting stream: draws which of two streams each instance comes from.
+// A drifting stream: draws, for each instance, which of two streams the instance comes from.
 #pragma once
 
 #include <cmath>

@@ -23,7 +23,7 @@ class JavaRandom {
   std::int32_t next_int(std::int32_t n) {
     if ((n & (n - 1)) == 0) return static_cast<std::int32_t>((static_cast<std::int64_t>(n) * next(31)) >> 31);
     std::int32_t drawn, value;
-    do {  // rejects the last, incomplete run of n values, which would favour small ones
+    do {  // rejects the last, incomplete run of n values, which would favour small values
       drawn = next(31);
       value = drawn % n;
     } while (static_cast<std::int64_t>(drawn) - value + (n - 1) > INT32_MAX);

@@ -70,7 +70,7 @@ class RandomRBF {
             "directions");
     require(deviations_.size() == centroids && all(deviations_, finite), "deviations");
     const auto weight = [](double w) { return std::isfinite(w) && w >= 0; };
-    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // choose() draws a number below it
+    const double total = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // choose() draws below this total
     require(weights_.size() == centroids && all(weights_, weight) && std::isfinite(total) && total > 0, "weights");
     random_.check();
   }

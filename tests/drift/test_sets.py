@@ -137,7 +137,7 @@ def test_what_is_not_asked_for_is_refused():
     model = fresh(schema=streams.LED().schema).learn(*streams.LED().draw(50))
     state = model.state()
     state["ensemble"]["sets_held"] = np.array([51])
-    with pytest.raises(DataError, match="The state does not fit: counts of sets"):
+    with pytest.raises(DataError, match="The state does not fit: invalid counts of sets"):
         fresh().restore(model.schema, state)
 
 

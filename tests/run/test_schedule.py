@@ -359,7 +359,7 @@ def test_a_url_that_never_ends_its_reply_keeps_no_thread(monkeypatch, head):
         stopped.set()
     assert not signal_of_url._thread.is_alive()
     assert time.monotonic() - began < 5
-    assert "returned no carbon intensity: There was no complete reply within 0.5 seconds. Learning" in told[0]
+    assert "returned no carbon intensity: No complete reply arrived within 0.5 seconds. Learning" in told[0]
 
 
 def test_a_reply_that_breaks_off_is_not_used():
@@ -375,7 +375,7 @@ def test_a_reply_that_breaks_off_is_not_used():
         threading.Thread(target=cut, daemon=True).start()
         found = CarbonSignal(f"http://127.0.0.1:{server.getsockname()[1]}/grid", told.append)
     assert found.at(1792315200) is None
-    assert "The reply is not complete." in told[0]
+    assert "The reply is incomplete." in told[0]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ inline void learn_number(double* at, double x, double weight) {
   const double off = x - at[1];
   const double mean = at[1] + off * (weight / n);
   const double squares = at[2] + weight * off * (x - mean);
-  if (!std::isfinite(squares)) return;  // too large for the moments: ignored
+  if (!std::isfinite(squares)) return;  // the value is too large for the moments and is ignored
   at[0] = n, at[1] = mean, at[2] = squares;
 }
 

@@ -18,7 +18,7 @@ namespace heros {
 struct BayesSettings {
   double fading;          // the weight of an instance relative to the next one
   double smoothing;       // prior count of every nominal value in every class
-  double variance_prior;  // prior instances of every class, with the variance of all classes
+  double variance_prior;  // number of prior instances per class, with the variance of all classes together
 };
 
 // The logarithm of a product that may exceed the range of doubles.
@@ -51,7 +51,7 @@ class BayesPool final : public AskingPool {
   int outputs() const override { return layout_.classes; }
   const std::vector<std::int32_t>& values() const { return layout_.values; }
 
-  // Adapts the pool to an extended schema. The statistics stay.
+  // Adapts the pool to an extended schema. Known statistics do not change.
   void grow(const std::vector<std::int32_t>& values, int classes) {
     BayesLayout grown(values, classes);
     std::vector<double> statistics(grown.model() * settings_.size());
@@ -91,10 +91,10 @@ class BayesPool final : public AskingPool {
     expect_countable(layout_.values, layout_.classes);
     layout_ = BayesLayout(layout_.values, layout_.classes);
     require(statistics_.empty() ? layout_.classes == 0 : statistics_.size() == layout_.model() * settings_.size(),
-            "statistics of every model");
+            "there must be statistics for each model");
     require(weight_.size() == settings_.size() &&
                 all_of(weight_, [](double w) { return w >= 1 && w <= kHeaviest; }),
-            "weights of the next instances");
+            "invalid weight of the last instance");
     for (std::size_t at = 0; at < statistics_.size(); at += layout_.block) check_block(&statistics_[at]);
     looks_.resize(models(), features(), outputs());
   }
@@ -106,8 +106,8 @@ class BayesPool final : public AskingPool {
   double* block(int i, int b) { return statistics_.data() + layout_.model() * i + layout_.block * b; }
   const double* block(int i, int b) const { return const_cast<BayesPool*>(this)->block(i, b); }
 
-  // Instead of reducing every count, each instance weighs more than the one before. Results are the same up to a
-  // factor. The factor is divided out before it overflows; it is a power of two, so no digits are lost.
+  // Instead of reducing every count, the pool gives each instance a higher weight than the one before. Results are the
+  // same up to a factor. The factor is divided out before it overflows; it is a power of two, so no digits are lost.
   void fade(int i) {
     weight_[i] /= settings_[i].fading;
     if (weight_[i] <= kHeaviest / 2) return;
@@ -180,7 +180,7 @@ class BayesPool final : public AskingPool {
   }
 
   void check_block(const double* b) const {
-    const auto statistic = [](double x) { require(amount(x), "counts and squares that are amounts"); };
+    const auto statistic = [](double x) { require(amount(x), "counts and sums of squares must be 0 or more"); };
     statistic(b[0]);
     for (int f = 0; f < features(); ++f) {
       const double* at = b + layout_.place[f];

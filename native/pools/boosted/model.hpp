@@ -1,6 +1,6 @@
-// Boosted trees for streams (SGBT, Gunasekara, Pfahringer, Gomes and Bifet 2024). Each tree lowers the loss that the
-// trees before it left. Every tree learns from every instance, by the derivatives of the loss at the sum of the trees
-// before it. The loss is the log loss for classes, and half the squared error for numbers.
+// Boosted trees for streams (SGBT, Gunasekara, Pfahringer, Gomes and Bifet 2024). Each tree reduces the remaining loss
+// of the trees before it. Every tree learns from every instance, from the derivatives of the loss at the sum of the
+// trees before it. The loss is the log loss for classes, and half the squared error for numbers.
 //
 // Two classes have one output: the log-odds of the second class, which may not have occurred yet. More classes have one
 // output each; a number has one. The sum starts with the class frequencies or the mean of the targets.
@@ -86,7 +86,7 @@ class Boosted {
     return sum;
   }
 
-  // Returns by how much the splits on each feature lowered the loss.
+  // Returns the total loss reduction by the splits on each feature.
   std::vector<double> gains(int features) const {
     std::vector<double> sum(features);
     for (const GradientTree& tree : trees_)
@@ -104,16 +104,16 @@ class Boosted {
     joined(a, "gains", trees_, &GradientTree::gains);
   }
   void check(const std::vector<std::int32_t>& values, int classes) {
-    require(trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "numbers of every tree");
+    require(trees_.size() == std::size_t(classes > 0 ? settings_.rounds : 0), "there must be arrays for each tree");
     if (classes == 0) return;
     require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
                 all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
                 (numeric_ || all_of(prior_, amount)),
-            "what was known before the first tree");
+            "invalid class counts or moments of the target");
     for (GradientTree& tree : trees_) {
       tree.check(values, outputs_of(classes));
       require(tree.bytes() <= std::max(settings_.tree_bytes(), GradientTree::node_bytes(outputs_of(classes))),
-              "trees within their limits");
+              "a tree exceeds its byte limit");
     }
     make_place(classes);
   }
@@ -184,7 +184,7 @@ class Boosted {
   std::vector<double> prior_;
   std::vector<GradientTree> trees_;
 
-  std::vector<double> said_;           // of the last evaluation, (rounds + 1, outputs): before each tree, final
+  std::vector<double> said_;           // last evaluation (rounds + 1, outputs): before each tree, then final
   std::vector<std::int32_t> leaves_;   // the leaf of the instance in each tree
   std::vector<double> gh_, chances_;
 };

@@ -8,7 +8,7 @@
 namespace heros {
 
 struct BoostedSettings {
-  std::int64_t max_bytes = 0;  // of all trees together; each tree gets an equal part
+  std::int64_t max_bytes = 0;  // the limit of all trees together; each tree gets an equal part
   std::int32_t rounds = 1;     // number of trees
   double learning_rate = 0.1;
   double features = 1;         // the share of the features used by a tree

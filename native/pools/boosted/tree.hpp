@@ -45,7 +45,7 @@ class GradientTree : public BinnedTree {
  public:
   std::vector<std::int32_t> columns;  // the features of the tree
   std::vector<double> reals;          // per node: the threshold, the weight at the last split attempt, its sums
-  std::vector<double> gains;          // per feature: by how much its splits lowered the loss
+  std::vector<double> gains;          // per feature: total loss reduction by its splits
 
   static constexpr int kCut = 0, kTried = 1, kSums = 2;
 
@@ -127,19 +127,20 @@ class GradientTree : public BinnedTree {
   void check(const std::vector<std::int32_t>& all_values, int outputs) {
     std::vector<std::uint8_t> seen(all_values.size());
     for (const std::int32_t f : columns)
-      require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++, "features of a tree");
+      require(f >= 0 && std::size_t(f) < seen.size() && !seen[f]++,
+              "a tree uses an unknown feature, or a feature twice");
     layout_ = GradientLayout(values_of(all_values), outputs);
     check_nodes(layout_.features(), layout_.observer);
     require(reals.size() == std::size_t(nodes()) * node_reals() && gains.size() == columns.size() && all_of(gains, amount),
-            "numbers of every node");
+            "the arrays of the nodes have the wrong length");
     for (const auto* numbers : {&reals, &observers})
-      require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "finite numbers");
+      require(all_of(*numbers, [](double v) { return std::isfinite(v); }), "all numbers must be finite");
     for (int node = 0; node < nodes(); ++node) check_sums(r(node) + kSums);
   }
 
  private:
   static constexpr double kFewest = 5;  // instances on either side of a split
-  static constexpr double kEnd = 1e-12;  // a gain below this share of the worth is rounding
+  static constexpr double kEnd = 1e-12;  // a gain below this share of the total is a rounding error
 
   struct Split {
     int feature = -1;
@@ -184,7 +185,7 @@ class GradientTree : public BinnedTree {
     return BinnedTree::give_up_least(but, layout_.observer, [this](int node) { return r(node)[kSums]; });
   }
 
-  // Twice the amount by which the best steps lower the loss.
+  // Twice the loss reduction by the best steps.
   double worth(const double* sums, double shrinkage) const {
     double sum = 0;
     for (int k = 0; k < layout_.outputs; ++k) sum += sums[1 + 2 * k] * sums[1 + 2 * k] / (sums[2 + 2 * k] + shrinkage);
@@ -203,7 +204,7 @@ class GradientTree : public BinnedTree {
     const double n = best.below[0] + best.above[0];
     const double epsilon = std::sqrt(std::log(1 / settings.split_confidence) / (2 * n));
     if (second / best.merit >= 1 - epsilon && epsilon >= settings.tie_threshold) return;
-    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // for a second observer
+    const std::int64_t more = 2 * node_bytes(layout_.outputs) + layout_.observer_bytes();  // includes a second observer
     while (bytes() + more > settings.tree_bytes())
       if (!give_up_least(leaf)) return;
     split(leaf, best);
@@ -257,8 +258,8 @@ class GradientTree : public BinnedTree {
   }
 
   void check_sums(const double* sums) const {
-    require(sums[0] >= 0, "weights that are amounts");
-    for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives that are amounts");
+    require(sums[0] >= 0, "weights must be 0 or more");
+    for (int k = 0; k < layout_.outputs; ++k) require(sums[2 + 2 * k] >= 0, "second derivatives must be 0 or more");
   }
 
   GradientLayout layout_;

@@ -1,11 +1,11 @@
-// A forest: trees with different features and instance weights that predict together. It is one model of a pool, as a
-// policy that trained only some of its trees would break it.
+// A forest: trees with different features and instance weights that predict together. A forest is one model of a pool:
+// if a policy trained only some of the trees, the forest would predict worse.
 //
 // Online bagging (Oza and Russell 2001) draws the weight of an instance from a Poisson distribution. A tree uses a
 // random subset of the features (streaming random patches, Gomes, Read and Bifet 2019), or each leaf does (adaptive
-// random forests, Gomes et al. 2017). If the accuracy of a tree falls (ADWIN), the tree is replaced. A first warning
-// starts a background tree; the drift itself puts it in place. The prediction is the mean of the trees, weighted by
-// their accuracy.
+// random forests, Gomes et al. 2017). If the accuracy of a tree falls (ADWIN), the tree is replaced. A warning starts a
+// background tree; at drift the background tree takes the place of the old tree. The prediction is the mean of the
+// trees, weighted by their accuracy.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class Forest {
  private:
   friend struct ForestState;
 
-  // The running accuracy of every tree, and whether it has fallen.
+  // The running accuracy of every tree, and detection of its decreases.
   class Hits {
    public:
     Hits(int trees, double delta) : adwin_(trees, delta > 0 ? delta : kNever, false), means_(trees), before_(trees) {}
@@ -153,7 +153,7 @@ class Forest {
     tree.grow(tree_settings(tree.settings().max_bytes, tree.settings().search.key), columns(tree.columns()), values_, classes_);
   }
 
-  // Returns the features of a tree: the known ones, and new ones up to its share.
+  // Returns the features of a tree: its known features, and new features up to its share.
   std::vector<std::int32_t> columns(std::vector<std::int32_t> known) {
     const int n = settings_.per_leaf ? all_features() : settings_.features_of(all_features());
     return subspace(std::move(known), all_features(), n, draws_);

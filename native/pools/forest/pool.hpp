@@ -30,7 +30,7 @@ struct ForestPoolState {
     }
   }
   void check() const {
-    require(classes > 0 && all_of(values, [](int v) { return v >= 0; }), "a schema");
+    require(classes > 0 && all_of(values, [](int v) { return v >= 0; }), "invalid schema");
     expect_countable(values, classes);
   }
 };
@@ -64,7 +64,7 @@ class ForestPool final : public AskingPool {
   }
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
-    look(x, chosen, clock);  // no work if they were evaluated on x
+    look(x, chosen, clock);  // does nothing for models already evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) forests_[i].train(x, static_cast<int>(target), instance_weight_.times);
     looks_.forget();

@@ -10,12 +10,12 @@
 namespace heros {
 
 struct ForestSettings {
-  TreeSettings tree;              // of every tree; max_bytes is that of the whole forest
+  TreeSettings tree;              // the settings of every tree; max_bytes is the limit of the whole forest
   std::int32_t trees = 1;
   double features = 1;            // the share of the features used by a tree or a leaf
   bool per_leaf = false;          // draw the features per leaf instead of per tree
   double bagging = 0;             // mean of the Poisson distribution of an instance's weight; 0: weight 1
-  double warning = 0, drift = 0;  // ADWIN's δ for starting a background tree, and for replacing a tree; 0: never
+  double warning = 0, drift = 0;  // ADWIN's δ for starting a background tree and for replacing a tree; 0: never
 
   int features_of(int all) const {
     return std::min(std::max(static_cast<int>(std::round(features * all)), 1), all);

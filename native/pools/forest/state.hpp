@@ -22,8 +22,8 @@ struct ForestState {
   std::uint64_t draws = 0;
   std::int64_t warnings = 0, replaced = 0;
   std::vector<std::uint8_t> behind;     // per tree: whether it has a background tree
-  std::vector<std::uint64_t> keys;      // of the trees, then of the background trees
-  std::vector<ForestTreeArrays> trees;  // in the same order
+  std::vector<std::uint64_t> keys;      // the keys of the trees, then of the background trees
+  std::vector<ForestTreeArrays> trees;  // the trees in the same order
   Forest::Hits drift, warning_hits;
 
   template <class Archive>
@@ -37,7 +37,7 @@ struct ForestState {
   void check(const ForestSettings& settings, int features) {
     require(behind.size() == std::size_t(settings.trees) && all_of(behind, [](auto b) { return b <= 1; }), "trees");
     const auto n = behind.size() + static_cast<std::size_t>(std::count(behind.begin(), behind.end(), 1));
-    require(trees.size() == n && keys.size() == n, "trees, and those in the background");
+    require(trees.size() == n && keys.size() == n, "there must be arrays for each tree and background tree");
     for (const ForestTreeArrays& tree : trees) check_columns(tree.columns, features);
     require(countable(warnings) && countable(replaced), "counts");
     drift.check(), warning_hits.check();
@@ -46,7 +46,8 @@ struct ForestState {
  private:
   static void check_columns(const std::vector<std::int32_t>& columns, int features) {
     std::vector<std::uint8_t> seen(features);
-    for (const std::int32_t f : columns) require(f >= 0 && f < features && !seen[f]++, "features of a tree");
+    for (const std::int32_t f : columns) require(f >= 0 && f < features && !seen[f]++,
+                                                 "a tree uses an unknown feature, or a feature twice");
   }
 };
 

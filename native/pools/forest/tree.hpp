@@ -37,7 +37,7 @@ class ForestTree {
     tree_.change(settings);
   }
 
-  // The first columns must be the known ones.
+  // The first columns must be the columns of the tree so far.
   void grow(const TreeSettings& settings, std::vector<std::int32_t> columns, const std::vector<std::int32_t>& values,
             int classes) {
     columns_ = std::move(columns);
@@ -48,8 +48,8 @@ class ForestTree {
     fit();
   }
 
-  // Evaluation in three steps: gather the values, find the leaf, ask the leaf. All trees do one step before any does
-  // the next, so that the prefetches of `find` have time to complete.
+  // Evaluation in three steps: gather the values, find the leaf, predict at the leaf. All trees do one step before any
+  // tree does the next step, so that the prefetches of `find` have time to complete.
   void gather(const double* x) { instance_.gather(x, columns_, layout_); }
   void find() {
     place_ = tree_.find(instance_.x.data());

@@ -1,9 +1,10 @@
 // Naive Bayes at a leaf: the count of each class times the probabilities of the values, as logarithms.
 //
 // MOA multiplies the factors in feature order in double precision, so a vote can underflow to 0. With many features all
-// votes do, and class 0 wins. Sums of logarithms are faster and would not underflow. But a leaf's choice between naive
-// Bayes and majority depends on these zeros, so we keep them. In nearly all cases the sum shows whether the product is
-// 0. In the other cases, and if two classes are so close that rounding decides, the products are computed.
+// votes underflow, and class 0 wins. Sums of logarithms are faster and would not underflow. However, a leaf's choice
+// between naive Bayes and majority depends on these zeros, so this code reproduces them. In nearly all cases the sum
+// shows whether the product is 0. In the other cases, and if two classes are so close that rounding decides, the
+// products are computed.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +36,8 @@ inline bool seen_by_any(const TreeLayout& layout, const Slab& blocks, const std:
   return false;
 }
 
-// The vote of class c as a product in feature order. Missing values are skipped, and so are features without any value
-// at this leaf.
+// The vote of class c as a product in feature order. Missing values and features without any value at this leaf are
+// skipped.
 inline double product_vote(const TreeLayout& layout, const Slab& blocks, const std::int32_t* block, int c,
                            double prior, const TreeInstance& instance) {
   const ConstClassBlock own(layout, blocks.reals(block[c]), blocks.ints(block[c]));
@@ -67,7 +68,7 @@ inline void product_votes(const BayesLeaf& leaf, const TreeInstance& instance, d
   const TreeLayout& layout = leaf.layout;
   double total = 0;
   for (int c = 0; c < layout.classes; ++c) total += leaf.counts[c];
-  bool any = false;  // whether any value counts: then a class without statistics gets no vote
+  bool any = false;  // whether any value is used; if so, a class without statistics gets no vote
   for (int f = 0; f < layout.features() && !any; ++f)
     any = !std::isnan(instance.x[f]) && seen_by_any(layout, leaf.blocks, leaf.block, f);
   for (int c = 0; c < layout.classes; ++c) {

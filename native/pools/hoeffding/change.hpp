@@ -1,6 +1,6 @@
 // Detects a change of the accuracy at a leaf, for trees that split on change (LAST, local adaptive streaming trees).
-// The test is that of HDDM-A (Frías-Blanco et al. 2015), in both directions. It compares all outcomes with those up to
-// the lowest and the highest mean.
+// The test is that of HDDM-A (Frías-Blanco et al. 2015), in both directions. The test compares all outcomes with the
+// outcomes up to the lowest and up to the highest mean.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@ class LeafChange {
  public:
   static constexpr int kReals = 6;
 
-  // at: the numbers of a leaf; all 0 at the start.
+  // at: the numbers of a leaf, initially 0.
   explicit LeafChange(double* at) : all_{at}, low_{at + 2}, high_{at + 4} {}
 
   // Adds `times` equal outcomes. Returns true and restarts if the accuracy changed.
@@ -34,7 +34,7 @@ class LeafChange {
 
  private:
   struct Part {
-    double* n;  // number of outcomes, and of correct ones
+    double* n;  // number of outcomes, number of correct outcomes
 
     bool empty() const { return n[0] == 0; }
     double mean() const { return n[1] / n[0]; }
@@ -47,7 +47,7 @@ class LeafChange {
     Part(const Part&) = default;
   };
 
-  // How far the mean of all outcomes may be from that of the first part.
+  // The allowed distance between the mean of all outcomes and the mean of the first part.
   double between(const Part& first, double log) const {
     return std::sqrt((1 / first.n[0] - 1 / all_.n[0]) * log / 2);
   }

@@ -64,7 +64,7 @@ inline void HoeffdingTree::move_observers(const TreeLayout& before, const Hoeffd
   }
 }
 
-// Nodes are larger in a larger schema. While the nodes alone exceed the limit, the split with the least weight below it
+// Nodes are larger with a larger schema. While the nodes alone exceed the limit, the split with the lowest weight
 // becomes a leaf again.
 inline void HoeffdingTree::prune(const TreeLayout& before, const TreeLayout& after) {
   const auto crosses = [&] {

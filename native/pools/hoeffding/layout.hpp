@@ -8,7 +8,7 @@
 
 namespace heros {
 
-// log(n) for counts. Most counts are small, and for them a table is faster and gives the same result.
+// log(n) for counts. Small counts, which are the most frequent, use a table, which is faster and gives the same result.
 class LogTable {
  public:
   LogTable() : logs_(kSize) {
@@ -70,8 +70,8 @@ struct TreeLayout {
 };
 
 // An instance as the trees read it, prepared once for the whole pool. Features with two values are often columns of a
-// one-hot code and mostly 0. Each class therefore keeps the sum of logarithms for all of them being 0 (LogBase). An
-// instance lists the differences from that sum.
+// one-hot code and mostly 0. Each class therefore stores the sum of the logarithms for the case that all these features
+// are 0 (LogBase). An instance lists its differences from this sum.
 struct TreeInstance {
   std::vector<double> x;                   // the original values
   std::vector<double> numbers;             // the numeric values

@@ -79,8 +79,8 @@ class TreeMemory {
   }
 
  protected:
-  static constexpr int kMajorityHits = 0, kBayesHits = 1, kBases = 2;  // in a record's doubles
-  static constexpr int kOwner = 0, kBlocks = 1;                        // in a record's integers
+  static constexpr int kMajorityHits = 0, kBayesHits = 1, kBases = 2;  // positions in a record's doubles
+  static constexpr int kOwner = 0, kBlocks = 1;                        // positions in a record's integers
   static constexpr std::int32_t kNobody = -1;                          // kOwner of a free record
 
   double* counts(const TreeLayout& layout, int node) { return &counts_[std::size_t(node) * layout.classes]; }
@@ -89,7 +89,7 @@ class TreeMemory {
     for (int c = 0; c < layout.classes; ++c) total += counts(layout, node)[c];
     return total;
   }
-  // The number of instances outside the majority: what a leaf could gain by splitting.
+  // The number of instances outside the majority class, which is the most that a split could correct.
   double promise(const TreeLayout& layout, int node) const {
     const double* seen = counts(layout, node);
     return weight(layout, node) - *std::max_element(seen, seen + layout.classes);
@@ -121,15 +121,15 @@ class TreeMemory {
     return layout.leaf_bytes() + n * layout.block_bytes();
   }
 
-  // A split must leave room for the statistics of one such leaf. Otherwise a tree full of nodes could never learn
-  // again.
+  // A split must leave room for the statistics of one such leaf. Otherwise a tree that is full of nodes could never
+  // learn again.
   bool room_for_split(const TreeLayout& layout, int node, int branches) const {
     const auto nodes = static_cast<std::int64_t>(nodes_.size()) + branches;
     return nodes * layout.node_bytes() + observer_bytes(layout, node) <= max_bytes_;
   }
 
-  // Provides what leaf `node` needs to learn from an instance of class y. If there is no room, even after deactivating
-  // less promising leaves, the leaf becomes inactive and the result is false.
+  // Allocates the statistics that leaf `node` needs to learn from an instance of class y. If there is no room, even
+  // after deactivating less promising leaves, the leaf becomes inactive and the result is false.
   bool open_observers(const TreeLayout& layout, int node, int y) {
     const bool fresh = nodes_[node].link == Node::kFresh;
     if (!fresh && blocks_of(node)[y] >= 0) return true;
@@ -151,7 +151,7 @@ class TreeMemory {
     return true;
   }
 
-  // Frees the statistics of a leaf. The leaf may collect new ones.
+  // Frees the statistics of a leaf. The leaf may collect new statistics.
   void close_observers(const TreeLayout& layout, int node) {
     if (!nodes_[node].observes()) return;
     bytes_ -= observer_bytes(layout, node);
@@ -174,7 +174,7 @@ class TreeMemory {
   }
 
   // Frees `need` bytes by deactivating leaves that are less promising than leaf `asking` (-1: any leaf), the least
-  // promising first. If that is not enough, nothing changes.
+  // promising first. If this cannot free enough bytes, nothing changes.
   bool make_room(const TreeLayout& layout, std::int64_t need, int asking) {
     if (bytes_ + need <= max_bytes_) return true;
     const double bar = asking < 0 ? std::numeric_limits<double>::infinity() : promise(layout, asking);

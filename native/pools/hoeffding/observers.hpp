@@ -62,7 +62,7 @@ inline void observe_number(const ClassBlock& block, int j, double x, std::int32_
   const double w = times, n = block.seen[j] + w, away = x - block.mean[j];
   const double mean = block.mean[j] + (block.seen[j] > 0 ? w * away / n : away);
   const double spread = block.spread[j] + w * away * (x - mean);
-  if (!std::isfinite(spread)) return;  // too large for the moments: ignored
+  if (!std::isfinite(spread)) return;  // the value is too large for the moments and is ignored
   block.seen[j] += times;
   block.mean[j] = mean;
   block.spread[j] = spread;
@@ -167,8 +167,8 @@ struct Gaussian {
     return 1 / (std::sqrt(2 * std::numbers::pi) * sd) * std::exp(-(away * away / (2 * sd * sd)));
   }
 
-  // The probability of a value <= x. It uses the smaller tail, so that it is equally exact on both sides of the mean.
-  // Different values that are very close have sd 0, because their squared differences round to 0.
+  // The probability of a value <= x. The smaller tail is computed, so that the result is equally exact on both sides of
+  // the mean. Different values that are very close have sd 0, because their squared differences round to 0.
   double at_most(double x) const {
     if (!(sd > 0)) return x >= mean ? 1 : 0;
     const double away = (x - mean) / sd * (std::numbers::sqrt2 / 2);

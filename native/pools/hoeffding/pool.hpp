@@ -37,7 +37,7 @@ class HoeffdingPool final : public Pool {
     for (const TreeSettings& settings : settings_)
       if (settings.max_bytes < least)
         throw std::invalid_argument("A tree of one node needs " + std::to_string(least) +
-                                    " bytes with this schema: no byte limit may be lower.");
+                                    " bytes with this schema; the byte limit must not be lower.");
     std::vector<HoeffdingTree> trees = trees_;
     for (HoeffdingTree& tree : trees) tree.grow(layout_, layout);
     while (trees.size() < settings_.size()) trees.emplace_back(settings_[trees.size()], layout);
@@ -117,7 +117,7 @@ class HoeffdingPool final : public Pool {
   // Imports the state of all trees. If it does not fit, the pool stays unchanged.
   void restore(const PoolState& state) {
     require(state.trees.empty() ? state.classes == 0 : state.trees.size() == settings_.size(),
-            "a tree for every model");
+            "there must be one tree per model");
     TreeLayout layout(state.values, state.classes, watch_reals());
     std::vector<HoeffdingTree> trees(state.trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) trees[i].adopt(state.trees[i], settings_[i], layout);
@@ -131,10 +131,10 @@ class HoeffdingPool final : public Pool {
     HoeffdingTree::Place place;
     std::int32_t favoured = 0;  // the class with the most votes
     bool by_bayes = false;
-    std::int64_t number = 0;  // of the evaluation; older ones are not fresh
+    std::int64_t number = 0;  // the number of the evaluation; older evaluations are not fresh
   };
 
-  // If any tree splits on change, the leaves of all trees have room for its detection.
+  // If any tree splits on change, the leaves of all trees have room for change detection.
   int watch_reals() const {
     const auto watches = [](const TreeSettings& settings) { return settings.on_change; };
     return std::any_of(settings_.begin(), settings_.end(), watches) ? LeafChange::kReals : 0;
@@ -184,7 +184,7 @@ class HoeffdingPool final : public Pool {
     ++look_number_;
     instance_.x.clear();
   }
-  // Allocates the results of evaluations. More than the classes need does no harm.
+  // Allocates the results of evaluations. The arrays may be larger than the classes need.
   void make_place(int classes) {
     votes_.resize(settings_.size() * classes);
     scratch_.resize(classes);

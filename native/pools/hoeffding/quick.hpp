@@ -1,6 +1,6 @@
 // Merits of all thresholds of a numeric feature at once, in single precision. Forests search for splits so often that
-// the exact way (split.hpp) would take most of their time. Fixed lanes without sums across them give the same results
-// on every machine.
+// the exact computation (split.hpp) would take most of their time. Lanes are fixed and never summed across, so the
+// results are the same on every machine.
 #pragma once
 
 #include <bit>

@@ -10,7 +10,8 @@
 
 namespace heros {
 
-// Resizes to n elements with a small reserve. Doubling would use up to twice the memory that the tree accounts for.
+// Resizes to n elements with a small reserve. Doubling the capacity would use up to twice the memory that the tree
+// accounts for.
 template <class T>
 void make_size(std::vector<T>& values, std::size_t n) {
   if (n > values.capacity()) values.reserve(n + n / 8);
@@ -27,11 +28,12 @@ class Slab {
        std::vector<std::int32_t> all_free)
       : n_reals_(reals), n_ints_(ints), reals_(std::move(all_reals)), ints_(std::move(all_ints)),
         free_(std::move(all_free)) {
-    require(ints > 0 && ints_.size() % ints == 0, "whole records");
+    require(ints > 0 && ints_.size() % ints == 0, "a record is incomplete");
     size_ = static_cast<int>(ints_.size() / ints);
-    require(reals_.size() == std::size_t(size_) * reals, "as many reals as integers");
+    require(reals_.size() == std::size_t(size_) * reals, "the parts of the records have different lengths");
     std::vector<std::uint8_t> seen(size_);
-    for (const std::int32_t i : free_) require(i >= 0 && i < size_ && !seen[i]++, "free records that exist, once");
+    for (const std::int32_t i : free_) require(i >= 0 && i < size_ && !seen[i]++,
+                                               "a free record does not exist or is listed twice");
   }
 
   double* reals(int i) { return reals_.data() + std::size_t(i) * n_reals_; }

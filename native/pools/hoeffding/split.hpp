@@ -21,8 +21,8 @@ enum class Criterion : int { information_gain, gini };
 enum class Test : int { at_most, each_value, equals };  // branch 0: x <= value | x is the branch | x == value
 
 // Options of the search beyond MOA's. quick: single precision (quick.hpp). features: a random subset of this size, the
-// same in every search of a leaf; 0 means all. random_cuts: one random threshold instead of evenly spaced ones. Random
-// numbers follow from the tree's key, the leaf and its counts, so there is no state to store.
+// same in every search of a leaf; 0 means all. random_cuts: one random threshold instead of evenly spaced thresholds.
+// Random numbers follow from the tree's key, the leaf and its counts, so there is no state to store.
 struct Search {
   std::uint64_t key = 0;
   std::int32_t features = 0;
@@ -43,11 +43,11 @@ struct Split {
   int branches = 2;
 };
 
-// The statistics of every class at a leaf. A class without instances since the leaf was created has no block.
+// The statistics of every class at a leaf. A class has no block if the leaf has seen none of its instances.
 struct LeafStatistics {
   const TreeLayout& layout;
   const double* counts;                // per class, including counts inherited from the parent
-  std::vector<ConstClassBlock> blocks;  // of the classes seen
+  std::vector<ConstClassBlock> blocks;  // the blocks of the classes seen
   std::vector<int> classes;             // the classes of these blocks
 };
 
@@ -63,7 +63,7 @@ class SplitSearch {
     bool any = false;  // whether any feature offered a test
   };
 
-  // If merits are equal, the test on the later feature wins, as in MOA (a stable sort, the last taken).
+  // If merits are equal, the test on the later feature wins, as in MOA (which takes the last test of a stable sort).
   Result operator()(const LeafStatistics& leaf) {
     classes_ = leaf.layout.classes;
     Result result;
@@ -108,7 +108,8 @@ class SplitSearch {
   static constexpr double kSmallestBranch = 0.01;
   static constexpr std::int64_t kMostCells = 1 << 24;  // limit of branches times classes
 
-  // Whether to use the next of `left` features, `wanted` of which are used. All subsets are equally likely.
+  // Whether to use the next feature, if `wanted` of the `left` remaining features are to be used. All subsets are
+  // equally likely.
   bool offered(int left, int wanted) {
     return wanted >= left || features_.below(static_cast<std::uint32_t>(left)) < static_cast<std::uint32_t>(wanted);
   }
@@ -226,8 +227,8 @@ class SplitSearch {
       reset(seen);
       deal(leaf, j, seen);
       best = {feature, Test::each_value, 0, merit(seen), leaf.layout.values[feature]};
-      // One value against the rest cannot be better than a branch per value. It may be valid where the latter is not,
-      // as the rest together has more weight.
+      // A test of one value against the rest cannot be better than a branch per value. It may still be valid if a
+      // branch per value is not, as the rest together has more weight.
       if (std::isfinite(best.merit)) return best;
     }
     reset(2);
@@ -236,7 +237,7 @@ class SplitSearch {
       const std::int32_t* count = block.count + leaf.layout.slot[j];
       totals.push_back(std::accumulate(count, count + seen, 0.0));
     }
-    const int tests = how_.quick && seen == 2 ? 1 : seen;  // for two values one test is enough
+    const int tests = how_.quick && seen == 2 ? 1 : seen;  // for two values, one test is sufficient
     for (int v = 0; v < tests; ++v) {
       for (std::size_t i = 0; i < leaf.blocks.size(); ++i) {
         branch(0)[leaf.classes[i]] = leaf.blocks[i].count[leaf.layout.slot[j] + v];

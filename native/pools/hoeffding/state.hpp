@@ -35,7 +35,7 @@ inline void HoeffdingTree::adopt(TreeArrays a, const TreeSettings& settings, con
   const std::size_t n = a.node_value.size();
   require(n > 0 && a.node_test.size() == n && a.node_link.size() == n && a.node_length.size() == n &&
               a.node_counts.size() == n * layout.classes,
-          "arrays of every node");
+          "the arrays of the nodes have the wrong length");
   nodes_.assign(n, {});
   for (std::size_t i = 0; i < n; ++i) nodes_[i] = {a.node_value[i], a.node_test[i], a.node_link[i]};
   counts_ = std::move(a.node_counts), lengths_ = std::move(a.node_length);
@@ -47,46 +47,47 @@ inline void HoeffdingTree::adopt(TreeArrays a, const TreeSettings& settings, con
   check_records(layout);
   check_statistics(layout);
   account(layout);
-  require(bytes_ <= max_bytes_, "a tree inside its byte limit");
+  require(bytes_ <= max_bytes_, "a tree exceeds its byte limit");
 }
 
 inline void HoeffdingTree::check_nodes(const TreeLayout& layout) const {
   std::vector<std::uint8_t> reached(nodes_.size());
   reached[0] = 1;
-  require(nodes_[0].test != Node::kAbsent, "a root");
+  require(nodes_[0].test != Node::kAbsent, "the tree has no root");
   for (std::size_t i = 0; i < nodes_.size(); ++i) {  // children come after their parent
-    require(reached[i], "nodes below one root");
-    require(lengths_[i] >= 0 && lengths_[i] <= layout.classes, "classes counted that exist");
+    require(reached[i], "a node cannot be reached from the root");
+    require(lengths_[i] >= 0 && lengths_[i] <= layout.classes, "a node counts an unknown class");
     const Node& node = nodes_[i];
     require(std::isfinite(node.value) && node.test >= Node::kAbsent && node.link >= Node::kInactive, "nodes");
     if (!node.splits()) continue;
-    require(node.feature() < layout.features() && (node.test & 3) < 3, "tests of features that exist");
-    require((layout.values[node.feature()] == 0) == (node.kind() == Test::at_most), "tests that fit their features");
+    require(node.feature() < layout.features() && (node.test & 3) < 3, "a test uses an unknown feature");
+    require((layout.values[node.feature()] == 0) == (node.kind() == Test::at_most),
+            "a test does not fit the type of its feature");
     const int branches = node.branches(layout);
     require(node.link > static_cast<int>(i) && std::size_t(node.link) + branches <= nodes_.size(), "children");
-    for (int b = 0; b < branches; ++b) require(!reached[node.link + b]++, "one parent for every node");
+    for (int b = 0; b < branches; ++b) require(!reached[node.link + b]++, "a node has several parents");
   }
-  for (const double count : counts_) require(std::isfinite(count) && count >= 0, "class counts");
+  for (const double count : counts_) require(std::isfinite(count) && count >= 0, "invalid class counts");
 }
 
 inline void HoeffdingTree::check_records(const TreeLayout& layout) const {
   std::vector<std::uint8_t> records = leaves_.in_use(), blocks = blocks_.in_use();
   for (int i = 0; i < leaves_.size(); ++i)
-    require(records[i] || leaves_.ints(i)[kOwner] == kNobody, "records with an owner");
+    require(records[i] || leaves_.ints(i)[kOwner] == kNobody, "a free record has an owner");
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].observes()) continue;
     const int link = nodes_[i].link;
-    require(link < leaves_.size() && records[link]-- == 1, "a record for every leaf that observes");
-    require(leaves_.ints(link)[kOwner] == static_cast<int>(i), "records that know their leaf");
+    require(link < leaves_.size() && records[link]-- == 1, "every active leaf must have its own record");
+    require(leaves_.ints(link)[kOwner] == static_cast<int>(i), "a record belongs to another leaf");
     for (int c = 0; c < layout.classes; ++c) {
       const int b = blocks_of(static_cast<int>(i))[c];
-      require(b >= -1 && b < blocks_.size() && (b < 0 || blocks[b]-- == 1), "a block for every class observed");
+      require(b >= -1 && b < blocks_.size() && (b < 0 || blocks[b]-- == 1), "invalid block of a class");
     }
   }
   const auto taken = [](const std::vector<std::uint8_t>& left) {
     return std::all_of(left.begin(), left.end(), [](std::uint8_t n) { return n == 0; });
   };
-  require(taken(records) && taken(blocks), "no statistics without a leaf");
+  require(taken(records) && taken(blocks), "some statistics belong to no leaf");
   for (const std::int32_t count : blocks_.all_ints()) require(count >= 0 && count <= kFull, "counts");
 }
 
@@ -96,12 +97,13 @@ inline void HoeffdingTree::check_statistics(const TreeLayout& layout) {
     if (!nodes_[i].observes()) continue;
     const double* hits = leaves_.reals(nodes_[i].link);
     require(amount(hits[kMajorityHits]) && amount(hits[kBayesHits]), "hits");
-    require(layout.watch == 0 || LeafChange::sound(hits + kBases + 2 * layout.classes), "hits that may change");
+    require(layout.watch == 0 || LeafChange::sound(hits + kBases + 2 * layout.classes),
+            "invalid statistics of the change detector");
     for (int c = 0; c < layout.classes; ++c) {
       const int b = blocks_of(static_cast<int>(i))[c];
       if (b < 0) continue;
       require(is_sound(layout, ConstClassBlock(layout, blocks_.reals(b), blocks_.ints(b))), "statistics");
-      require(counts(layout, static_cast<int>(i))[c] > 0, "statistics of classes that were counted");
+      require(counts(layout, static_cast<int>(i))[c] > 0, "a class without instances has statistics");
       refresh_base(layout, static_cast<int>(i), c);
     }
   }
@@ -129,7 +131,7 @@ struct PoolState {
     tree_fields(a, trees);
   }
   void check() const {
-    require(classes >= 0 && all_of(values, [](int v) { return v >= 0; }), "a schema");
+    require(classes >= 0 && all_of(values, [](int v) { return v >= 0; }), "invalid schema");
     expect_countable(values, classes);
   }
 };

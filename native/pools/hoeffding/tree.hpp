@@ -62,8 +62,8 @@ class HoeffdingTree : public TreeMemory {
     return counts(layout, nodes_[place.node].test == Node::kAbsent ? place.above : place.node);
   }
 
-  // Whether naive Bayes predicts at a place. The leaf must have statistics. Adaptive leaves use the one of naive Bayes
-  // and majority with more correct predictions.
+  // Whether naive Bayes predicts at a place. The leaf must have statistics. Adaptive leaves use naive Bayes or the
+  // majority, whichever had more correct predictions.
   bool answers_by_bayes(const Place& place) const {
     if (settings_.prediction == LeafPrediction::majority || !nodes_[place.node].observes()) return false;
     const double* record = leaves_.reals(nodes_[place.node].link);
@@ -82,7 +82,7 @@ class HoeffdingTree : public TreeMemory {
   void train(const TreeLayout& layout, const TreeInstance& instance, int y, const Place& place, int bayes,
              double* votes, std::int32_t times = 1) {
     Node& node = nodes_[place.node];
-    if (node.splits()) return;  // the split's feature is missing: nothing to learn here
+    if (node.splits()) return;  // the split's feature is missing, so no leaf can learn
     if (node.test == Node::kAbsent) node = {0, Node::kLeaf, Node::kFresh};
     if (node.link != Node::kInactive) {
       const bool bayes_hit = (bayes >= 0 ? bayes : bayes_vote(layout, instance, place, votes)) == y;
@@ -184,14 +184,14 @@ class HoeffdingTree : public TreeMemory {
     const double gap = found.best.merit - found.second;
     if (!settings_.on_change && found.any && !(gap > bound || bound < settings_.tie_threshold))
       return put_off(node, n, gap, bound);
-    // Not splitting is best: the leaf restarts with its current counts, as in MOA.
+    // No split is better than the leaf, which restarts with its current counts, as in MOA.
     if (found.best.feature < 0) return close_observers(layout, node);
     if (!std::isfinite(found.best.merit)) return;
     if (room_for_split(layout, node, found.best.branches)) split(layout, node, found.best, leaf, search);
   }
 
-  // A quick tree delays its next search. It waits for half of the instances that the bound needs to fall below the gap
-  // or the tie threshold (local split-time prediction: Losing, Wersing and Hammer 2018).
+  // A quick tree delays its next search until half of the instances have arrived that the bound needs to fall below the
+  // gap or the tie threshold (local split-time prediction: Losing, Wersing and Hammer 2018).
   void put_off(int node, double n, double gap, double bound) {
     if (!settings_.search.quick) return;
     const double ratio = bound / std::max(settings_.tie_threshold, gap > 0 ? gap : 0);
@@ -230,7 +230,7 @@ class HoeffdingTree : public TreeMemory {
   void check_records(const TreeLayout& layout) const;
   void check_statistics(const TreeLayout& layout);
 
-  static constexpr double kLongestWait = 100;  // in multiples of the leaf's weight
+  static constexpr double kLongestWait = 100;  // a multiple of the leaf's weight
 
   TreeSettings settings_;
 };

@@ -24,8 +24,8 @@ struct LabelSettings {
   std::int32_t seasons;  // numbers: number of seasonal lags used
 };
 
-// All models share the latest labels. Every label is stored, even if no model is trained on it. A model learns from the
-// labels only when the policy chooses it.
+// All models share the latest labels. Every label is stored, even if no model is trained on it. A model learns from a
+// label only if the policy chooses the model.
 class LabelPool final : public LookingPool {
  public:
   LabelPool(std::vector<LabelSettings> settings, std::int64_t memory, bool numeric)
@@ -54,7 +54,7 @@ class LabelPool final : public LookingPool {
 
   void set_delay(std::int64_t labels) override { delay_ = labels; }
 
-  // Predicts as at the time of the instance's prediction, with only the labels known then.
+  // Predicts as at the time of the instance's prediction, using only the labels that were known at that time.
   void look(const double*, const std::uint8_t* watched, PhaseClock& clock) override {
     from_ = {delay_, 1};
     for (int i = 0; i < models(); ++i)
@@ -102,32 +102,32 @@ class LabelPool final : public LookingPool {
     a("values", values_), a("classes", classes_), a("labels", labels), a("reach", reach_);
     if (numeric_) {
       seasons_.fields(a), scale_.fields(a), a("sums", sums);
-      require(sums.size() == series_.size() * Series::kSums, "sums of every model");
+      require(sums.size() == series_.size() * Series::kSums, "there must be sums for each model");
       if (Archive::kReads)
         for (std::size_t i = 0; i < series_.size(); ++i) series_[i].restore(sums.data() + i * Series::kSums);
     } else {
       for (const Transitions& model : transitions_) weights.push_back(model.weight_);
       a("weight", weights);
-      require(weights.size() == transitions_.size(), "a weight per model");
+      require(weights.size() == transitions_.size(), "there must be one weight per model");
       if (Archive::kReads)
         for (std::size_t i = 0; i < transitions_.size(); ++i) transitions_[i].weight_ = weights[i];
       joined(a, "counts", transitions_, &Transitions::counts_);
-      require(transitions_.size() == settings_.size(), "counts of every model");
+      require(transitions_.size() == settings_.size(), "there must be counts for each model");
     }
-    require(static_cast<std::int64_t>(labels.size()) <= memory_, "no more labels than are kept");
+    require(static_cast<std::int64_t>(labels.size()) <= memory_, "there are more labels than the memory holds");
     if (Archive::kReads) labels_.restore(std::move(labels));
   }
   void check() {
     require(all_of(values_, [](std::int32_t n) { return n >= 0; }) && classes_ >= 0, "values");
     expect_countable(values_, classes_);
-    require(!numeric_ || classes_ <= 1, "one number");
+    require(!numeric_ || classes_ <= 1, "a numeric target has exactly one output");
     require(all_of(labels_.latest(),
                    [this](double y) {
                      return numeric_ ? std::fabs(y) <= TargetScale::kLargest
                                      : y >= 0 && y < classes_ && y == std::floor(y);
                    }),
             "labels");
-    require(countable(reach_), "a distance in labels");
+    require(countable(reach_), "invalid distance between labels");
     for (Transitions& model : transitions_) model.check(classes_);
     if (numeric_) seasons_.check(memory_ - 2), scale_.check();
     looks_.resize(models(), features(), classes_);
@@ -170,7 +170,7 @@ class LabelPool final : public LookingPool {
   std::int64_t reach_ = 0;                // the largest recent distance between a label and its prediction
 
   std::int64_t delay_ = 0;
-  Vantage from_;  // of the evaluated instance
+  Vantage from_;  // the position of the evaluated instance
 };
 
 }  // namespace heros

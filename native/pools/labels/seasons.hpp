@@ -26,7 +26,7 @@ class Seasons {
 
   const std::array<std::int32_t, kMost>& lags() const { return lags_; }  // 0: none
 
-  // Adds a label after the stored ones. Returns true if the lags changed.
+  // Adds a label after the stored labels. Returns true if the lags changed.
   bool learn(const RecentLabels& labels, double label) {
     const std::int64_t n = labels.size();
     if (n < 2) return false;
@@ -51,7 +51,7 @@ class Seasons {
   void check(std::int64_t longest) const {
     require(fits_ && products_.size() == static_cast<std::size_t>(longest + 1) && countable(count_) &&
                 all_of(products_, [](double x) { return std::isfinite(x); }),
-            "products of differences");
+            "invalid products of differences");
     for (const std::int32_t lag : lags_) require(lag == 0 || (lag >= 2 && lag <= longest), "seasons");
   }
 
@@ -59,7 +59,7 @@ class Seasons {
   double correlation(std::int64_t lag) const { return products_[lag] / products_[0]; }
   double least() const {
     const double n = std::min(static_cast<double>(count_), 1 / (1 - fading_));
-    return std::max(kLeast, 4 / std::sqrt(n));  // among hundreds of lags some correlate by chance
+    return std::max(kLeast, 4 / std::sqrt(n));  // some of the hundreds of lags correlate by chance
   }
   // Whether lag l has a local maximum of the correlation, and the season occurred three times.
   bool stands_out(std::int64_t l) const {
@@ -79,7 +79,7 @@ class Seasons {
     if (keeps(lags_[0], found[0])) found[0] = lags_[0];
     const std::int64_t first = found[0];
     for (std::int64_t l = 2; l <= last && first > 0; ++l) {
-      const bool multiple = std::min(l % first, first - l % first) <= 1;  // needs a higher correlation
+      const bool multiple = std::min(l % first, first - l % first) <= 1;  // a multiple needs a higher correlation
       if (l == first || !stands_out(l) || (multiple && correlation(l) <= correlation(first))) continue;
       if (found[1] == 0 || correlation(l) > correlation(found[1])) found[1] = static_cast<std::int32_t>(l);
     }
@@ -88,13 +88,13 @@ class Seasons {
     lags_ = found;
     return changed;
   }
-  // Whether a known lag stays: its correlation is nearly as high as the other's.
+  // Whether a known lag stays because its correlation is nearly as high as that of the other lag.
   bool keeps(std::int64_t lag, std::int64_t other) const {
     return lag > 0 && correlation(lag) > least() && (other == 0 || correlation(lag) >= kClose * correlation(other));
   }
 
   double fading_;
-  std::vector<double> products_;  // per lag: faded products of differences that far apart
+  std::vector<double> products_;  // per lag: faded products of differences at this distance
   std::int64_t count_ = 0;
   std::array<std::int32_t, kMost> lags_{};
   bool fits_ = true;  // whether the imported state is valid

@@ -1,5 +1,5 @@
-// Predicts a number from earlier numbers: the last one, its trend, recent means and seasons, combined by least squares
-// with fading.
+// Predicts a number from earlier numbers: the last number, the trend, recent means and seasons, combined by least
+// squares with fading.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Series {
  public:
   static constexpr int kInputs = 4 + 2 * Seasons::kMost;
   static constexpr std::int64_t kFew = 8;  // number of labels whose mean is an input
-  static constexpr double kPrior = 4;      // prior instances in which only the last label mattered
+  static constexpr double kPrior = 4;      // number of prior instances that favour the last label alone
   static constexpr std::size_t kSums = 1 + kInputs + kInputs * kInputs;
   using Inputs = std::array<double, kInputs>;
   using Sums = std::array<double, kSums>;
@@ -64,7 +64,7 @@ class Series {
       sums[1 + i] += weight * in[i] * difference;
       for (int j = 0; j < kInputs; ++j) sums[product(i, j)] += weight * in[i] * in[j];
     }
-    if (finite(sums)) sums_ = sums;  // otherwise too large for the sums: ignored
+    if (finite(sums)) sums_ = sums;  // otherwise the label is too large for the sums and is ignored
   }
 
   // Learns again from the stored labels after the seasonal lags changed. `delay` is assumed between each prediction and
@@ -108,8 +108,8 @@ class Series {
   const Sums& sums() const { return sums_; }
   void restore(const double* sums) {
     std::copy_n(sums, kSums, sums_.begin());
-    require(finite(sums_) && sums_[0] >= 0, "sums of products");
-    for (int i = 0; i < kInputs; ++i) require(sums_[product(i, i)] >= 0, "sums of squares");
+    require(finite(sums_) && sums_[0] >= 0, "invalid sums of products");
+    for (int i = 0; i < kInputs; ++i) require(sums_[product(i, i)] >= 0, "sums of squares must be 0 or more");
   }
 
  private:
@@ -120,7 +120,7 @@ class Series {
 
   double fading_;
   int seasons_;
-  Sums sums_{};  // of weights, of each input times the difference, of products of inputs
+  Sums sums_{};  // sums of weights, of inputs times differences, of products of inputs
 };
 
 }  // namespace heros

@@ -48,13 +48,13 @@ struct TransitionLayout {
 class Transitions {
  public:
   static constexpr double kHeaviest = 0x1p300;
-  static constexpr double kPrior = 1;  // prior instances, distributed as after any label
+  static constexpr double kPrior = 1;  // number of prior instances with the overall class frequencies
 
   Transitions(double fading = 1, int order = 1) : fading_(fading), order_(order) {}
 
   int classes() const { return layout_.classes; }
 
-  // Keeps all counts. Contexts that are now shared are added up.
+  // Keeps all counts, and adds up the counts of contexts that are now shared.
   void grow(int classes) {
     const TransitionLayout grown(classes, order_);
     std::vector<double> counts(static_cast<std::size_t>(grown.size()));
@@ -68,8 +68,8 @@ class Transitions {
     layout_ = grown, counts_ = std::move(counts);
   }
 
-  // Predicts the class frequencies, moved towards the frequencies after the last label, then towards those after the
-  // last two. The more often these labels occurred, the larger the move.
+  // Predicts the class frequencies, shifted towards the frequencies after the last label, then towards the frequencies
+  // after the last two labels. The shift is larger if these labels occurred more often.
   void predict(const RecentLabels& labels, const Vantage& from, double* p) const {
     const int classes = layout_.classes;
     std::fill_n(p, classes, 1.0 / classes);
@@ -107,9 +107,9 @@ class Transitions {
   // Checks imported weight and counts for this number of classes.
   void check(int classes) {
     layout_ = TransitionLayout(classes, order_);
-    require(weight_ >= 1 && weight_ <= kHeaviest, "the weight of the next instance");
+    require(weight_ >= 1 && weight_ <= kHeaviest, "invalid weight of the last instance");
     require(static_cast<std::int64_t>(counts_.size()) == (classes == 0 ? 0 : layout_.size()) && all_of(counts_, amount),
-            "counts of what followed what");
+            "invalid counts of label transitions");
   }
 
  private:

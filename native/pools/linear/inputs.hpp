@@ -1,4 +1,4 @@
-// The inputs of linear models: those of the encoder, and shared inputs for features with very many values.
+// The inputs of linear models: the inputs of the encoder, and shared inputs for features with very many values.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct ActiveRow {
 };
 
 // The rows of weights. Row 0 is the bias. The first `own` values of a nominal feature have their own inputs. A hash
-// maps the others to `shared` inputs, whose rows come next if any feature needs them. The encoder's inputs follow, so
-// that new inputs are appended.
+// maps the others to `shared` inputs, whose rows come next if any feature needs them. The encoder's inputs come last,
+// so that new inputs are appended.
 class LinearInputs {
  public:
   LinearInputs(double divisor, std::int32_t own, std::int32_t shared) : own_(own), shared_(shared), encoder_(divisor) {}
@@ -64,7 +64,7 @@ class LinearInputs {
   void check() {
     require(all_of(values_, [](std::int32_t n) { return n >= 0; }), "values");
     encoder_.check();
-    require(encoder_.values() == clipped(), "inputs for these values");
+    require(encoder_.values() == clipped(), "the inputs do not fit the values");
   }
 
  private:

@@ -57,7 +57,7 @@ class LinearPool final : public LookingPool {
 
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     if (numeric_) note_target(target);
-    look(x, chosen, clock);  // no work if they were evaluated on x
+    look(x, chosen, clock);  // does nothing for models already evaluated on x
     for (int i = 0; i < models(); ++i)
       if (chosen[i]) step(i, target);
     inputs_.learn(x);
@@ -90,14 +90,15 @@ class LinearPool final : public LookingPool {
   void check() {
     inputs_.check();
     scale_.check();
-    require(!numeric_ || classes_ <= 1, "one number");
-    require(classes_ >= 0 && steps_.size() == settings_.size() && all_of(steps_, countable), "steps of every model");
+    require(!numeric_ || classes_ <= 1, "a numeric target has exactly one output");
+    require(classes_ >= 0 && steps_.size() == settings_.size() && all_of(steps_, countable),
+            "there must be one number of steps per model");
     expect_countable(inputs_.values(), classes_);
     require(find_places() && weights_.size() == row_places_.back() && touched_.size() == touched_places_.back(),
-            "weights of every input and class");
+            "there must be one weight per input and class");
     for (int i = 0; i < models(); ++i)
       for (std::size_t t = touched_places_[i]; t < touched_places_[i + 1]; ++t)
-        require(touched_[t] >= 0 && touched_[t] <= steps_[i], "rows touched in the past");
+        require(touched_[t] >= 0 && touched_[t] <= steps_[i], "a row was touched after the last step");
     looks_.resize(models(), features(), classes_);
   }
 
@@ -106,7 +107,7 @@ class LinearPool final : public LookingPool {
   double* row(int i, int r) { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
   const double* row(int i, int r) const { return weights_.data() + row_places_[i] + std::size_t(r) * stride(i); }
 
-  // The step at which a row was last touched. Rows that do not drift are always up to date.
+  // The step at which a row was last updated. Rows that do not drift are always up to date.
   std::int64_t touched(int i, int r) const {
     return drifts(settings_[i]) ? touched_[touched_places_[i] + r] : steps_[i];
   }
@@ -122,7 +123,7 @@ class LinearPool final : public LookingPool {
     return rows * std::size_t(classes_) < (std::size_t{1} << 40) && settings_.size() < (std::size_t{1} << 20);
   }
   void lay_out() {
-    require(find_places(), "weights that can be counted");
+    require(find_places(), "there are too many weights");
     weights_.assign(row_places_.back(), 0);
     touched_.assign(touched_places_.back(), 0);
     looks_.resize(models(), features(), classes_);

@@ -1,6 +1,6 @@
 // Training of a row of weights. A row has one weight per class, followed by the optimiser's numbers for each weight. A
-// row with an inactive input is not touched. `catch_up` makes up for the missed steps in closed form when the row is
-// needed again.
+// step skips the rows of inactive inputs. `catch_up` applies the missed steps in closed form when the row is needed
+// again.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class LinearStep {
   }
 
   // Converts a caught-up row to another unit of the target. Predictions stay the same. The optimiser's numbers become
-  // those it would have with the new unit from the start.
+  // the numbers that it would have if the unit had always been the new one.
   void rescale(double* row, const Rescaling& to, bool bias) const {
     double *second = row + classes_, *third = second + classes_;
     for (int c = 0; c < classes_; ++c) {

@@ -1,6 +1,6 @@
 // The effect of Adam on a weight while its gradient is zero, in closed form.
 //
-// With zero gradient for s steps from step t on, m and v only decay and w moves by
+// If the gradient is zero for s steps from step t on, m and v only decay, and w changes by
 //   −lr·(m/√v)·Σ_{τ=1..s} a_{t+τ} ρ^τ,   a_t = √(1 − β2^t)/(1 − β1^t),  ρ = β1/√β2,
 // up to Adam's ε. With B_t = Σ_{τ≥1} a_{t+τ} ρ^τ the sum is B_t − ρ^s·B_{t+s}, and B_t = ρ·(a_{t+1} + B_{t+1}).
 #pragma once

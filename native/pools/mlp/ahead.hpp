@@ -1,5 +1,5 @@
-// Evaluates long-idle models on the next kAhead instances in one pass over their weights. A policy that rarely trains
-// large models then need not read their weights at every instance. Results do not change.
+// Evaluates long-idle models on the next kAhead instances in one pass over their weights. If a policy rarely trains
+// large models, the pool then does not read their weights at every instance. Results do not change.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ class Ahead {
   // A model idle for this many steps is expected to stay idle. If it is chosen, it must be evaluated again, as this
   // pass stores no activations for training.
   static constexpr std::int64_t kLongRest = kAhead;
-  static constexpr int kOneIn = 8;  // worthwhile if at least one model in this many is idle
+  static constexpr int kOneIn = 8;  // evaluation ahead is worthwhile if at least one in kOneIn models is idle
 
-  // outputs: floats for the logits of a model. More than needed do no harm.
+  // outputs: the number of floats for the logits of a model; it may be larger than needed.
   void make_place(int models, int outputs) {
     close();
     rest_.resize(models);
@@ -66,7 +66,7 @@ class Ahead {
   void read(int i, int outputs, float* logits) { std::copy_n(logits_at(i, at_), outputs, logits); }
 
  private:
-  // Computed from the allocated size, so that it is correct even if an allocation failed.
+  // Computed from the allocated size, so that the result is correct even if an allocation failed.
   std::size_t stride() const { return logits_.size() / (rest_.size() * kAhead); }
   float* logits_at(int i, int instance) { return &logits_[(std::size_t(i) * kAhead + instance) * stride()]; }
 
@@ -92,7 +92,7 @@ class Ahead {
 
   std::vector<std::int64_t> rest_;  // idle steps of each model
   int long_rests_ = 0;
-  int at_ = kAhead;  // index of the current instance among those evaluated ahead; kAhead: none
+  int at_ = kAhead;  // index of the current instance among the instances evaluated ahead; kAhead if there are none
   std::array<Inputs, kAhead> inputs_;
   std::vector<AheadRow> rows_;
   std::vector<std::uint8_t> covered_;  // models evaluated on these instances

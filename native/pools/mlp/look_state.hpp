@@ -12,7 +12,7 @@
 
 namespace heros {
 
-// How far a model has been evaluated on the instance.
+// The extent to which a model has been evaluated on the instance.
 enum class Seen : std::uint8_t {
   nothing,
   glimpsed,  // logits, for a prediction; the rows that Adam caught up are not stored
@@ -27,7 +27,7 @@ class LookState {
   Seen operator[](int i) const { return seen_[i]; }
   void note(int i, Seen seen) { seen_[i] = seen; }
 
-  // The inputs of the instance, and of the one before it, on which a fused step trains.
+  // The inputs of the instance and of the previous instance, on which a fused step trains.
   const Inputs& inputs() const { return inputs_; }
   const Inputs& inputs_before() const { return before_; }
   Ahead& ahead() { return ahead_; }

@@ -40,7 +40,8 @@ class MlpMemory {
   float* output_bias(int i) { return &bias_at(i, 0, 0); }
   // Per input: the step up to which its row is caught up.
   std::int64_t* touched(int i) { return touched_.data() + std::size_t(i) * room(); }
-  // Sparse rows have a cache line between them, so that rows of a power of two do not share the same cache sets.
+  // Sparse rows have a cache line between them, so that rows whose size is a power of two do not share the same cache
+  // sets.
   std::size_t sparse_stride(int i) const { return std::size_t(units(i)) * parts(i) + kLanes; }
 
   // Part 0 is the weight, 1 and 2 are Adam's m and v. The output weight of unit hidden(i) is the bias. A pair of output
@@ -62,7 +63,8 @@ class MlpMemory {
     if (part > 0) return part == 1 ? sign * pair : pair;
     return pair == apart || !std::isfinite(apart) ? w[c] : w[c] + sign * ((pair - apart) / 2);
   }
-  // Setting one weight of a pair resets the other to its initial value. Set both, unless the other has not changed.
+  // Setting one weight of a pair resets the other weight to its initial value. Set both weights unless the other is
+  // still at its initial value.
   void set_output(int i, int c, int unit, int part, float value) {
     if (!paired()) {
       output_row(i, c, unit, part) = value;
@@ -81,8 +83,7 @@ class MlpMemory {
   }
 
   // Makes room for the encoder's inputs and the classes, and moves the weights of the first `inputs` inputs. If memory
-  // is short, everything stays unchanged. Room grows in larger steps, so that new categories rarely move the whole
-  // pool.
+  // is short, nothing changes. The room grows in large steps, so that new categories rarely move the whole pool.
   void grow(const Encoder& encoder, int classes, int inputs) {
     const int dense = encoder.scaled_inputs(), sparse = encoder.inputs() - dense;
     if (dense > dense_room_ || sparse > sparse_room_ || classes > classes_)
@@ -98,12 +99,12 @@ class MlpMemory {
   void check(const Encoder& encoder, const std::vector<std::int64_t>& steps) {
     require(classes_ >= 0 && dense_room_ >= encoder.scaled_inputs() &&
                 sparse_room_ >= encoder.inputs() - encoder.scaled_inputs(),
-            "room for every input");
-    require(fits(), "weights for every model");  // before any use
+            "there is not enough room for the inputs");
+    require(fits(), "there must be weights for each model");  // before any use
     find_offsets();
     for (int i = 0; i < models(); ++i)
       require(std::all_of(touched(i), touched(i) + room(), [&](auto t) { return t >= 0 && t <= steps[i]; }),
-              "rows touched at a step that was made");
+              "a row was touched after the last step");
   }
 
  private:

@@ -56,7 +56,7 @@ class MlpPool final : public Pool {
   }
 
   void look(const double* x, const std::uint8_t* watched, PhaseClock& clock) override {
-    looks_.ahead().close();  // an interrupted block may have left it open
+    looks_.ahead().close();  // an interrupted block may have left results of an evaluation ahead
     looks_.go_to(x, encoder_);
     clock.lap(Phase::encode);
     const FlushDenormals guard;
@@ -110,8 +110,8 @@ class MlpPool final : public Pool {
     clock.lap(Phase::train);
   }
 
-  // Trains and evaluates in one pass over the memory of the models. The pass hides how long the evaluation takes. One
-  // step in kSample therefore makes two passes, which are timed; the result is the same.
+  // Trains and evaluates in one pass over the memory of the models. Such a pass does not show the time of the
+  // evaluation alone. One step in kSample therefore makes two passes, which are timed; the result is the same.
   void train_and_look(const double* x, double target, const std::uint8_t* chosen, const double* next,
                       const std::uint8_t* watched, std::int64_t left, PhaseClock& clock) override {
     if (++fused_steps_ % kSample == 1) return sample_step(x, target, chosen, next, watched, clock);
@@ -188,8 +188,9 @@ class MlpPool final : public Pool {
   void check() {
     encoder_.check();
     scale_.check();
-    require(!numeric_ || classes() <= 1, "one number");
-    require(steps_.size() == std::size_t(models()) && all_of(steps_, countable), "steps of every model");
+    require(!numeric_ || classes() <= 1, "a numeric target has exactly one output");
+    require(steps_.size() == std::size_t(models()) && all_of(steps_, countable),
+            "there must be one number of steps per model");
     memory_.check(encoder_, steps_);
     make_place(classes());
     looks_.forget();
@@ -215,7 +216,7 @@ class MlpPool final : public Pool {
   float* logits(int i) { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
   const float* logits(int i) const { return &logits_[std::size_t(i) * MlpMemory::padded(classes())]; }
 
-  // Allocates the results of evaluations. More than the classes need does no harm.
+  // Allocates the results of evaluations. The arrays may be larger than the classes need.
   void make_place(int classes) {
     unit_offset_.assign(1, 0);
     for (int i = 0; i < models(); ++i) unit_offset_.push_back(unit_offset_.back() + memory_.units(i));
@@ -250,7 +251,7 @@ class MlpPool final : public Pool {
     looks_.note(i, Seen::ahead);
   }
   // Completes the evaluation of chosen models. A model evaluated ahead lacks the activations; a model that was not
-  // evaluated lacks everything.
+  // evaluated lacks the logits, too.
   void finish_looks(const std::uint8_t* chosen, const Inputs& seen) {
     bool any = false;  // branch-free: choices are unpredictable
     for (int i = 0; i < models(); ++i) any |= (chosen[i] != 0) & (looks_[i] != Seen::kept);
@@ -366,7 +367,7 @@ class MlpPool final : public Pool {
   }
 
   // Finds the rows to catch up to the model's current step. Rows of `now` are trained in this step; the evaluation
-  // before it has caught them up.
+  // before this step has caught them up.
   void note_lags(int i, const Plan& plan, bool train, bool keep) {
     lags_.resize(plan.rows.size());
     std::int64_t* last = memory_.touched(i);

@@ -30,7 +30,7 @@ struct Floats {
   static constexpr int lanes = 16;
   __m512 v;
 };
-// Some intrinsics have a full mask, as GCC 12 warns about the plain ones (an undefined source).
+// Some intrinsics have a full mask, because GCC 12 warns about an undefined source in the intrinsics without a mask.
 inline constexpr __mmask16 kAll = 0xFFFF;
 inline Floats load(const float* p) { return {_mm512_load_ps(p)}; }
 inline void store(float* p, Floats a) { _mm512_store_ps(p, a.v); }

@@ -1,4 +1,4 @@
-// Sixteen floats in four NEON registers. With a single register, the pipelines would wait for their own results.
+// Sixteen floats in four NEON registers. With a single register, the pipelines would wait for each result.
 #pragma once
 
 #include <arm_neon.h>

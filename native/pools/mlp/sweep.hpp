@@ -8,8 +8,8 @@
 // by their moments, row by row, m then v. The backward pass for an instance and the forward pass for the next thus read
 // a block once, while it is in the first-level cache. A model that is only evaluated does not read moments.
 //
-// Sparse rows are one-hot categories, of which few are active. Each is contiguous over all units: the weights, then for
-// every 64 units m and v. Rows are long enough for the hardware to prefetch from the outer cache.
+// Sparse rows belong to one-hot categories, few of which are active. Each is contiguous over all units: the weights,
+// then for every 64 units m and v. Rows are long enough for the hardware to prefetch from the outer cache.
 #pragma once
 
 #include <cstddef>
@@ -60,10 +60,10 @@ struct Sweep {
   int n_rows;
   int units;                 // padded hidden
   int outputs;               // rows of output weights
-  int dense_rows;            // scaled inputs a block has room for
+  int dense_rows;            // number of scaled inputs for which a block has room
   bool adam;
   bool pair;                 // the single output row is class 1 minus class 0: its steps are twice as large
-  bool train, evaluate;      // what to do
+  bool train, evaluate;      // whether to train on `now`, and to evaluate `next`
   bool keep;                 // store caught-up rows (false: the evaluation changes nothing)
   float rate;                // learning rate; for Adam times √(1 − β2^t)/(1 − β1^t)
   float epsilon;             // Adam's ε times √(1 − β2^t)
@@ -76,7 +76,7 @@ struct Sweep {
 struct LookAhead {
   const AheadRow* rows;
   int n_rows;
-  float* logits;             // of the first instance; the others follow, `stride` floats apart
+  float* logits;             // logits of the first instance; the others follow, `stride` floats apart
   std::size_t stride;
 };
 

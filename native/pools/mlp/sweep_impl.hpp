@@ -118,8 +118,8 @@ struct Block {
       slope[i] = Slope<Adam>(where_positive(active.part[i], back.part[i]), constants.rate, constants);
   }
 
-  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
-  // what is trained, so a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum is the same with
+  // and without training, so a fused pass equals two separate passes bit for bit.
   template <bool Train, bool Evaluate>
   void inputs(const Slope<Adam> (&slope)[V], Unit<V>& next) const {
     const Floats one = broadcast(1);
@@ -213,9 +213,9 @@ float* on_block(const Sweep& s, const Constants& constants, float* base, int uni
   return base + std::size_t(block.dense_rows()) * B::kSize * B::kParts;
 }
 
-// Trains the output bias if required, and does `work` on every block. This is one function because the compiler keeps
-// constants in registers only if they are created where the blocks are. With a call in between, a step takes 1 to 9 %
-// longer.
+// Trains the output bias if required, and does `work` on every block. This is a single function because the compiler
+// keeps constants in registers only if they are created in the function that loops over the blocks. With a call in
+// between, a step takes 1 to 9 % longer.
 template <bool Adam, class Work>
 void pass_over(const Sweep& s, Work work) {
   const Constants constants(s);

@@ -1,6 +1,7 @@
-// The sweep of sweep.hpp for 64-bit ARM. NEON's registers hold a quarter of what sweep_impl.hpp needs, so its structure
-// differs. Sums over hidden units and slopes stay in the first-level cache. A row is processed in groups of 16 units.
-// Adam's weights follow one group behind the moments, so that no square root is waited for.
+// The sweep of sweep.hpp for 64-bit ARM. NEON's registers hold a quarter of the data that sweep_impl.hpp keeps in
+// registers, so the structure differs. Sums over hidden units and slopes stay in the first-level cache. A row is
+// processed in groups of 16 units. Adam's weights follow one group behind the moments, so that no step waits for a
+// square root.
 #include "pools/mlp/sweep.hpp"
 
 #if defined(__aarch64__)
@@ -13,7 +14,7 @@ namespace heros::neon {
 namespace {
 
 constexpr int kGroup = Floats::lanes;
-constexpr float kTiny = 1e-36F;  // keeps the root of an untrained row, whose ε is 0 too, above 0
+constexpr float kTiny = 1e-36F;  // keeps the root of an untrained row above 0, as its ε is 0, too
 
 struct Constants {
   float rate, output_rate;
@@ -146,8 +147,8 @@ struct Block {
       slopes.set(u, where_positive(load(activations() + u), load(back + u)), Adam, c.rate, c);
   }
 
-  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum does not depend on
-  // what is trained, so a fused pass equals two separate ones bit for bit.
+  // Trains the bias and the rows of `now`, and sums the hidden units of `next`. The order of the sum is the same with
+  // and without training, so a fused pass equals two separate passes bit for bit.
   template <bool Evaluate>
   void train_adam(const Slopes& slopes, float* next) const {
     const Same rate = broadcast(c.rate);
@@ -171,7 +172,7 @@ struct Block {
     for (int u = 0; u < size; u += kGroup) store(next + u, fma(broadcast(x), load(weights + u), load(next + u)));
   }
 
-  // The same for SGD, with as many groups G at a time as the registers hold.
+  // Trains a row with SGD, with as many groups G at a time as the registers hold.
   template <int G, bool Evaluate>
   void train_sgd(const Slopes& slopes, int first, float* next) const {
     Floats slope[G], sum[G];

@@ -1,8 +1,8 @@
 // Distances from an instance to a block of kRows stored rows.
 //
 // A block stores its rows column by column, so that a vector holds the same feature of several rows. There are no sums
-// across a vector. A distance is thus the same bit for bit, whatever the width of vectors. Numbers are in standard
-// deviations; a different nominal value counts 1.
+// across a vector. A distance is thus the same bit for bit for every vector width. Numbers are in standard deviations;
+// two different nominal values have a squared distance of 1.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline Four less_product(Four c, Four a, Four b) { return c - a * b; }
 inline Four lower(Four a, Four b) { return a < b ? a : b; }
 #endif
 
-// The same with AVX2, twice as fast. All but `rough` give the same results bit for bit.
+// The same with AVX2, twice as fast. All functions except `rough` give the same results bit for bit.
 #if defined(__x86_64__)
 namespace avx2 {
 
@@ -111,7 +111,7 @@ inline float lowest(const float* values) {
 // Counts how many of the n codes in `columns` (n, kRows) differ from the instance's. Adds the counts to `counts`
 // (kRows).
 inline void add_mismatches(const std::uint8_t* columns, const std::uint8_t* codes, int n, float* counts) {
-  constexpr int kMost = 255;  // the largest count of a byte
+  constexpr int kMost = 255;  // the largest count that fits into a byte
   for (; n > 0; columns += kMost * kRows, codes += kMost, n -= kMost) {
     const int some = std::min(n, kMost);
 #if defined(__x86_64__)
@@ -152,7 +152,7 @@ inline void add_squares(const float* columns, const float* numbers, int n, float
   }
 }
 
-// The same for one row of the block, bit for bit.
+// Computes the distance of one row of the block, with the same result bit for bit.
 inline float square_of(const float* columns, const float* numbers, int n, int row) {
   float sum = 0;
   for (int j = 0; j < n; ++j) {
@@ -162,8 +162,8 @@ inline float square_of(const float* columns, const float* numbers, int n, int ro
   return sum;
 }
 
-// Half of the squared distances without the instance's own half norm, ½‖a‖² − a·x + ½ mismatches, up to rounding. It
-// needs a third of the arithmetic of exact distances, and is enough for most blocks.
+// Half of the squared distances without the instance's own half norm, ½‖a‖² − a·x + ½ mismatches, up to rounding. The
+// computation needs a third of the arithmetic of exact distances, and is sufficient for most blocks.
 inline void rough(const float* columns, const float* numbers, int n, const float* half_norms, const float* mismatches,
                   float* out) {
   HEROS_OR_AVX2(rough(columns, numbers, n, half_norms, mismatches, out));

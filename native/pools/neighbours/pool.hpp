@@ -28,7 +28,7 @@ struct NeighbourSettings {
 
 class NeighboursPool final : public LookingPool {
  public:
-  static constexpr double kEpsilon = 1e-3;    // of a standard deviation
+  static constexpr double kEpsilon = 1e-3;    // standard deviations
   static constexpr double kSmoothing = 0.01;  // prior weight of every class
   static constexpr std::int64_t kQuick = 1000;  // windows up to this length are fast to search
 
@@ -56,8 +56,8 @@ class NeighboursPool final : public LookingPool {
     const RowLayout layout(values);
     if (const std::int64_t least = least_bytes(0, values, classes); max_bytes_ < least)
       throw std::invalid_argument("The rows need " + std::to_string(least) +
-                                  " bytes at least with this schema: the byte limit may not be lower.");
-    if (classes_ > 0 && layout.same_columns(layout_)) {  // only more values or classes: the rows stay in place
+                                  " bytes or more with this schema; the byte limit must not be lower.");
+    if (classes_ > 0 && layout.same_columns(layout_)) {  // if only values or classes were added, the rows stay in place
       Looks looks;
       looks.resize(models(), features(), classes);
       layout_ = layout, classes_ = classes, looks_ = std::move(looks);
@@ -77,7 +77,7 @@ class NeighboursPool final : public LookingPool {
     clock.lap(Phase::evaluate);
   }
 
-  // Models share the rows: a row is stored if any model is chosen. Each model shortens its own window.
+  // All models share the rows: a row is stored if any model is chosen. Each model shortens only its own window.
   void train(const double* x, double target, const std::uint8_t* chosen, PhaseClock& clock) override {
     look_at(x);
     for (const std::int32_t f : layout_.number)
@@ -131,11 +131,11 @@ class NeighboursPool final : public LookingPool {
   }
   // Imports a checked state, if it has the same models.
   void restore(const NeighboursState& state) {
-    require(state.forgotten.size() == settings_.size(), "a window for every model");
+    require(state.forgotten.size() == settings_.size(), "there must be one window per model");
     const RowLayout layout(state.values);
-    require(layout.block_bytes() <= max_bytes_, "rows within the byte limit");
+    require(layout.block_bytes() <= max_bytes_, "the rows exceed the byte limit");
     require(static_cast<std::int64_t>(state.targets.size()) <= RowStore(layout, longest_, max_bytes_).room(),
-            "rows within the windows");
+            "there are more rows than the windows hold");
     adopt(state);
   }
 
@@ -213,7 +213,7 @@ class NeighboursPool final : public LookingPool {
   // If the accuracy of a model falls, its window shrinks to the width of ADWIN's window. An expected instance counts as
   // correct for models that were not evaluated.
   void note_hits(double target, const std::uint8_t* chosen) {
-    if (!expected_) search(chosen);  // no work if they were evaluated
+    if (!expected_) search(chosen);  // does nothing for models already evaluated
     for (int i = 0; i < models(); ++i) {
       if (!chosen[i]) continue;
       const double before = hits_.mean(i);

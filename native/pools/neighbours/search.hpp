@@ -20,8 +20,8 @@ struct Wish {
 };
 
 struct Neighbour {
-  float square;       // of the distance
-  std::int64_t slot;  // of the row in the store
+  float square;       // the squared distance
+  std::int64_t slot;  // the slot of the row in the store
 };
 
 class NeighbourSearch {
@@ -48,7 +48,7 @@ class NeighbourSearch {
 
  private:
   static constexpr float kNone = std::numeric_limits<float>::infinity();
-  static constexpr int kFewRows = 4;  // near rows of a block measured one by one; if more are near, the whole block is
+  static constexpr int kFewRows = 4;  // up to this many near rows of a block are measured one by one
 
   void prepare(const RowStore& store, const Row& row) {
     nearest_.clear();
@@ -58,7 +58,7 @@ class NeighbourSearch {
     factor_ = 0.5F + static_cast<float>(store.numbers() + 4) / (1 << 23);
   }
 
-  // Limits the list to the largest k of this window and the wider ones.
+  // Limits the list to the largest k of this window and of wider windows.
   void keep_most(const std::vector<Wish>& wishes, std::size_t from) {
     most_ = 0;
     for (std::size_t w = from; w < wishes.size(); ++w) most_ = std::max(most_, std::size_t(wishes[w].k));
@@ -70,7 +70,7 @@ class NeighbourSearch {
     rough_bound_ = bound_ * factor_ + slack_;
   }
 
-  // Measures the distances of a block, roughly if that is enough. `near_` is false if no row is near enough.
+  // Measures the distances of a block, approximately if that is sufficient. `near_` is false if no row is near enough.
   void measure(const RowStore& store, const Row& row, std::int64_t block) {
     floats_ = store.floats_of(block);
     std::fill_n(squares_, kRows, 0.0F);
@@ -99,7 +99,8 @@ class NeighbourSearch {
     const int from = static_cast<int>(slot - first), end = from - rows;
     const float* lanes = exact_ ? squares_ : rough_;
     const float bound = exact_ ? bound_ : rough_bound_;
-    // Branch-free, as near rows are unpredictable: a byte per row, then only the eights of rows with a near one.
+    // Branch-free, as near rows are unpredictable: first a byte per row, then only the groups of eight rows that
+    // contain a near row.
     alignas(64) std::uint8_t is_near[kRows];
     for (int r = 0; r < kRows; ++r) is_near[r] = lanes[r] < bound;
     int found[kRows], n = 0;
@@ -126,9 +127,9 @@ class NeighbourSearch {
     set_bound();
   }
 
-  std::vector<Neighbour> nearest_;  // the nearest so far, sorted
-  std::size_t most_ = 0;            // the wanted length of that list
-  float bound_ = kNone;             // only rows nearer than this are added
+  std::vector<Neighbour> nearest_;  // the nearest rows so far, sorted
+  std::size_t most_ = 0;            // the maximum length of nearest_
+  float bound_ = kNone;             // only rows below this squared distance are added
   float rough_bound_ = kNone, slack_ = 0, factor_ = 0.5F;
 
   // Results for the measured block.

@@ -1,4 +1,4 @@
-// The state of a pool of neighbours: rows in the order of arrival, whatever their place in the ring.
+// The state of a pool of neighbours: rows in the order of arrival, which need not be their order in the ring.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace heros {
 
 struct NeighboursState {
-  bool numeric = false;  // given by the pool, not part of the state
-  TargetScale scale;     // only if numeric
+  bool numeric = false;  // set by the pool, not part of the state
+  TargetScale scale;     // used only if `numeric`
   std::vector<std::int32_t> values;
   std::int32_t classes = 0;
   Moments moments;
@@ -49,18 +49,21 @@ struct NeighboursState {
     hits.check();
     const RowLayout layout(values);
     const std::size_t rows = targets.size(), nominal = layout.few.size() + layout.many.size();
-    require(numbers.size() == rows * layout.number.size() && codes.size() == rows * nominal, "rows of one length");
-    require(countable(added) && static_cast<std::int64_t>(rows) <= added, "no more rows than ever came");
-    require(all_of(forgotten, [&](std::int64_t n) { return n >= 0 && n <= added; }), "windows that begin in the past");
-    require(all_of(numbers, [](float x) { return std::fabs(x) <= kFarthest; }), "numbers in standard deviations");
+    require(numbers.size() == rows * layout.number.size() && codes.size() == rows * nominal,
+            "all rows must have the same length");
+    require(countable(added) && static_cast<std::int64_t>(rows) <= added, "there are more rows than were ever added");
+    require(all_of(forgotten, [&](std::int64_t n) { return n >= 0 && n <= added; }),
+            "a window must not start after the newest row");
+    require(all_of(numbers, [](float x) { return std::fabs(x) <= kFarthest; }),
+            "numbers must be within 6 standard deviations");
     scale.check();
-    require(!numeric || classes <= 1, "one number");
+    require(!numeric || classes <= 1, "a numeric target has exactly one output");
     require(all_of(targets, [&](double y) { return is_target(y); }), "targets");
     std::vector<std::int32_t> most;
     for (const std::int32_t n : values)
       if (n > 0) most.push_back(n);
     for (std::size_t i = 0; i < codes.size(); ++i)
-      require(codes[i] >= -1 && codes[i] < most[i % nominal], "codes of values");
+      require(codes[i] >= -1 && codes[i] < most[i % nominal], "invalid code of a value");
   }
   bool is_target(double y) const {
     if (numeric) return std::fabs(y) <= TargetScale::kLargest;

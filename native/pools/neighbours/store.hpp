@@ -55,7 +55,7 @@ struct Row {
   }
 
   // Scales numbers to standard deviations from the mean, including x itself. A missing number becomes the mean. A
-  // missing nominal value is a value of its own.
+  // missing nominal value counts as a separate value.
   void assign(const double* x, const RowLayout& layout, const Moments& moments) {
     for (std::size_t j = 0; j < numbers.size(); ++j) numbers[j] = scaled(layout.number[j], x, moments);
     for (std::size_t j = 0; j < fews.size(); ++j) {
@@ -128,7 +128,7 @@ class RowStore {
   }
   const float* at(std::int64_t slot) const { return const_cast<RowStore*>(this)->at(slot); }
 
-  // Memory grows with the rows, by half at a time, up to the limit.
+  // Memory grows with the number of rows, each time by half, up to the limit.
   void add_block() {
     ++blocks_;
     resize(floats_, kRows * (numbers_ + manys_));

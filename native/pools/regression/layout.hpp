@@ -17,7 +17,7 @@ struct RegressionLayout {
 
   std::vector<std::int32_t> values;   // per feature: number of values, 0 if numeric
   std::vector<std::size_t> place;     // per feature: start of its part of an observer
-  std::vector<std::int32_t> number;  // per feature: its index among numeric ones, or -1
+  std::vector<std::int32_t> number;  // per feature: its index among numeric features, or -1
   int numbers = 0;
   std::size_t observer = 0;          // doubles
 
@@ -30,7 +30,7 @@ struct RegressionLayout {
     }
   }
   int features() const { return static_cast<int>(values.size()); }
-  // The number of weights of a leaf's linear model: one per numeric feature, and the bias.
+  // The number of weights of a leaf's linear model: one weight per numeric feature, and the bias.
   std::size_t weights() const { return std::size_t(numbers) + 1; }
 };
 

@@ -28,7 +28,7 @@ class RegressionTreePool final : public LookingPool {
   std::int64_t least_bytes(int /*i*/, const std::vector<std::int32_t>& values, int /*classes*/) const {
     return RegressionTree::node_bytes(RegressionLayout(values));
   }
-  // Adapts the pool to an extended schema. Known statistics stay.
+  // Adapts the pool to an extended schema. Known statistics do not change.
   void grow(const std::vector<std::int32_t>& values) {
     RegressionTreePool grown = *this;
     grown.layout_ = RegressionLayout(values);
@@ -91,23 +91,23 @@ class RegressionTreePool final : public LookingPool {
     if (Archive::kReads) unpack(nodes, observed, ints, reals, weights, observers);
   }
   void check() {
-    require(outputs_ == 0 || outputs_ == 1, "one number");
+    require(outputs_ == 0 || outputs_ == 1, "a numeric target has exactly one output");
     require(all_of(layout_.values, [](std::int32_t n) { return n >= 0; }), "values");
     expect_countable(layout_.values, outputs_);
-    require(whole_, "numbers of every tree");
+    require(whole_, "there must be arrays for each tree");
     layout_ = RegressionLayout(layout_.values);
     moments_.check(layout_.values.size());
-    require(trees_.size() == (outputs_ == 0 ? 0 : settings_.size()), "a tree per model");
+    require(trees_.size() == (outputs_ == 0 ? 0 : settings_.size()), "there must be one tree per model");
     for (std::size_t i = 0; i < trees_.size(); ++i) {
       trees_[i].check(layout_);
       require(trees_[i].bytes(layout_) <= std::max(settings_[i].max_bytes, RegressionTree::node_bytes(layout_)),
-              "trees within their limits");
+              "a tree exceeds its byte limit");
     }
     make_place();
   }
 
  private:
-  static constexpr double kFarthest = 3;  // standard deviations: numeric inputs of linear models are clipped there
+  static constexpr double kFarthest = 3;  // standard deviations at which numeric inputs of linear models are clipped
 
   void make_place() {
     looks_.resize(models(), features(), outputs_);

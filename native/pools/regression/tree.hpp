@@ -1,7 +1,8 @@
-// A Hoeffding tree for regression (after FIMT, Ikonomovska et al. 2011). A leaf splits where this reduces the variance
-// of its targets most, once the best feature is better than the second with the required confidence. Numeric features
-// are counted in bins of equal width. A leaf predicts the mean of its targets or uses a linear model, whichever had
-// smaller recent errors. The linear model (NLMS over standardised numbers) is inherited from the parent.
+// A Hoeffding tree for regression (after FIMT, Ikonomovska et al. 2011). A leaf chooses the split that reduces the
+// variance of its targets most, and splits once the best feature is better than the second with the required
+// confidence. Numeric features are counted in bins of equal width. A leaf predicts the mean of its targets or uses a
+// linear model, whichever had smaller recent errors. The linear model (NLMS over standardised numbers) is inherited
+// from the parent.
 //
 // The byte limit counts nodes and observers. If memory is short, the leaves with the smallest squared error lose their
 // observers and do not split any more.
@@ -106,11 +107,11 @@ class RegressionTree : public BinnedTree {
   void check(const RegressionLayout& layout) const {
     check_nodes(layout.features(), layout.observer);
     require(reals.size() == std::size_t(nodes()) * kReals && weights.size() == std::size_t(nodes()) * layout.weights(),
-            "numbers of every node");
+            "the arrays of the nodes have the wrong length");
     for (const auto* numbers : {&reals, &weights, &observers})
-      require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "finite numbers");
+      require(all_of(*numbers, [](double x) { return std::isfinite(x); }), "all numbers must be finite");
     for (int node = 0; node < nodes(); ++node)
-      require(r(node, kCount) >= 0 && r(node, kSquares) >= 0, "counts and squares that are amounts");
+      require(r(node, kCount) >= 0 && r(node, kSquares) >= 0, "counts and sums of squares must be 0 or more");
   }
 
  private:
@@ -140,8 +141,8 @@ class RegressionTree : public BinnedTree {
     for (int j = 0; j < layout.numbers; ++j) said += w[j] * z[j];
     return said;
   }
-  // NLMS: scaled by the squared length of z, a step does not depend on the unit of the target. A weight of 2 means two
-  // steps.
+  // NLMS: the step is divided by the squared length of z and does not depend on the unit of the target. A weight of 2
+  // means two steps.
   void learn_model(int leaf, const double* z, double y, double weight, const RegressionLayout& layout) {
     double* w = &weights[leaf * layout.weights()];
     if (leaf == 0 && r(0, kCount) == 0) w[layout.numbers] = y;

@@ -1,4 +1,4 @@
-// The bins of a numeric feature: thresholds (edges) such that bins hold about equally many values.
+// The bins of a numeric feature: thresholds (edges) chosen so that all bins hold about the same number of values.
 #pragma once
 
 #include <algorithm>
@@ -33,22 +33,22 @@ inline double between(double a, double b) {
   return middle > a && middle < b ? middle : a;
 }
 
-// A value, and the number of instances with it.
+// A value and the number of instances with this value.
 struct ValueCount {
   double value;
   std::int64_t count;
 };
 
 // Edges for at most this number of bins, from ascending values. With few distinct values, each gets its own bin.
-// Otherwise a bin ends when it has its share of the remaining instances. It also ends before a value that fills a whole
-// share. An edge is midway between two values, or at an old edge between them.
+// Otherwise a bin ends when it has its share of the remaining instances. A bin also ends before a value that fills a
+// whole share. An edge is midway between two values, or at an old edge between them.
 inline std::vector<double> edges_of(const std::vector<ValueCount>& values, int bins, const std::vector<double>& before) {
   std::vector<double> edges;
   const bool each = values.size() <= static_cast<std::size_t>(bins);
   std::int64_t left = 0, in_bin = 0;
   for (const ValueCount& one : values) left += one.count;
   for (std::size_t v = 0; v + 1 < values.size(); ++v) {
-    const std::int64_t free = bins - static_cast<std::int64_t>(edges.size());  // the current bin and later ones
+    const std::int64_t free = bins - static_cast<std::int64_t>(edges.size());  // the current and later bins
     if (free < 2) break;
     in_bin += values[v].count;
     if (!each && in_bin * free < left && values[v + 1].count * free < left) continue;

@@ -1,11 +1,12 @@
-// Grows one tree on binned instances, best first: the next split is the one that lowers the loss most.
+// Grows one tree on binned instances, best first: each step makes the split that lowers the loss most.
 //
 // Derivatives are integers. The first and second derivative of an instance are rounded to 1/2^30 of the sum over all
 // instances. Both are packed into one 64-bit number, the first above the second. A histogram then needs one addition
-// per instance and feature, and sums do not depend on the order of instances. Of two sibling leaves, the histogram of
-// the larger is that of the parent minus that of the smaller, exactly.
+// per instance and feature, and sums do not depend on the order of instances. The histogram of the larger of two
+// sibling leaves is exactly the histogram of the parent minus the histogram of the smaller leaf.
 //
-// The instances are listed, and a histogram is filled, in kParts parts, so that a caller can do other work in between.
+// Listing the instances and filling a histogram are each split into kParts parts, so that the caller can do other work
+// in between.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class TreeGrower {
   struct Split {
     double gain = 0;
     ByteTest test;
-    PackedSum below = 0;  // sum of the instances that go below
+    PackedSum below = 0;  // sum of the instances of the child below
   };
   struct Leaf {
     std::int32_t first = 0, end = 0;  // its instances in `order`
@@ -58,7 +59,7 @@ class TreeGrower {
     double gain;
   };
 
-  std::vector<PackedSum> derivatives;  // of the loss of every instance, by slot of the window
+  std::vector<PackedSum> derivatives;  // derivatives of the loss of every instance, by slot of the window
 
   // Takes the instances [first, first + n) of a window, and its first `features` features.
   void start(const BinnedWindow& window, std::int64_t first, std::int64_t n, int features,
@@ -77,14 +78,14 @@ class TreeGrower {
     find_usual(window);
   }
 
-  // The most calls of `fill` and `split` that one tree needs. Of n instances, the smaller children of all splits have at
-  // most n·log2(leaves)/2.
+  // The maximum number of calls of `fill` and `split` for one tree. The smaller children of all splits together have at
+  // most n·log2(leaves)/2 instances.
   static std::int64_t most_calls(int leaves) {
     return kParts + leaves - 1 + static_cast<std::int64_t>(std::ceil(kParts * std::log2(leaves) / 2));
   }
 
   // For a feature with a usual byte, only the other instances are listed and summed. The rest of a leaf's sum belongs
-  // to the usual byte. This lists part 0, 1, ... kParts - 1 of the slots, in this order.
+  // to the usual byte. Call the function for the parts 0, 1, ... kParts - 1 of the slots, in this order.
   void list(const BinnedWindow& window, std::int64_t part) {
     if (all_dense()) return;
     const auto slots = static_cast<std::int64_t>(derivatives.size());
@@ -116,7 +117,7 @@ class TreeGrower {
     if (divisible(leaves_[0])) start_filling(0, 0);
   }
 
-  // Whether a histogram is incomplete. Then `fill` comes next.
+  // Whether a histogram is incomplete. If so, the next call must be `fill`.
   bool filling() const { return smaller_ >= 0; }
   void fill(const BinnedWindow& window) {
     Leaf& leaf = leaves_[static_cast<std::size_t>(smaller_)];
@@ -140,7 +141,7 @@ class TreeGrower {
   bool can_split() const {
     return static_cast<std::int32_t>(leaves_.size()) < most_leaves_ && leaves_[best()].best.gain > 0;
   }
-  // Splits the best leaf. The child below keeps its index; the child above is appended.
+  // Splits the best leaf. The child below takes the index of the leaf; the child above is appended.
   void split(const BinnedWindow& window) {
     const std::size_t at = best();
     const Split by = leaves_[at].best;
@@ -174,17 +175,18 @@ class TreeGrower {
 
  private:
   static constexpr double kLeastSecond = 1e-3;  // least sum of second derivatives in a leaf
-  static constexpr double kRounding = 1e-10;    // a gain below this share of the compared sums is rounding
+  static constexpr double kRounding = 1e-10;    // a gain below this share of the compared sums is a rounding error
   // Sets of values: a value needs kFewest instances to be in a set, and both sides need kGroup. Values are sorted by
-  // their steps; kSmooth is added to λ, which shrinks the steps. With up to kSingle values, each is only compared with
-  // all others.
+  // their steps; kSmooth is added to λ, which shrinks the steps. With up to kSingle values, only sets of a single value
+  // are tried.
   static constexpr double kFewest = 10, kGroup = 50, kSmooth = 10;
   static constexpr int kSingle = 4;
   static constexpr double kUsual = 0.8;  // share of the instances from which on a byte is the usual one of a feature
 
-  static constexpr std::size_t kSampled = 1000;  // instances, at most, for finding it
+  static constexpr std::size_t kSampled = 1000;  // maximum number of instances used to find the usual byte
 
-  // The memory of a histogram is made when a leaf first needs it: making all at once would be a long step.
+  // The memory of a histogram is allocated when a leaf first needs it: allocating all histograms at once would be a
+  // long step.
   PackedSum* histogram(const Leaf& leaf) {
     std::vector<PackedSum>& sums = histograms_[static_cast<std::size_t>(leaf.histogram)];
     sums.resize(static_cast<std::size_t>(begins_.back()));
@@ -251,8 +253,8 @@ class TreeGrower {
     }
   }
 
-  // Partitions the instances of a leaf, keeping their order: those that go below come first. Returns where the others
-  // begin.
+  // Partitions the instances of a leaf, keeping their order: instances of the child below come first. Returns the
+  // position of the first instance of the child above.
   std::int32_t part(const BinnedWindow& window, const Leaf& leaf, const ByteTest& test) {
     std::uint8_t goes[256];
     for (int byte = 0; byte < 256; ++byte) goes[byte] = test.below(byte) ? 1 : 0;
@@ -286,8 +288,8 @@ class TreeGrower {
     if (leaf.best.test.feature >= 0) leaf.best.gain = most - whole;
   }
 
-  // Finds the best threshold of a number, with missing values below and above. Without missing values, later ones
-  // follow the larger side.
+  // Finds the best threshold of a number, with missing values below and above. Without missing values, later missing
+  // values follow the larger side.
   void find_cut(const PackedSum* own, int bytes, int f, Leaf& leaf, double least, double& most) const {
     for (const bool missing_below : {true, false}) {
       if (!missing_below && own[kMissing] == 0) break;
@@ -297,7 +299,7 @@ class TreeGrower {
       PackedSum part = 0;
       for (int b = missing_below ? 0 : 1; b < bytes - 1; ++b) {
         if (b > 0) below += own[b];
-        if (own[b] == 0) continue;  // same split as after the bin before
+        if (own[b] == 0) continue;  // the split is the same as after the previous bin
         const double h = second_of(below);
         if (h < least) continue;
         if (all - h < least) break;

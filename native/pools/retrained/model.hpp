@@ -2,8 +2,8 @@
 // al. 2017).
 //
 // The first training is at kFirst instances. Later trainings follow when the number of instances has doubled, or after
-// `every` instances. The trees of the last complete training predict. Before that, the class frequencies or the mean of
-// the targets do.
+// `every` instances. The trees of the last complete training predict. Before the first training is complete, the model
+// predicts the class frequencies or the mean of the targets.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +70,8 @@ class Retrained {
     else probabilities(said, out);
   }
 
-  // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. Both delay the
-  // next training, which would gain little, unless the window has grown by half since the last training.
+  // Tells whether the next training instance was expected, and whether the ensemble's loss is steady. In both cases the
+  // next training would gain little and is delayed, unless the window has grown by half since the last training.
   void set_expected(bool expected, bool steady) { expected_ = expected, steady_ = steady; }
 
   void train(const double* x, double target, double weight) {
@@ -118,14 +118,14 @@ class Retrained {
             "trainings");
     require(start_ >= 0 && start_ <= window_.learnt() && countable(errors_) && amount(usual_error_), "changes");
     loss_.check();
-    if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema");
-    require(least_bytes(values, classes) <= settings_.max_bytes, "models within their limits");
+    if (classes == 0) return require(prior_.empty() && !training_.active(), "a model without a schema must be empty");
+    require(least_bytes(values, classes) <= settings_.max_bytes, "the model does not fit into its byte limit");
     window_.check(values, classes, numeric_, capacity_for(values, classes));
     require(next_ <= window_.learnt() + settings_.every + kFirst, "trainings");
     require(prior_.size() == std::size_t(numeric_ ? 2 : classes) &&
                 all_of(prior_, [](double v) { return std::isfinite(v); }) && prior_[0] >= 0 &&
                 (numeric_ || all_of(prior_, amount)),
-            "what was known before the first tree");
+            "invalid class counts or moments of the target");
     const int outputs = boosted_outputs(classes, numeric_);
     trees_.check(values, static_cast<std::size_t>(outputs), std::int64_t{settings_.trees} * outputs, settings_.leaves);
     training_.check(window_, classes, numeric_, settings_);
@@ -185,7 +185,7 @@ class Retrained {
     said_.assign(static_cast<std::size_t>(boosted_outputs(classes, numeric_)), 0);
     bytes_.assign(values.size(), 0);
   }
-  // Trees may have been trained with fewer features and classes than now.
+  // The trees may have been trained with fewer features and classes than the current schema has.
   void fit_trees() {
     trees_.grow(values_.size(), said_.size(), -std::log(static_cast<double>(used()) + 1));
   }
@@ -217,18 +217,18 @@ class Retrained {
   int classes_ = 0;
   BinnedWindow window_;
   Training training_;
-  BoostedSlab trees_;  // of the last complete training
+  BoostedSlab trees_;  // the trees of the last complete training
   std::int64_t next_ = kFirst, postponed_ = 0, trainings_ = 0;
-  Adwin loss_;              // of the trees
+  Adwin loss_;              // the loss of the trees
   std::int64_t start_ = 0;  // the first instance since the last change
   std::int64_t errors_ = 0;
   double usual_error_ = 0;  // the mean error, for a number
-  bool expected_ = false, steady_ = false;  // of the next training instance
-  std::vector<double> prior_;  // until then: the weight of each class, or the total weight and mean of the numbers
+  bool expected_ = false, steady_ = false;  // for the next training instance
+  std::vector<double> prior_;  // before the first training: class weights, or total weight and mean of the numbers
 
   std::vector<double> said_;
   std::vector<double> asked_;
-  std::vector<std::uint8_t> bytes_;  // of the evaluated instance
+  std::vector<std::uint8_t> bytes_;  // the bytes of the evaluated instance
 };
 
 }  // namespace heros

@@ -11,14 +11,14 @@ struct RetrainedSettings {
   std::int64_t every = 1000;   // instances between two trainings
   std::int64_t spread = 0;     // instances over which one training is spread; 0: as many as it needs
   std::int32_t trees = 30;     // per output
-  std::int32_t leaves = 15;    // at most, per tree
+  std::int32_t leaves = 15;    // maximum per tree
   double learning_rate = 0.2;
-  std::int32_t bins = 63;      // at most, per numeric feature
-  std::int32_t min_leaf = 20;  // instances in a leaf, at least
+  std::int32_t bins = 63;      // maximum per numeric feature
+  std::int32_t min_leaf = 20;  // minimum number of instances in a leaf
   double shrinkage = 1;        // λ: added to a leaf's second derivatives
-  std::int32_t most_trees = 0;  // at most, over all outputs; 0: no limit
+  std::int32_t most_trees = 0;  // maximum over all outputs; 0: no limit
   double drift = 0;            // ADWIN's δ for restarting the window; 0: never
-  std::int64_t max_bytes = 0;  // for instances, trees and the memory of a training
+  std::int64_t max_bytes = 0;  // limit of instances, trees and the memory of a training
 
   // Trees per output. If `most_trees` allows fewer than `trees`, each tree takes a larger step.
   static constexpr double kLargestStep = 0.5;
@@ -30,7 +30,7 @@ struct RetrainedSettings {
     return std::max(learning_rate, std::min(larger, kLargestStep));
   }
 
-  // The number of instances over which a training may be spread, and is spread. A step processes about kStep values
+  // The maximum and the actual number of instances over which a training is spread. A step processes about kStep values
   // (of instances, or of histograms when a leaf's split is chosen), which takes about half a millisecond.
   static constexpr double kStep = 150'000, kPerTree = 10, kPasses = 2;
   std::int64_t most_spread() const { return spread > 0 ? spread : std::max<std::int64_t>(1, std::min(every, window) / 2); }

@@ -1,9 +1,9 @@
-// One training, split into steps. It uses the instances in the window at its start. Every later instance does a part of
-// the work. The instances stay in place until the training ends.
+// One training, split into steps. It uses the instances in the window at its start. A part of the work is done at every
+// later instance. The instances stay in place until the training ends.
 //
 // Two classes have one output, the log-odds of the second class. More classes have one output each, with one tree each
 // per round; a number has one output. Predictions are stored as odds, which a tree multiplies by one factor per leaf.
-// So no exponential is computed per instance.
+// Therefore no exponential is computed per instance.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Training {
   bool active() const { return steps_ > 0; }
   int outputs() const { return boosted_outputs(classes_, numeric_); }
 
-  // Starts a training on the latest n instances, in this number of steps.
+  // Starts a training on the latest n instances, split into this number of steps.
   void start(const BinnedWindow& window, std::int64_t n, int classes, bool numeric, std::int64_t steps,
              const RetrainedSettings& settings) {
     first_ = window.learnt() - n, count_ = n, features_ = window.features(), classes_ = classes, numeric_ = numeric;
@@ -37,7 +37,7 @@ class Training {
   }
   void stop() { steps_ = 0; }
 
-  // Does the work of one step. Returns true after the last one, when `trees` is ready.
+  // Does the work of one step. Returns true after the last step, when `trees` is ready.
   bool advance(BinnedWindow& window, const RetrainedSettings& settings) {
     ++step_;
     const std::int64_t due = total_ / steps_ * step_ + total_ % steps_ * step_ / steps_;
@@ -65,21 +65,22 @@ class Training {
   }
   void check(const BinnedWindow& window, int classes, bool numeric, const RetrainedSettings& settings) {
     numeric_ = numeric;
-    require(steps_ >= 0 && steps_ <= settings.most_spread(), "steps of a training");
+    require(steps_ >= 0 && steps_ <= settings.most_spread(), "the number of steps of the training is out of range");
     if (!active()) return;
     require(step_ >= 0 && step_ < steps_ && classes_ >= 1 && classes_ <= classes && features_ >= 0 &&
                 features_ <= window.features() && fitted_ >= 0 && fitted_ <= features_,
-            "a training");
+            "invalid progress of the training");
     require(count_ >= 1 && count_ <= settings.window && first_ >= window.learnt() - window.kept() &&
                 first_ <= window.learnt() - count_,
-            "instances of a training");
+            "invalid instances of the training");
     total_ = work(settings);
-    require(done_ >= fitted_ && done_ <= total_ && (fitted_ == features_ || done_ == fitted_), "work of a training");
+    require(done_ >= fitted_ && done_ <= total_ && (fitted_ == features_ || done_ == fitted_),
+            "invalid progress of the training");
     const std::int64_t done = done_;
     if (fitted_ < features_ || done == 0) return;
     prepare(window, settings);
     for (done_ = features_; done_ < done;) grow_on(window, settings);
-    require(done_ == done, "work of a training");
+    require(done_ == done, "invalid progress of the training");
   }
 
  private:
@@ -147,7 +148,7 @@ class Training {
     else grower_.split(window);
     if (growing_ && (grower_.filling() || grower_.can_split())) return;
     if (growing_ && !grower_.nodes().empty()) end_tree(settings);
-    else over_[tree_ % outputs()] = 1;  // nothing left to learn
+    else over_[tree_ % outputs()] = 1;  // no loss left to reduce
     growing_ = false;
     done_ = tree_begin(++tree_, settings);
   }
@@ -178,7 +179,7 @@ class Training {
   void derive(const BinnedWindow& window, int k) {
     const std::vector<std::int32_t>& instances = grower_.instances();
     const double* odds = odds_.data() + static_cast<std::size_t>(k) * slots_;
-    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // for a step of one of several classes
+    const double curvature = outputs() > 1 ? outputs() / (outputs() - 1.0) : 1;  // factor for one of several classes
     for (std::size_t i = 0; i < instances.size(); ++i) {
       const std::int32_t slot = instances[i];
       const double w = window.weight(slot), y = window.target(slot);
@@ -222,7 +223,7 @@ class Training {
   std::int64_t done_ = 0, step_ = 0, steps_ = 0;
   bool numeric_ = false;
 
-  // Computed from the above.
+  // Computed from the members above.
   std::int64_t total_ = 0, tree_ = 0;
   bool growing_ = false;
   std::size_t slots_ = 0;

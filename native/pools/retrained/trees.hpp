@@ -1,5 +1,5 @@
-// Boosted trees for prediction. All nodes are in one array, and so are all leaves. An instance is converted to bytes
-// once for all trees, by the bin edges of the training.
+// Boosted trees for prediction. One array holds all nodes, and another array all leaves. An instance is converted to
+// bytes once for all trees, by the bin edges of the training.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@
 
 namespace heros {
 
-// A set of bytes: those that go below at a node.
+// The set of bytes for which an instance goes to the child below.
 struct ByteSet {
   std::uint64_t words[4] = {};
   bool has(int byte) const { return (words[byte >> 6] >> (byte & 63) & 1) != 0; }
   void add(int byte) { words[byte >> 6] |= std::uint64_t{1} << (byte & 63); }
 };
 
-// A test of one byte. For a number: at most `cut`; missing values go below or above. For a nominal or missing value:
-// whether it is in the set.
+// A test of one byte. For a number: whether the byte is at most `cut`; missing values go below or above. For a nominal
+// value: whether the byte is in the set.
 struct ByteTest {
   std::int32_t feature = -1;
-  std::int32_t cut = 0;  // for a number
+  std::int32_t cut = 0;  // the threshold of a number
   bool missing_below = false, by_set = false;
   ByteSet set;
 
@@ -41,7 +41,7 @@ class BoostedSlab {
   };
 
   std::vector<double> base;   // per output: the value before the first tree
-  std::vector<double> gains;  // per feature: by how much its splits lowered the loss
+  std::vector<double> gains;  // per feature: total loss reduction by its splits
 
   bool trained() const { return !base.empty(); }
 
@@ -89,8 +89,8 @@ class BoostedSlab {
     }
   }
 
-  // The single output of two classes becomes that of the second class. A class without instances starts with a low
-  // value.
+  // The single output of two classes becomes the output of the second class. A class without instances starts with a
+  // low value.
   void grow(std::size_t features, std::size_t outputs, double unseen) {
     if (!trained()) return;
     gains.resize(features);
@@ -131,9 +131,9 @@ class BoostedSlab {
   }
   void check(const std::vector<std::int32_t>& values, std::size_t outputs, std::int64_t trees, std::int64_t leaves) const {
     const auto finite = [](double v) { return std::isfinite(v); };
-    require(all_of(base, finite) && all_of(steps_, finite) && all_of(gains, amount), "finite numbers");
+    require(all_of(base, finite) && all_of(steps_, finite) && all_of(gains, amount), "all numbers must be finite");
     require(trained() ? base.size() == outputs && gains.size() == values.size() : gains.empty() && roots_.empty(),
-            "numbers of every output and feature");
+            "there must be one number per output and per feature");
     require(nodes_.size() % kInts == 0 && sets_.size() % 4 == 0 && outputs_.size() == roots_.size() &&
                 static_cast<std::int64_t>(roots_.size()) <= trees &&
                 static_cast<std::int64_t>(steps_.size()) <= trees * leaves,
@@ -145,16 +145,17 @@ class BoostedSlab {
     };
     for (std::size_t i = 0; i < tested_.size(); ++i) {
       require(tested_[i] >= 0 && std::size_t(tested_[i]) < values.size() && (i == 0 || tested_[i - 1] < tested_[i]),
-              "features of trees");
+              "the tested features must be known and in ascending order");
     }
-    require(features_.size() == tested_.size(), "edges of every feature that trees ask for");
+    require(features_.size() == tested_.size(), "there must be edges for each tested feature");
     for (const Feature& one : features_)
       require(one.edges.size() < std::size_t(kMostBins) && all_of(one.edges, finite), "edges");
     for (std::int64_t node = 0; node < nodes; ++node) {
       const std::int32_t* at = nodes_.data() + node * kInts;
-      require(std::binary_search(tested_.begin(), tested_.end(), at[kFeature]), "features of splits");
-      require(at[kTest] >= 0 ? at[kTest] >> 1 <= kMostBins : ~std::int64_t{at[kTest]} < sets, "tests of splits");
-      require(reachable(at[kBelow], node) && reachable(at[kAbove], node), "children behind their parents");
+      require(std::binary_search(tested_.begin(), tested_.end(), at[kFeature]), "a split uses an unknown feature");
+      require(at[kTest] >= 0 ? at[kTest] >> 1 <= kMostBins : ~std::int64_t{at[kTest]} < sets,
+              "invalid test of a split");
+      require(reachable(at[kBelow], node) && reachable(at[kAbove], node), "children must follow their parents");
     }
     for (std::size_t t = 0; t < roots_.size(); ++t)
       require(reachable(roots_[t], -1) && outputs_[t] >= 0 && std::size_t(outputs_[t]) < outputs, "roots");
@@ -167,8 +168,8 @@ class BoostedSlab {
     std::vector<double> edges;
   };
 
-  // Walks down several trees at once. Each walk waits for memory at every node, and its end is unpredictable. A walk
-  // that has reached its leaf stays there.
+  // Walks down several trees at once. A single walk would wait for memory at every node, and its length is
+  // unpredictable. A walk that has reached its leaf stays there.
   static constexpr std::size_t kAbreast = 8;
   void walk(std::int32_t* at, const std::uint8_t* bytes) const {
     const std::int32_t* nodes = nodes_.data();
@@ -194,8 +195,8 @@ class BoostedSlab {
 
   std::vector<std::int32_t> nodes_;    // per node: feature, test, child below, child above
   std::vector<std::uint64_t> sets_;    // four words each
-  std::vector<double> steps_;          // of the leaves
-  std::vector<std::int32_t> roots_, outputs_;  // of the trees
+  std::vector<double> steps_;          // the steps of the leaves
+  std::vector<std::int32_t> roots_, outputs_;  // the root and the output of each tree
   std::vector<std::int32_t> tested_;   // the features that any tree tests, ascending
   std::vector<Feature> features_;      // the edges of those features
 };

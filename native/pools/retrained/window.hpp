@@ -1,9 +1,10 @@
 // A ring of the latest instances as bytes (pools/retrained/edges.hpp), with their targets and weights.
 //
-// The edges of a feature stay while they fit: no divisible bin holds more than kCrowded times its share of the
-// instances. Otherwise the edges are computed again. The latest kSample instances keep their exact values. Each older
-// instance counts as the middle of its bin, and moves to the new bin of that value. The bins thus follow a drifting
-// feature. Older instances may be off by a bin or so until they leave the window. A stable feature is never rebinned.
+// The edges of a feature do not change while they fit, that is, while no divisible bin holds more than kCrowded times
+// its share of the instances. Otherwise the edges are computed again. The latest kSample instances keep their exact
+// values. Each older instance counts as the middle of its bin, and moves to the new bin of that value. The bins thus
+// follow a drifting feature. Older instances may be about one bin off until they leave the window. A stable feature is
+// never rebinned.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class BinnedWindow {
   std::int64_t capacity() const { return capacity_; }
   std::int64_t kept() const { return std::min(learnt_, capacity_); }
 
-  std::size_t slot(std::int64_t t) const { return in_ring(t, capacity_); }  // of instance t
+  std::size_t slot(std::int64_t t) const { return in_ring(t, capacity_); }  // the slot of instance t
   const std::uint8_t* row(std::size_t slot) const { return bytes_.data() + slot * values_.size(); }
   double target(std::size_t slot) const { return targets_[slot]; }
   double weight(std::size_t slot) const { return weights_[slot]; }
@@ -85,9 +86,9 @@ class BinnedWindow {
     ++learnt_;
   }
 
-  // Computes new edges for a feature if the old ones no longer fit.
+  // Computes new edges for a feature if the old edges no longer fit.
   void fit(int f) {
-    std::int64_t counts[kMostBins + 1] = {};  // of older instances, by bin
+    std::int64_t counts[kMostBins + 1] = {};  // number of older instances per bin
     if (nominal(f) || fits(f, counts)) return;
     const std::vector<double> before = std::move(features_[f].edges);
     std::vector<ValueCount> values;
@@ -125,8 +126,8 @@ class BinnedWindow {
   }
   void check(const std::vector<std::int32_t>& values, int classes, bool numeric, std::int64_t capacity) {
     values_ = values;
-    require(countable(learnt_) && capacity_ == capacity, "how many instances there were, and how many are kept");
-    require(features_.size() == values.size(), "edges of every feature");
+    require(countable(learnt_) && capacity_ == capacity, "invalid number of instances or capacity");
+    require(features_.size() == values.size(), "there must be edges for each feature");
     count_numbers();
     require(targets_.size() == std::size_t(kept()) && weights_.size() == targets_.size() &&
                 bytes_.size() == targets_.size() * values.size() && raw_.size() == sampled() * numbers_,
@@ -134,15 +135,16 @@ class BinnedWindow {
     const auto target = [&](double y) {
       return numeric ? std::fabs(y) <= kLargest : y >= 0 && y < classes && y == std::floor(y);
     };
-    require(all_of(targets_, target) && all_of(weights_, amount), "targets and weights");
+    require(all_of(targets_, target) && all_of(weights_, amount), "invalid targets or weights");
     require(all_of(raw_, [](double x) { return !std::isinf(x); }), "values");
     for (int f = 0; f < features(); ++f) {
       const std::vector<double>& cuts = edges(f);
-      require(cuts.size() < std::size_t(bins_) && (!nominal(f) || cuts.empty()), "as many bins as there may be");
+      require(cuts.size() < std::size_t(bins_) && (!nominal(f) || cuts.empty()), "there are too many bins");
       for (std::size_t e = 0; e < cuts.size(); ++e)
-        require(std::isfinite(cuts[e]) && (e == 0 || cuts[e - 1] < cuts[e]), "rising edges");
+        require(std::isfinite(cuts[e]) && (e == 0 || cuts[e - 1] < cuts[e]), "edges must be finite and ascending");
       const int most = bytes_of(f);
-      for (std::size_t at = 0; at < targets_.size(); ++at) require(row(at)[f] < most, "bytes of instances");
+      for (std::size_t at = 0; at < targets_.size(); ++at) require(row(at)[f] < most,
+                                                                   "a byte of an instance is out of range");
     }
   }
 
@@ -162,7 +164,7 @@ class BinnedWindow {
   std::int64_t oldest_sampled() const { return learnt_ - std::min({learnt_, sample_, capacity_}); }
   double raw(std::int64_t t, int f) const { return raw_[in_ring(t, sample_) * numbers_ + number_[f]]; }
 
-  // The middle of bin b, or a substitute for an open bin.
+  // The middle of bin b, or a substitute if the bin is open.
   static double middle(const std::vector<double>& edges, std::size_t b, double otherwise) {
     if (edges.empty()) return otherwise;
     if (b == 1) return edges[0];

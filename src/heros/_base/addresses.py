@@ -11,7 +11,7 @@ WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
 
 def is_web_address(url: Any) -> bool:
-    """Return whether this is an http(s) URL with a host, without a user name, and with a valid port if any.
+    """Return whether this is an http(s) URL with a host, a valid port (if given) and no user name.
 
     Examples
     --------

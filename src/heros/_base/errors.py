@@ -102,4 +102,4 @@ class MissingExtra(HerosError, ImportError):
 
 
 for _name in __all__:
-    globals()[_name].__module__ = "heros"  # users import them from here, and tracebacks show this name
+    globals()[_name].__module__ = "heros"  # the name that users import and tracebacks show

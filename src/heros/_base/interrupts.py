@@ -13,7 +13,7 @@ __all__ = ["DeferredInterrupts"]
 class DeferredInterrupts:
     """A ``with`` block that defers SIGINT: the handler is called when the block ends.
 
-    It has an effect only in the main thread, because Python delivers no signals to other threads.
+    The block has an effect only in the main thread, because Python delivers no signals to other threads.
 
     Examples
     --------

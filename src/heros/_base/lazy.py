@@ -32,7 +32,7 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # requested by tools that inspect modules
+        if name.startswith("__"):  # tools that inspect modules request such names
             raise AttributeError(name)
         module = import_module(self.__name__)
         if not hasattr(module, name):

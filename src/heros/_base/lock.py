@@ -15,9 +15,9 @@ Place = dict[str, "FrameType | Place"]
 class ExclusiveUse:
     """A lock for one caller at a time; a second caller gets an error, even in the same thread.
 
-    A lock released in a ``finally`` stays locked if Ctrl-C comes just before or during the release. This lock
-    belongs to the function that acquired it, and is released when that function ends for any reason.
-    Only a caller that finds the lock held checks whether the function is still running.
+    A lock that is released in a ``finally`` block stays locked if Ctrl-C arrives just before or during the
+    release. This lock belongs to the function that acquired it, and is released when that function ends for
+    any reason. Only a caller that finds the lock taken checks whether the function is still running.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ExclusiveUse:
         while (holder := place.setdefault("holder", me)) is not me:  # setdefault is atomic
             if _is_running(holder):
                 raise HerosError(self._message)
-            if place.get("holder") is holder:  # the holder ended without releasing the lock
+            if place.get("holder") is holder:  # the holder has ended without releasing the lock
                 place = self._place = _after(place)
 
     def __exit__(
@@ -58,7 +58,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that all callers use instead of this one after its holder has ended."""
+    """Return the dictionary that replaces this dictionary for all callers after its holder has ended."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

@@ -10,7 +10,7 @@ import warnings
 __all__ = ["notice"]
 
 INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__, "<string>")
-"""Prefixes of the file names of frames that are not the user's code; dataclasses run code from "<string>"."""
+"""Prefixes of file names that are not the user's code; dataclasses run generated code from "<string>"."""
 
 
 def notice(text: str, category: type[Warning]) -> None:

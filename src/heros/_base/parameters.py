@@ -141,7 +141,7 @@ def whole(value: object, name: str, owner: str, low: int, high: int | None = Non
 
 
 def seed(value: object, name: str, owner: str) -> int:
-    """Return the value as an int; raise a ParameterError unless it is a valid seed of java.util.Random."""
+    """Return the value as an int; raise a ParameterError if it is not a valid seed of java.util.Random."""
     rule = Rule("a whole number of 64 bits", _index, lambda n: -(2**63) <= n < 2**63)
     result: int = rule.check(value, name, owner)
     return result
@@ -200,7 +200,7 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
         raise ParameterError.of(name, owner, "a list", value)
     try:
         return list(value)
-    except TypeError:  # an array without dimensions
+    except TypeError:  # an array with no dimensions is not iterable
         raise ParameterError.of(name, owner, "a list", value) from None
 
 

@@ -37,7 +37,7 @@ class Pending(Generic[T]):
     longest
         The maximum age of an item in seconds; None for no limit.
     given_up
-        A function that is called with the id and the item when an item is evicted.
+        A function that is called with the id and the item of each evicted item.
     clock
         A function that returns the time in seconds.
     owner
@@ -101,7 +101,7 @@ class Pending(Generic[T]):
         self.let_go()
 
     def hold(self, id: Id, what: T, since: float) -> None:
-        """Add an item with a known arrival time; evict nothing."""
+        """Add an item with a known arrival time, without evicting other items."""
         if id in self._held:
             self.take(id)
         self._held[id] = what, since

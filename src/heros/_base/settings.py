@@ -11,7 +11,7 @@ from heros._base.parameters import Rule
 
 __all__ = ["Setting", "documented"]
 
-KEYS = "One mapping per model; settings left out have their defaults. The keys are"
+KEYS = "One mapping per model; omitted settings have their defaults. The keys are"
 WIDTH = 96  # characters per line of the documentation
 
 

@@ -13,7 +13,7 @@ from heros._base.lazy import shutil
 __all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart", "wrapped"]
 
 GAP = "  "
-NARROWEST = 20  # minimum width of a column that wraps
+NARROWEST = 20  # minimum width of a wrapped column
 FAMILIES = {  # readable names of the model families
     "MLP": "perceptron",
     "Hoeffding": "Hoeffding tree",
@@ -250,7 +250,7 @@ def wrapped(line: str) -> list[str]:
     >>> [len(part) <= 80 for part in wrapped("budget: " + "one of fourteen models awake " * 6)]
     [True, True, True]
     """
-    width = shutil.get_terminal_size().columns - 2  # a margin, for the brackets of a repr
+    width = shutil.get_terminal_size().columns - 2  # a margin of two characters, for the brackets of a repr
     return textwrap.wrap(line, max(width, NARROWEST), subsequent_indent="  ") or [line]
 
 

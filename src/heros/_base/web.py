@@ -14,10 +14,10 @@ __all__ = ["fetched"]
 
 
 def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHandler]) -> bytes:
-    """Return at most `most` bytes of the reply to a request; raise an OSError if it is not complete in time.
+    """Return at most `most` bytes of a reply; raise an OSError if the reply is not complete in time.
 
-    The time limit of `urllib` holds for each read only: a server that sends a byte now and then would keep
-    the thread for ever. Here the connection is closed when the time is up.
+    The timeout of `urllib` applies only to each single read: a slow server that keeps sending bytes could
+    block the thread forever. This function closes the connection when the total time is up.
     """
     connection = _Limited(seconds)
     opener = build_opener(_on(HTTPHandler, connection), _on(HTTPSHandler, connection), *handlers)
@@ -30,12 +30,12 @@ def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHan
     finally:
         connection.timer.cancel()
     if connection.told or missing:
-        raise OSError(connection.told or "The reply is not complete.")
+        raise OSError(connection.told or "The reply is incomplete.")
     return data
 
 
 class _Limited:
-    """The connections of a request, which are closed when its time is up."""
+    """The connections of a request, which are closed when the time of the request is up."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.over = seconds, threading.Event()
@@ -46,17 +46,17 @@ class _Limited:
 
     @property
     def told(self) -> str:
-        """The error if the time is up; else an empty string."""
-        return f"There was no complete reply within {self.seconds:g} seconds." if self.over.is_set() else ""
+        """The error message if the time is up; else an empty string."""
+        return f"No complete reply arrived within {self.seconds:g} seconds." if self.over.is_set() else ""
 
     def _end(self) -> None:
         self.over.set()
         for one in self._sockets:
             with suppress(OSError):
-                socket.socket.shutdown(one, socket.SHUT_RDWR)  # that of TLS may not be used by two threads
+                socket.socket.shutdown(one, socket.SHUT_RDWR)  # TLS's own shutdown is not thread-safe
 
     def opened(self, kind: Callable[..., HTTPConnection], host: str, **how: Any) -> HTTPConnection:
-        """Return a connection that notes its socket when it connects."""
+        """Return a connection that registers its socket when it connects."""
         connection = kind(host, **how)
         connect = connection.connect
 
@@ -71,7 +71,7 @@ class _Limited:
 
 
 def _on(handler: Any, connections: _Limited) -> Any:
-    """Return a handler of `urllib` that opens its connections with `connections`."""
+    """Return a `urllib` handler class that opens its connections through `connections`."""
 
     class Limited(handler):  # type: ignore[misc]
         def do_open(self, kind: Any, request: Request, **how: Any) -> Any:

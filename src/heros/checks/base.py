@@ -13,7 +13,7 @@ __all__ = ["CheckError", "expect", "same"]
 
 
 class CheckError(HerosError, AssertionError):
-    """The error for a part that breaks a rule."""
+    """The error that a check raises if a part breaks a rule."""
 
 
 def expect(holds: object, part: object, rule: str, got: object = None) -> None:

@@ -129,7 +129,7 @@ def _check_growth(
     try:
         model.bind(more)
     except HerosError:
-        if isinstance(pool, Models):  # models of other libraries need not support growth
+        if isinstance(pool, Models):  # models of other libraries need not support a schema that grows
             return
         raise
     wider = np.column_stack([X[50:], np.ones(ROWS - 50)])

@@ -31,8 +31,8 @@ STEPS = 300  # number of updates of a score
 def check_policy(policy: Any) -> None:
     """Check that a policy chooses models as `heros.Heros` requires.
 
-    A choice must be a boolean mask with at most k models. It must depend only on the arguments and on the
-    policy's state, and must not change the arguments. All random numbers must come from `rng`. The method
+    A choice must be a boolean mask with at most k models. The choice must depend only on the arguments and on
+    the policy's state, and must not change the arguments. All random numbers must come from `rng`. The method
     `explain`, if defined, must return a reason for exactly the chosen models. The method `restore`, if
     defined, must restore the state that `state` returned.
 
@@ -103,9 +103,9 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
 def check_score(score: Any) -> None:
     """Check that a score computes the performance of models as `heros.Heros` requires.
 
-    The score of each model must be a finite number. It must depend only on the outcomes of this model, and
-    must not change on an instance on which the model is not evaluated. The method `restore`, if defined, must
-    restore the state that `state` returned.
+    The score of each model must be a finite number. The score must depend only on the outcomes of this model.
+    It must not change on instances on which the model is not evaluated. The method `restore`, if defined,
+    must restore the state that `state` returned.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     """Check that a measure evaluates predictions as `heros.evaluate` requires.
 
     The measure must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the
-    block size. It must not change when it is read, or when the arrays passed to `update` change later. A
+    block size. Reading the value, or later changes of the arrays passed to `update`, must not change it. A
     subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters

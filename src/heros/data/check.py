@@ -19,7 +19,7 @@ from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, checked_task, listed
 
 MANY = 100
-"""If a target has more distinct whole numbers than this, the user must set the task."""
+"""The maximum number of distinct whole numbers of a target whose task is inferred."""
 
 MISSING, NOT_A_CODE = 2, 3  # faults that first_fault reports; 1 is an infinite value
 
@@ -52,7 +52,7 @@ class Validator:
                 rule = "a finite number (missing values need a feature with missing=True)"
             elif fault == NOT_A_CODE:
                 codes = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
-                rule = codes if feature.values else "missing (no value is known)"
+                rule = codes if feature.values else "missing, as no value is known"
             where = f"Column {feature.name!r} ({column}) of row {first_row + row}"
             raise DataError(f"{where} must be {rule}. Got {block[row, column]:g} instead.")
         return block
@@ -67,7 +67,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     """Return the label delays (n,) as integers for the core, or None if no label is late."""
     if delay is None or (type(delay) is int and delay == 0):
         return None
-    if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path, for predictions of the service
+    if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path for predictions in the service
         return np.full(n, delay, np.int64)
     try:
         delays = np.asarray(delay)
@@ -146,7 +146,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return an aligned array of this type in C order; avoid `np.require`, which takes 4 µs, if possible."""
+    """Return an aligned array of this type in C order; skip `np.require` (4 µs) if it is not needed."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -180,7 +180,7 @@ def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Return whether the target is numeric; `task` decides if it is given, otherwise the values decide."""
+    """Return whether the target is numeric, according to `task` if it is given, else to the values."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):

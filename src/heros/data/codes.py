@@ -20,7 +20,7 @@ MOST_VALUES = 256
 class Codes(dict[str, int]):
     """A dictionary from the names of nominal values or classes to 0-based codes.
 
-    ``true``, ``True`` and ``TRUE`` are the same name, in the spelling that came first.
+    ``true``, ``True`` and ``TRUE`` are the same name, which has the first spelling.
 
     `most` is the maximum number of codes. Three quarters of the codes are assigned to names in order of
     appearance. A hash maps each later name to a code in the last quarter. If hardly any name occurs twice,
@@ -50,7 +50,7 @@ class Codes(dict[str, int]):
         self.shared = shared
         """The number of codes that later names share; 0 while each name has its own code."""
         self.closed = False
-        """Whether all names are known. A number is then the same name with and without ``.0``."""
+        """Whether all names are known. If so, a number is the same name with and without ``.0``."""
 
     @property
     def labels(self) -> tuple[str, ...]:

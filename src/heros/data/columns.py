@@ -68,7 +68,7 @@ class NumberColumn:
 
     name: str
     missing: bool = False
-    format: NumberFormat | None = None  # of text; None: the default format
+    format: NumberFormat | None = None  # format of text; None: the default format
     rule: str = "be a number"  # for error messages
     tentative: bool = False  # whether the strings so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
@@ -96,7 +96,7 @@ class NumberColumn:
         """Convert an array to numbers, with NaN for missing values; also return the unreadable values."""
         text = is_text(array.type)
         if self.format is None or not text:
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # text that is not a number; dates
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # dates, or text without a number
                 values = _floats(array)
                 if not np.isinf(values).any() and not (text and array.null_count < np.isnan(values).sum()):
                     return values, {}
@@ -127,7 +127,7 @@ class NameColumn:
     missing: bool = False
     fresh: bool = False  # whether the names still have to be read from the first rows
     classes: bool = False  # whether ``true`` and ``false`` keep their spelling
-    declared: bool = False  # whether the user declared it, so that it is not left out as an identifier
+    declared: bool = False  # whether the user declared the column; it is then never left out
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
     width: ClassVar[int] = 1
@@ -173,9 +173,9 @@ class NameColumn:
         return code
 
     def codes_of(self, array: pa.Array, words: Collection[str]) -> Values:
-        """Return the codes of an array, with NaN for missing values and -1 for new names."""
+        """Return the codes of an array: NaN for missing values, -1 for new names."""
         codes, labels = encode(array, self._name)
-        table = np.full(len(labels) + 1, math.nan)  # missing values have the code -1: the last entry
+        table = np.full(len(labels) + 1, math.nan)  # code -1, a missing value, selects the last entry
         for at, label in enumerate(labels):
             code = None if label is None else self.values.code(label)
             if code is not None:
@@ -288,7 +288,7 @@ def _written(column: NumberColumn | DateColumn) -> str:
 
 
 def reading_of(column: Column) -> str:
-    """Describe how the text of a column is read if this may surprise the user; else return ""."""
+    """Describe the format of a column's text if it may surprise the user; else return ""."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -357,7 +357,7 @@ def _floats(array: pa.Array) -> Values:
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    elif pa.types.is_decimal(array.type):  # via text, to round only once
+    elif pa.types.is_decimal(array.type):  # converts via text, to round only once
         array = array.cast(pa.string())
     elif pa.types.is_duration(array.type):
         micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())
@@ -369,8 +369,8 @@ def _floats(array: pa.Array) -> Values:
 def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     """Trim the values of a text column, and replace strings that are read as missing values with null.
 
-    If such a string is a number, the same number, however it is written, becomes null. Dictionaries are
-    returned unchanged, since they declare their names.
+    If such a string is a number, every notation of this number becomes null. Dictionaries are returned
+    unchanged, since they declare their names.
     """
     types = pa.types
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
@@ -383,7 +383,7 @@ def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     encoded = column.dictionary_encode()
-    few = 2 * len(encoded.dictionary) < len(column)  # trim each distinct string once
+    few = 2 * len(encoded.dictionary) < len(column)  # trims each distinct string only once
     given = encoded.dictionary if few else column
     names, absent = pc.ascii_trim(given, BLANKS), Words(words)
     if absent.numbers:

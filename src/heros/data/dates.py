@@ -143,7 +143,7 @@ def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
     units = ((one, SINCE_1970[one.name]) for one in NUMBERS)
-    # Years 1973 to 2286, where the two units do not overlap.
+    # Years 1973 to 2286: in this range the two units do not overlap.
     return next((one for one, unit in units if least * unit >= 1e8 and largest * unit < 1e10), None)
 
 
@@ -169,7 +169,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     elif isinstance(value, datetime):
         try:
             moment = _without_zone(value.replace(fold=0) if value.tzinfo is None else value)
-        except OverflowError:  # the time zone moves the date beyond the calendar
+        except OverflowError:  # the time zone moves the date out of the calendar's range
             return None
     elif isinstance(value, date):
         moment = datetime(value.year, value.month, value.day)
@@ -183,12 +183,12 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Parse a string as a date, in the column's format or else in the first other format that matches."""
+    """Parse a string as a date in the column's format, or else in the first other format that matches."""
     if reading is not None:
         moment = reading.moment(text)
         if moment is not None or reading == TIMES:
             return moment
-    fixed = reading is not None and reading.written  # a fixed order of day and month excludes the other
+    fixed = reading is not None and reading.written  # a fixed order of day and month excludes the other order
     others = CLEAR if fixed else DATES
     return next((moment for one in others if (moment := one.moment(text)) is not None), None)
 

@@ -39,7 +39,7 @@ ROWS = 1 << 16
 """The number of table rows that are converted at once."""
 
 Item = tuple[int, int, Any]
-"""An item between stretches: the number of rows before the item, the number including it, and the item."""
+"""An item between stretches: the number of rows before it, the number of rows including it, and the item."""
 
 
 class Stretch(NamedTuple):
@@ -59,10 +59,10 @@ class Stretches:
     def __init__(self, encoder: Encoder, n: int, convert: Callable[[], tuple[Any, Any, list[Item]]]) -> None:
         self._encoder, self._n, self._convert = encoder, n, convert
         self._at = 0  # rows returned
-        self._revision = -1  # of the encoder that converted the rows
+        self._revision = -1  # the revision of the encoder when it converted the rows
 
     def next(self) -> list[Any]:
-        """Return the next stretch and the item after it, or only one of the two; an empty list at the end."""
+        """Return a list with the next stretch, the item after it, or both; an empty list at the end."""
         if self._revision != self._encoder.revision:
             self._X, self._y, items = self._convert()
             self._items = deque(item for item in items if item[0] >= self._at)
@@ -93,8 +93,8 @@ class Encoder(RowEncoder):
     schema
         The initial schema.
     nominal
-        Columns whose numbers are names, not quantities. None if the caller has no such option: notices then
-        recommend a schema instead.
+        Columns whose numbers are names, not quantities. None means that the caller has no such option;
+        notices then recommend a schema instead.
     ignore
         Columns to ignore.
     classes
@@ -106,8 +106,8 @@ class Encoder(RowEncoder):
     numeric
         Whether the target is a number; a given schema takes precedence.
     fractions
-        Whether a number with decimals may be a new class. If the user has not set a task, such a label is
-        more likely a numeric target.
+        Whether a number with decimals may be a new class. If the user has not set a task, a number with
+        decimals is more likely a numeric target.
     words
         Additional strings that are read as missing values.
     limits
@@ -149,8 +149,8 @@ class Encoder(RowEncoder):
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
         """Yield encoded rows and labels in batches; the schema does not change within a batch.
 
-        Rows are encoded one by one. The first data frame is inspected as a whole before its first row is
-        encoded, like the first chunk of a file.
+        Rows are encoded one by one. Like the first chunk of a file, the first data frame is inspected as a
+        whole before its first row is encoded.
         """
         form = form_of(x)
         if form == "row":
@@ -174,7 +174,7 @@ class Encoder(RowEncoder):
     def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
         """Yield encoded rows with their labels in batches; the schema does not grow within a batch."""
         waiting: list[Any] = []
-        before = 0  # rows in stretches, minus one per stretch, which `enumerate` counts
+        before = 0  # rows in stretches, minus one per stretch, as `enumerate` counts each stretch
         for at, row in enumerate(rows):
             if type(row) is Stretch:
                 if waiting:
@@ -186,7 +186,7 @@ class Encoder(RowEncoder):
             x, y = row
             try:
                 known = self.encode(x, y, grow=not waiting)
-                if known is None:  # earlier rows are learnt before the schema grows
+                if known is None:  # the model learns from earlier rows before the schema grows
                     yield self._batch(waiting)
                     waiting, known = [], self.encode(x, y)
             except Refused as why:
@@ -216,7 +216,7 @@ class Encoder(RowEncoder):
         array([ 1.,  0., nan, nan])
         """
         array = None
-        if len(labels) > FEW:  # for fewer labels, Arrow's overhead is too large
+        if len(labels) > FEW:  # the overhead of Arrow is too large for fewer labels
             with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # labels of mixed types
                 array = pa.array(labels)
         number = array is not None and (pa.types.is_floating(array.type) or pa.types.is_integer(array.type))
@@ -320,7 +320,7 @@ class Encoder(RowEncoder):
     def _known(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
-        """Encode rows and labels; also return the rows that must be encoded one by one."""
+        """Encode rows and labels; also return the rows that must be encoded one by one, as items."""
         X, closely, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
         closely[list(faults)] = True
@@ -379,7 +379,7 @@ class Encoder(RowEncoder):
 def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Combine features into an array, one per column, in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
-    rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB fit into the cache of a core
+    rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB, which fit into the cache of a core
     for start in range(0, n, rows):
         block = X[start : start + rows]
         for at, values in enumerate(features):

@@ -16,7 +16,7 @@ from heros._base.lazy import pa
 from heros.data.values import kind_of, label_of, listed, shown
 
 FEW = 32
-"""Frames with at most this many rows are read row by row, since Arrow needs about 1 ms to start."""
+"""The maximum number of rows of a frame that is read row by row, since Arrow needs about 1 ms to start."""
 
 DEEPEST = 8
 """The maximum nesting depth at which fields of mappings become columns."""
@@ -31,7 +31,7 @@ KINDS: tuple[Any, ...] = (
     str,
     int | float | np.number | Decimal,
 )
-"""Types of which a column of objects may hold one, in the order in which they are tried."""
+"""The types that a column of objects may hold (one type per column), in the order of the attempts."""
 
 Form = Literal["array", "row", "rows", "frame"]
 
@@ -121,7 +121,7 @@ def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
         return rows
     names, values = _distinct(frame.columns.tolist(), "X"), frame.to_numpy()
     whole = values.dtype.kind == "f" and any(getattr(one, "kind", "") in "iu" for one in frame.dtypes)
-    if whole or values.dtype.kind in "mM":  # would become floats or integers
+    if whole or values.dtype.kind in "mM":  # these values would become floats or integers
         values = frame.astype(object).to_numpy()
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
@@ -156,7 +156,7 @@ def flat_table(table: pa.Table) -> pa.Table:
 
 
 def joined_chunks(table: pa.Table) -> pa.Table:
-    """Join the chunks of each column, which say nothing about its rows."""
+    """Join the chunks of each column."""
     if all(column.num_chunks <= 1 for column in table.columns):
         return table
     return table.unify_dictionaries().combine_chunks()
@@ -195,7 +195,7 @@ def _array(column: Any, name: str, owner: str) -> pa.Array:
 
 
 def _is_mixed(column: Any) -> bool:
-    """Return whether a column holds Python objects of several kinds, which Arrow might convert silently."""
+    """Return whether a column holds Python objects of several types, which Arrow might convert silently."""
     if str(getattr(column, "dtype", "object")) != "object":
         return False
     types = {one for one in set(map(type, column)) if one.__name__ not in MISSING_TYPES}
@@ -204,5 +204,5 @@ def _is_mixed(column: Any) -> bool:
         and len(types) > 1
         and all(map(math.isnan, (value for value in column if type(value) is float)))
     ):
-        types.remove(float)  # NaN among other values
+        types.remove(float)  # NaN is a float, also among other values
     return len({next((kind for kind in KINDS if issubclass(one, kind)), one) for one in types}) > 1

@@ -29,7 +29,7 @@ def infer(
     comma: Callable[[], bool] | bool = False,
     names: bool = False,
 ) -> Column | str:
-    """Infer the kind of a text column; return the column, or the reason why it is left out.
+    """Infer the kind of a text column; return the column, or the reason why the column is left out.
 
     A column is numeric if at least half of its values are numbers in the same format. It is a date column if
     at least nine in ten values are dates in the same format. It is left out if its values are identifiers:
@@ -71,7 +71,7 @@ def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bo
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     moments = filter(None, map(form.moment, labels))
-    clock = any(m.time() != time.min for m in moments)  # other than midnight
+    clock = any(m.time() != time.min for m in moments)  # any time other than midnight
     return DateColumn(name, form, clock=clock, tentative=other and form.name in ORDERS)
 
 
@@ -85,7 +85,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     if kind in ("boolean", "number"):
         return NumberColumn(name) if kind == "number" and not names else NameColumn(name, Codes(most=most))
     micros = micros_of(value, None)
-    assert micros is not None, "callers exclude missing values and values that no feature can hold"
+    assert micros is not None, "callers exclude missing values and values of unsupported types"
     dates = hasattr(value, "year") or not hasattr(value, "hour")
     return DateColumn(name, None if dates else TIMES, dates, clock=not dates or micros % DAY != 0)
 
@@ -93,7 +93,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
 def infer_array(  # noqa: PLR0911  one per kind
     name: str, array: pa.Array, most: int | None, *, comma: Callable[[], bool] | bool = False
 ) -> Column | str:
-    """Infer a column from the type or the strings of an array, or return the reason why it is left out."""
+    """Infer a column from the type or the strings of an array, or return the reason for leaving it out."""
     kind, types = array.type, pa.types
     if why := no_feature(kind):
         return why

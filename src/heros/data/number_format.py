@@ -74,10 +74,10 @@ FORMATS = (NumberFormat(".", ","), NumberFormat(".", APART), NumberFormat(",", "
 def format_of(
     counts: Mapping[str, int], *, comma: Callable[[], bool] | bool = False
 ) -> tuple[NumberFormat | None, int]:
-    """Return the most frequent format (None: the default format) and the number of values that match it.
+    """Return the most frequent format (None: the default format) and the number of matching values.
 
-    `comma` says whether a comma is more likely a decimal mark than a thousands separator. If `comma` is a
-    function, it is called only if the values can be read in both ways.
+    `comma` tells whether a comma is more likely a decimal mark than a thousands separator. If `comma` is a
+    function, it is called only for values that are valid in both formats.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
     """Return whether ambiguous numbers such as ``1,234`` have decimal commas, judging by the table's columns.
 
     If all unambiguous columns have the same decimal mark, it is also the mark of ambiguous numbers. Otherwise
-    the result is `usual`, which says whether the file's delimiter suggests decimal commas. Numbers in the
-    default format (``12.5``) are evidence only if `usual` is set: otherwise a program may have written them.
+    the result is `usual`, which is true if the file's delimiter suggests decimal commas. Numbers in the
+    default format (``12.5``) are evidence only if `usual` is true: a program may have written these numbers.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def is_clear(text: str) -> bool:
 
 
 def _mark(text: str) -> str:
-    """Return the decimal mark of a number; "" if the string is not a number or may have either mark."""
+    """Return the decimal mark of a number; "" if the string is not a number or both marks are possible."""
     marks = {form.decimal for form in FORMATS if form.number(text) is not None}
     return marks.pop() if len(marks) == 1 else ""
 

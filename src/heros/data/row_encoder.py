@@ -57,13 +57,13 @@ from heros.data.values import (
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
-"""The number of first instances in which columns may gain times of day or change from names to numbers."""
+"""The number of initial instances in which columns may gain times of day or change from names to numbers."""
 
 MOST_COMPARED, ALIKE = 1000, 0.75
 """The maximum number of unknown names that are compared with the features, and the minimum similarity."""
 
 MOST_NUMBERS = 4
-"""A column is numeric if it has at least this many numbers per value that is not a number."""
+"""The minimum ratio of numbers to other values in a numeric column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Limits:
     """The limits of a growing schema."""
 
     features: int = sys.maxsize
-    values: int = sys.maxsize  # of a nominal feature
+    values: int = sys.maxsize  # maximum number of values of a nominal feature
     classes: int = sys.maxsize
-    text: int = sys.maxsize  # characters of a name
-    new: int = sys.maxsize  # features and values that a row may add, except for the first row
+    text: int = sys.maxsize  # maximum number of characters of a name
+    new: int = sys.maxsize  # maximum number of features and values that a row after the first may add
 
 
 Step = Callable[[], None]
@@ -117,8 +117,8 @@ class RowEncoder:
         self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
     def know(self, schema: Schema) -> None:
-        """Replace the columns and classes of the encoder with those of a schema."""
-        self._begun = 0  # rows of the table that decided the kinds of columns
+        """Replace the columns and classes of the encoder with the columns and classes of a schema."""
+        self._begun = 0  # number of rows of the table that determined the kinds of the columns
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.classes.closed = self._classes_closed
@@ -142,7 +142,7 @@ class RowEncoder:
 
     def _prepare(self) -> None:
         """Build the lookup tables for encoding rows."""
-        self._schema = None  # built on first access
+        self._schema = None  # created on first access
         self._blank = [math.nan] * self.width
         self._fast: dict[Hashable, tuple[int, Codes | None]] = {}
         self._never_missing: list[int] = []
@@ -264,7 +264,7 @@ class RowEncoder:
         return is_missing(self._known_value(value))
 
     def _cell(self, column: Column, value: Any) -> float | tuple[float, ...] | None:
-        """Convert a value; a name of a column is a name even if it is read as missing elsewhere."""
+        """Convert a value; a known name of a column stays a name even if other columns read it as missing."""
         if not isinstance(column, NameColumn):
             value = self._known_value(value)
         return column.value(value, self.words)
@@ -279,7 +279,7 @@ class RowEncoder:
         return value
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
-        """Return whether this value is the first with a time of day in a date column that may gain times."""
+        """Return whether this value is the first time of day in a date column that may gain times."""
         if not isinstance(column, DateColumn) or not self._may_get_clock(column) or self._is_missing(value):
             return False
         return replace(column, clock=True).value(value, self.words)[-1] != 0.0
@@ -311,7 +311,7 @@ class RowEncoder:
         try:
             known = self._fill(row, x)
         except Refused:
-            self._plan(x)  # raises, unless the kind of a new column may change
+            self._plan(x)  # raises an error, unless the kind of a new column may change
             known = False
         for at in self._never_missing:
             if row[at] != row[at]:  # a feature is missing for the first time
@@ -360,7 +360,7 @@ class RowEncoder:
     # -- growing ------------------------------------------------------------------------------------------
 
     def _plan(self, x: Mapping[Any, Any]) -> list[Step]:
-        """Return the steps that add the new parts of an instance; raise `Refused` if a value is unreadable.
+        """Return the steps that add new features and values; raise `Refused` if a value is unreadable.
 
         New columns are sorted by name, so the order of the fields in a row does not matter.
         """
@@ -369,7 +369,7 @@ class RowEncoder:
         for name, value in flat(x):
             missing = self._is_missing(value)
             if not missing:
-                if name in given:  # both as a nested field and with a dotted name
+                if name in given:  # the name occurs both as a nested field and as a dotted name
                     raise Refused(name, "two values", "have one value")
                 given.add(name)
             if name in self.ignored:
@@ -403,7 +403,7 @@ class RowEncoder:
         clear = (one for one in self.known.values() if isinstance(one, NumberColumn) and not one.tentative)
         comma = {one.format.decimal for one in clear if one.format is not None} == {","}
         column = infer_value(name, value, self._most, comma=comma, names=name in self._nominal)
-        column.missing = self.seen > 0  # earlier instances lack it
+        column.missing = self.seen > 0  # the column is missing in earlier instances
         if isinstance(column, NameColumn):
             label = str(name_of(value))
             self._expect_short(label, name)
@@ -411,7 +411,7 @@ class RowEncoder:
                 column.values.add(one)
             column.fresh = False
         else:
-            column.value(value, self.words)  # raises if it is infinite
+            column.value(value, self.words)  # raises an error if the value is infinite
         return partial(self._add, column, value), column.width
 
     def _change(self, name: str, column: Column, value: Any) -> Step | None:
@@ -434,7 +434,7 @@ class RowEncoder:
             label = str(name_of(value))
             self._expect_short(label, name)
             if (numbers := self._as_numbers(column, value)) is not None:
-                numbers.value(value, self.words)  # raises if it is infinite
+                numbers.value(value, self.words)  # raises an error if the value is infinite
                 return partial(self._turn, column, numbers)
             if len(column.values) >= self._limits.values:
                 rule = f"have at most {self._limits.values:,} values"
@@ -443,7 +443,7 @@ class RowEncoder:
         return partial(self._add_clock, column) if self._has_new_clock(column, value) else None
 
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
-        """Convert a nominal column to a numeric one if nearly all values, including this one, are numbers."""
+        """Make a nominal column numeric if nearly all values, including this value, are numbers."""
         name = column.name
         if self._has_turned(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
@@ -486,7 +486,7 @@ class RowEncoder:
         self.revision += 1
 
     def _turn(self, old: Column, column: Column) -> None:
-        """Replace a column with a column of another kind, which gets a new feature."""
+        """Replace a column with a column of another kind, and add a new feature for it."""
         old.missing = True
         self._retired[old.at[0]] = old.features()[0]
         self._add(column)
@@ -543,7 +543,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
-        """Start with the columns and classes of a first table; many `rows` make tentative formats final."""
+        """Start with the columns and classes of a table; with many `rows`, all formats become final."""
         self._begun = rows
         for column in columns:
             self._add(column)

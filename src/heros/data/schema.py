@@ -29,7 +29,7 @@ class Feature:
         The text format of the column. For numbers: the decimal mark, then the thousands separators
         (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format for
         `strptime`; a trailing ``?`` means that the values so far also match another order. For names:
-        ``"names"`` if the user declared the column, so that it is never left out as an identifier.
+        ``"names"`` if the user declared the column; such a column is never left out as an identifier.
     column, part
         The source column, if one column provides several features, and the part of its values that the
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
@@ -190,7 +190,7 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 
 def distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
-    """Make the names of features distinct: add a prime to each name that an earlier feature already has.
+    """Make the names of features distinct by adding a prime to names that earlier features already have.
 
     Examples
     --------

@@ -24,7 +24,7 @@ LARGEST = sys.float_info.max
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
-"""The rule that a row without a target violates; the row is skipped but does not count as a bad row."""
+"""The rule that a row without a target violates. Such a row is skipped but does not count as a bad row."""
 
 DEEPEST = 100
 """The maximum nesting depth of lists and objects in a row; deeper rows could not be stored."""
@@ -40,7 +40,7 @@ BOOLEANS = {"true": "True", "false": "False"}
 """The boolean values in lower case, and their names in a schema."""
 
 Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
-"""The kind of a value according to its type; "none" means that no feature can hold it (such as a list)."""
+"""The kind of a value according to its type; "none" is a type that no feature can hold."""
 
 
 class Refused(Exception):
@@ -83,11 +83,11 @@ def is_missing(value: object) -> bool:
         return value.is_nan()
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, an optional package
+    return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, which may not be installed
 
 
 def missing_numbers(words: Iterable[str]) -> frozenset[float]:
-    """Return the numbers among the strings that are read as missing values: these numbers are missing, too.
+    """Return the numbers among the strings that are read as missing values; they are missing values, too.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def missing_numbers(words: Iterable[str]) -> frozenset[float]:
 
 
 class Words(frozenset[str]):
-    """Strings that are read as missing values; a number among them may be written in any way.
+    """Strings that are read as missing values; a number among these strings matches in any notation.
 
     Examples
     --------
@@ -163,11 +163,11 @@ def checked_task(task: str | None, owner: str) -> str | None:
 def expect_no_fraction(label: object, *, sure: bool = False) -> None:
     """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if it is infinite.
 
-    `sure` means that labels are certainly classes. A number with decimals is then a bad row, too.
+    `sure` means that labels are certainly classes; a label with decimals then makes the row a bad row, too.
     """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         rule = "be text or a whole number"
-        if math.isinf(label) or sure:  # one bad row says nothing about the task
+        if math.isinf(label) or sure:  # a single bad row is no evidence about the task
             raise Refused("label", repr(float(label)), rule)
         why = "because it is a class (task='regression' learns numbers)"
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")

@@ -71,7 +71,7 @@ class Weights:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
-            codes = Codes(classes)  # a file may have named the class 1 "1.0"
+            codes = Codes(classes)  # a file may contain the class 1 as "1.0"
             given = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
             return np.array([given.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from heros._base.tables import settings_text, told_apart
 
-SURE = 3.0  # a class is listed if its error or share changed by more than this many standard errors
+SURE = 3.0  # minimum change of the error or share of a listed class, in standard errors
 MOST_DIGITS = 15
-EXACT = 0.1  # two numbers are printed so that their difference is off by less than this share
-CLOSE = 1000  # if `since` is at most this many instances before the detection, it is given as an estimate
+EXACT = 0.1  # maximum relative error of the difference of two printed numbers
+CLOSE = 1000  # maximum number of instances before the detection for which `since` is shown as an estimate
 AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
 
 Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -54,7 +54,7 @@ class FeatureChange:
     after: float
     missing_before: float  # shares of missing values
     missing_after: float
-    distance: float  # between the distributions, in [0, 1]
+    distance: float  # distance between the distributions, in [0, 1]
     chance: float  # the p-value, not corrected for the number of features
 
     def __str__(self) -> str:
@@ -92,12 +92,13 @@ class Change:
     ended
         The instance at which the change ended; None while it lasts. Only for the kind "error".
     recovered
-        Whether the error had recovered when the change ended: at most a tenth of the rise was left, or no
-        more than chance explains. A change also ends at the next change, or after 20,000 instances.
+        Whether the error had recovered when the change ended: at most a tenth of the rise remained, or the
+        rest was no larger than chance explains. A change also ends at the next change, or after 20,000
+        instances.
     classes
         The classes whose error or share changed by more than three standard errors, largest change first.
     models
-        All models; for the kind "model", the model whose score fell.
+        All models or, for the kind "model", only the model whose score fell.
     features
         The features (for predictions, the classes) whose distribution changed, lowest p-value first.
     numeric
@@ -144,7 +145,7 @@ class Change:
 
     @property
     def took_over(self) -> ModelChange | None:
-        """The model with the highest score after the change, or None if it also led before the change."""
+        """The model with the highest score after the change; None if it is the same model as before."""
         leads = max(self.models, key=lambda model: model.after, default=None)
         return None if leads == self.led else leads
 
@@ -308,7 +309,7 @@ def _percent(share: float) -> str:
 
 
 def _raised(moved: ClassChange) -> str:
-    """Return, as text, the rise of a class's error or share that raised the ensemble's error; "" if none."""
+    """Return a text about the class whose error or share raised the ensemble's error; "" if there is none."""
     if moved.error_after > moved.error_before:
         return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
     before, after = (moved.share_before, moved.error_before), (moved.share_after, moved.error_after)

@@ -59,14 +59,15 @@ class ADWIN(_Detector, _core.AdwinDetector):
     .. math:: \sqrt{2 m \sigma^2 \ln(2 \ln n / \delta)} + \tfrac{2}{3} m \ln(2 \ln n / \delta), \quad
               m = 1 / n_0 + 1 / n_1,
 
-    a change is reported. The numbers should be of the order of 1: the second term does not scale with them.
+    a change is reported. The numbers should be of the order of 1, because the second term does not scale with
+    the numbers.
 
     Parameters
     ----------
     delta
         The probability of a false alarm per split; a smaller value is stricter.
     clock
-        Test for a change on every n-th number.
+        The number of values between two tests for a change.
     max_buckets
         The maximum number of buckets per size.
     min_window_length
@@ -114,9 +115,9 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
     min_instances
         The minimum number of values before the first test.
     delta
-        Deviations from the mean up to this size are ignored.
+        The size up to which deviations from the mean are ignored.
     threshold
-        A change is reported if the sum differs from its extreme value by more than this.
+        The difference between the sum and its extreme value above which a change is reported.
     alpha
         The factor by which the sum is multiplied at every number.
     mode
@@ -158,8 +159,8 @@ class KSWIN(_Detector, _core.KswinDetector):
     Parameters
     ----------
     alpha
-        A change is reported if the p-value is at most this and the distance between the distributions is
-        above 0.1. The test is repeated at every number, so false alarms are much more frequent than this.
+        The p-value up to which a change is reported, if the distance between the distributions is above 0.1.
+        The test is repeated at every number, so false alarms are much more frequent than `alpha`.
     window_size
         The length of the window.
     stat_size

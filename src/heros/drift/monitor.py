@@ -17,7 +17,7 @@ from heros.data.schema import Schema
 from heros.drift.changes import Change, FeatureChange
 
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
-ALWAYS_MOVING = ("day", "day of year")  # parts of a date that change with time; values are not compared
+ALWAYS_MOVING = ("day", "day of year")  # parts of a date that always change; not compared
 CYCLES = {"weekday": 7, "hour": 1}  # parts of a date that repeat, and the length of the cycle in days
 LEAST_CYCLES = 6  # minimum number of cycles in a window; fewer cycles are not representative
 
@@ -30,7 +30,7 @@ class Monitor:
     the χ² test. With d features, a change is reported if a p-value is at most `alpha` / d (Bonferroni) and
     the distance is at least `least`. The window then becomes the new reference.
 
-    Dates always advance. The day since 1970 and the day of the year are therefore not compared. The
+    The day since 1970 and the day of the year are not compared, because dates always advance. The
     hour is compared if the window has instances of at least 6 different days, and the weekday if it has
     instances of at least 42 different days. Missing dates are always compared.
 
@@ -100,7 +100,8 @@ class Monitor:
             One or several instances, in a form that `Heros.predict_proba` accepts.
         predictions
             The model's predictions for these instances: probabilities (n, classes) or (classes,), a
-            dictionary of probabilities by class, or numbers (n,). Pass predictions in every call or never.
+            dictionary of probabilities by class, or numbers (n,). Pass predictions in every call or in no
+            call.
         """
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
@@ -139,7 +140,7 @@ class Monitor:
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
-        """Compare the window with the reference; then add the window to it, or replace it after a change."""
+        """Compare the window with the reference; then add it to the reference, or replace the reference."""
         usual, recent = sample.usual, sample.recent()
         if len(usual) < self.window:
             sample.learn(recent, self.reference)

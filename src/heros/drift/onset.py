@@ -51,9 +51,9 @@ def with_onsets(
     `before` is then the mean error of the 1,000 instances before `since`, and `after` is the mean error from
     `since` to the detection.
 
-    The detector only knows that a change began within its window, whose start lies at the border of a large
-    bucket. Here the losses of this window are split into two parts: `since` is the split that explains the
-    losses best (least squares), with a higher mean in the newer part.
+    The detector only reports that a change began within its window, whose start is the border of a large
+    bucket. This function splits the losses of the window into two parts, with a higher mean in the newer
+    part. `since` is the split that explains the losses best (least squares).
 
     Parameters
     ----------

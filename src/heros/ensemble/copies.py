@@ -15,7 +15,7 @@ from heros.ensemble import Heros, serialization
 
 __all__ = ["Copies"]
 
-STANDING = ("rng", "schema")  # entries of a document that do not describe parts or settings
+STANDING = ("rng", "schema")  # entries of a document that are neither parts nor settings
 
 
 class Copies:
@@ -73,7 +73,7 @@ class Copies:
         return model
 
     def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the user-defined parts; a file stores only the names of such parts."""
+        """Return copies of the user-defined parts, for which a file stores only names."""
         own = [role for role in serialization.PARTS if '"own"' in json.dumps(document.get(role))]
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 

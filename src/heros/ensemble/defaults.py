@@ -1,4 +1,4 @@
-"""The parts of a Heros: the parts that the user gave, and defaults for the others."""
+"""The parts of a Heros: parts passed by the user, and defaults for all other parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_K = 11  # the default k for the 14 models of the default pool
 EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher than this
 STEADY = 0.3  # the minimum share of the training of forests while the loss is steady
 RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
-SURE = 0.99  # above this probability of a class, the slow models of the default pool are not evaluated
+SURE = 0.99  # if a class is more probable than this, the slow models of the default pool are not evaluated
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The controller of a budget, which measures the cost of a model and lets models sleep or wake."""
+"""The controller of a budget, which measures the cost of a model and puts models to sleep or wakes them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from heros.policies import Everything, Surprise
 __all__ = ["Clock", "Dial", "Effort"]
 
 STRETCH = 200  # number of instances between two measurements, independent of the block size
-FIRST = (6, 16)  # positions of the first measurements; the first one does not count, as caches are cold
+FIRST = (6, 16)  # positions of the first measurements; caches are cold at the first one, which is ignored
 PERIOD = 1000  # number of instances between two choices of the awake models
-SOON = 50  # number of instances after a choice at which models that cost far too much are noticed
+SOON = 50  # number of instances after a choice until a measurement that detects very expensive models
 PAY_BACK = 1000  # number of instances over which overspending is paid back
-SAVED = 1000  # number of instances over which savings are spent, and for which they are kept
+SAVED = 1000  # number of instances over which savings are spent, and after which they expire
 LEAST = 1.2  # the awake models must fit into the budget with this share of their training
-PRICED = 0.8  # effort below which the price of training is not raised further
-KNEE = 0.3  # effort down to which only slow models are trained less
-LEAST_SLOW = 0.1  # share of the training of slow models at that effort
+PRICED = 0.8  # below this effort, the price of training does not rise further
+KNEE = 0.3  # above this effort, only slow models are trained less
+LEAST_SLOW = 0.1  # share of the training of slow models at the effort KNEE
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
-TRUST = 200  # number of evaluated instances at which half of the difference from the best score counts
+TRUST = 200  # number of evaluated instances after which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
-WORSE = 0.03  # a fall of the best score after which the scores of sleeping models are not trusted
+WORSE = 0.03  # if the best score falls by more than this, the scores of sleeping models are no longer trusted
 TRIAL = 10  # every n-th choice adds a model whose score is not trusted
 STAY = 0.5  # factor on the price of models that are already awake
 LEAST_SHARE = 0.1  # share of expected instances on which models are trained
@@ -81,15 +81,14 @@ class Dial:
     """The controller of a budget, which decides which models are awake and how much they are trained.
 
     Every 200 instances, and 50 instances after each choice of the awake models, the measured cost is
-    compared with the budget, and the effort is adjusted. With less effort, slow models (forests) are
-    trained less while the loss is steady. Below an effort of .3, more instances count as expected, and the
-    models are not trained on most expected instances (`heros.policies.Surprise`). Every 1,000 instances the
-    awake models are chosen again, cheapest first, as long as they fit into the budget with 1.2 times the
-    price of their training. A model whose score L is below the best score counts as more expensive, and so
-    does a model of a kind that is already awake.
-    The other models sleep: they are neither evaluated nor trained. Every tenth choice adds a model that
-    has long been asleep. So does the choice after a fall of the best score, and the scores of sleeping
-    models are then no longer trusted.
+    compared with the budget, and the effort is adjusted. At reduced effort, slow models (forests) are trained
+    less while the loss is steady. Below an effort of .3, more instances count as expected, and the models are
+    not trained on most expected instances (`heros.policies.Surprise`). Every 1,000 instances the awake models
+    are chosen again, cheapest first, as long as they fit into the budget with 1.2 times the price of their
+    training. A model counts as more expensive if its score L is below the best score, or if a model of the
+    same kind is already awake. The other models sleep: they are neither evaluated nor trained. Every tenth
+    choice adds a model that has been asleep for a long time. The choice after a fall of the best score also
+    adds such a model, and the scores of sleeping models are then no longer trusted.
 
     Parameters
     ----------
@@ -126,10 +125,10 @@ class Dial:
         self.models = len(names)
         self.awake = np.ones(self.models, dtype=bool)
         self.effort = 1.0
-        self.trust = np.zeros(self.models)  # instances behind each score; falls while a model sleeps
-        self.instances, self.evaluated = 0, 0  # of all stretches; instances × awake models
+        self.trust = np.zeros(self.models)  # number of instances behind each score; falls during sleep
+        self.instances, self.evaluated = 0, 0  # totals so far: instances, and instances × awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
-        self.floor = 0.0  # cost of an instance with the cheapest model alone, if that exceeds the budget
+        self.floor = 0.0  # cost of an instance with the cheapest model alone, if this cost exceeds the budget
         self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
         self.balance = 0.0  # CPU seconds saved so far; negative if overspent
         self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
@@ -208,10 +207,10 @@ class Dial:
         self.evaluated += n * int(self.awake.sum())
         self.balance = min(self.balance + n * (allowance - spent), SAVED * allowance)
         share = max(float((step.trained - self._trained)[self.awake].min()), 1.0) / n
-        full = cost * [1, min(1 / max(self.effort, PRICED), 1 / share)]  # training is priced at full effort
+        full = cost * [1, min(1 / max(self.effort, PRICED), 1 / share)]  # training costs at full effort
         ticks = self.clock.parts(step)
         same = ticks.shape == self._ticks.shape and bool((ticks >= self._ticks).all())
-        passed = ticks - self._ticks if same else ticks  # a pool that was loaded counts from 0
+        passed = ticks - self._ticks if same else ticks  # the ticks of a loaded pool start at 0
         rate = 1.0 if self.instances < PERIOD or spent > 2 * allowance else 0.3
         if self.instances > FIRST[0]:
             self.prices.note(self.awake, full, passed, costs, rate)
@@ -226,7 +225,7 @@ class Dial:
         """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
         self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
         fell = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
-        if fell:  # the awake models have become worse: others may be better now
+        if fell:  # the awake models have become worse, so sleeping models may now be better
             self.trust[~self.awake] = 0
             self.peaks = np.where(self.awake, scores, 0.0)
         sure = self.trust / (self.trust + TRUST)
@@ -245,8 +244,8 @@ class Dial:
     def _note_floor(self, cost: float, allowance: float) -> None:
         """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
 
-        A power has no floor: instances that have waited are learnt at the power of a busy core, and
-        `heros.ensemble.schedule` limits the energy of an hour.
+        A budget of power has no floor: waiting instances are learnt at the power of a busy core, and
+        `heros.ensemble.schedule` limits the energy per hour.
         """
         if (
             self.budget.kind == "power"

@@ -27,7 +27,7 @@ class Contribution:
     """The contribution of one column to a prediction."""
 
     name: str
-    value: Any  # the instance's value of the column, as it was given; None if it is missing
+    value: Any  # the original value of the column in the instance; None if it is missing
     contribution: float
 
 
@@ -80,12 +80,12 @@ def contributions(
 ) -> Contributions:
     """Return the contribution of each column to the prediction for x, compared with background instances.
 
-    The columns of a background instance are replaced by those of x one by one, in a random order and in its
-    reverse. The change of the prediction at each step is assigned to the replaced column. The changes of one
-    order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
+    The columns of a background instance are replaced by the columns of x one by one, in a random order and in
+    the reverse order. The change of the prediction at each step is assigned to the replaced column. The
+    changes of one order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
 
     `predict` returns outputs (n, width) for instances (n, n_features); the model may change between calls.
-    `given` is the instance as it was given, for the values in the result.
+    `given` is the original instance, whose values are shown in the result.
     """
     asked = None if of is None else Codes(schema.classes).of_number(str(of))
     if asked is not None and asked not in schema.classes:
@@ -132,7 +132,7 @@ def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[in
 def _value(
     name: str, features: list[int], x: NDArray[np.float64], schema: Schema, given: Mapping[Any, Any] | None
 ) -> Any:
-    """Return the value of a column, as it was given or decoded."""
+    """Return the original value of a column, or else its decoded value."""
     if given is not None:
         return given.get(name)
     code, values = x[features[0]], schema.features[features[0]].values

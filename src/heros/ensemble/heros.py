@@ -74,7 +74,7 @@ class Heros:
         `heros.pools.default_regression`. The pool sets the defaults of `policy`, `k` and `answer`.
         `heros.pools.Paper` is the paper's 50 perceptrons.
     policy
-        Which models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
+        The rule that chooses the models to train: ``Explore(Zeta(0.05), 0.2)`` if the pool is given, else
         ``Surprise(Cand(), 0.98, steady=0.3)`` (for regression ``Cand()``). A string is read as on the command
         line: ``"zeta:0.05@0.2"`` is ``Explore(Zeta(0.05), 0.2)``. A policy of your own is any object with a
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
@@ -124,9 +124,9 @@ class Heros:
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
         See `heros.data.weights.Weights`.
     explainable
-        Whether `importance` and `explain` work. The model then keeps a sample of 128 recent instances, also
-        in its files, and measures the importance of columns while it learns. Predictions and training stay
-        the same.
+        Whether `importance` and `explain` are available. The model then keeps a sample of 128 recent
+        instances, also in its files, and measures the importance of columns while it learns. Predictions and
+        training stay the same.
     seed
         The seed of the initial weights and the policy's random numbers.
     schema
@@ -216,7 +216,7 @@ class Heros:
 
     @property
     def explainable(self) -> bool:
-        """Whether `importance` and `explain` work; a model can also become explainable later."""
+        """Whether `importance` and `explain` are available; a model can also become explainable later."""
         return self._explainable
 
     @explainable.setter
@@ -228,13 +228,13 @@ class Heros:
             learner.importance = RunningImportance(learner.schema) if explainable else None
 
     def not_given(self) -> list[str]:
-        """Return the names of the parts that were not given and that the first labels may still change."""
+        """Return the names of the parts whose defaults the first labels may still change."""
         given = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
         unknown = self._learner is None and self._task_is_open
         return [name for name, value in given.items() if value is None] if unknown else []
 
     def suit(self, schema: Schema) -> None:
-        """Adopt the task of the schema's target, or raise an error if another task was given.
+        """Adopt the task that fits the schema's target; raise an error if another task was given.
 
         Examples
         --------
@@ -304,7 +304,7 @@ class Heros:
             self._say(k=checked_k(k, self.pool))
 
     def _say(self, **parts: Any) -> None:
-        """Use these parts from now on, even if the task is determined later."""
+        """Use these parts from now on, even if a later task has other defaults."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
@@ -346,8 +346,8 @@ class Heros:
     def bind(self, schema: Schema) -> Self:
         """Create the models for this schema, or extend them to a schema that has grown.
 
-        A grown schema has features, values or classes appended. The models keep what they have learnt; new
-        weights are initialised like the first ones.
+        In a grown schema, features, values or classes were appended. The models keep what they have learnt;
+        new weights are initialised like the first ones.
 
         Examples
         --------
@@ -362,7 +362,7 @@ class Heros:
             return self
         self._finish_growing()
         if self._learner is not None and schema == self._learner.schema:
-            self._learner.schema = schema  # equal, but it may read rows in another way
+            self._learner.schema = schema  # an equal schema may still read rows differently
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "a schema with at least one feature and class", schema)
@@ -381,7 +381,7 @@ class Heros:
         """Finish extending the models after Ctrl-C; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
             with self._alone:
-                if self._learner.growing is not None:  # another thread may have finished it
+                if self._learner.growing is not None:  # another thread may have finished the extension
                     self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
@@ -432,9 +432,9 @@ class Heros:
             names as keys gives a dictionary with the class names as keys. Several instances: an array
             (n, n_features) gives an array (n, classes); dictionaries in a list give dictionaries in a list; a
             frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
-            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks are
-            missing values, and so are unknown nominal values. Several instances are read in order, without
-            labels between them; the order matters only to `pools.LabelMemory`.
+            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks and
+            unknown nominal values are missing values. Several instances are read in order, without labels
+            between them; the order matters only to `pools.LabelMemory`.
 
         Examples
         --------
@@ -609,8 +609,8 @@ class Heros:
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
-        self._reader = None  # after an error, the encoder may be ahead of the models
-        for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
+        self._reader = None  # after an error, the encoder may know more than the models
+        for batch in list(encoder.learn(x, y)):  # read all rows before learning from the first row
             n = len(batch.X)
             some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
             self.learn_batch(batch, some, late)
@@ -627,7 +627,7 @@ class Heros:
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
         """Learn from one row; faster than `_learn_rows`."""
         encoder = self.encoder()
-        self._reader = None  # after an error, the encoder may be ahead of the models
+        self._reader = None  # after an error, the encoder may know more than the models
         try:
             row, target = encoder.taught(row_of(x), y)
         except DataError:
@@ -713,7 +713,7 @@ class Heros:
         return self._learner.validator.instances(one_row(x) if single else x), single
 
     def _rows(self, x: Any) -> tuple[NDArray[np.float64], bool]:
-        """Return instances in any supported form as rows, and whether `x` is a single instance."""
+        """Return instances of any supported form as rows, and whether `x` is a single instance."""
         if (form := form_of(x)) == "array":
             return self._instances(x)
         _ = self._at_work
@@ -722,7 +722,7 @@ class Heros:
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
         return self.task.targets(y, n, self._at_work.schema)
 
-    # -- what was learnt ----------------------------------------------------------------------------------
+    # -- results of learning ------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
@@ -746,7 +746,7 @@ class Heros:
 
     @property
     def looked(self) -> NDArray[np.int64]:
-        """The number of instances on which each model was evaluated: all of them if `watch` is "all"."""
+        """The number of instances on which each model was evaluated: all instances if `watch` is "all"."""
         return self._at_work.step.looked
 
     @property
@@ -863,7 +863,7 @@ class Heros:
             raise HerosError(
                 "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
                 "heros run), or set explainable to True and learn more. explain also takes background=, a "
-                "frame or a list of instances with which x is compared, e.g. 100 earlier rows."
+                "frame or a list of instances for the comparison, e.g. 100 earlier rows."
             )
         return kept
 
@@ -968,7 +968,7 @@ class Heros:
             self._learner = self._revived(schema, state)
 
     def become(self, other: Heros) -> None:
-        """Take over the settings and state of another Heros, which must not be used afterwards."""
+        """Adopt the settings and state of another Heros, which must not be used afterwards."""
         _expect_heros(other)
         with self._alone:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
@@ -997,13 +997,13 @@ class Heros:
         learnt = other._arrays_of(its)
         with self._alone:
             self._dial = copy.deepcopy(other._dial)
-            mine.resume(self._dial)  # the state depends on whether the step has a rule for expected instances
+            mine.resume(self._dial)  # the form of the state depends on the rule for expected instances
             mine.take(learnt)
             mine.last = its.last
 
     @property
     def _is_all_compiled(self) -> bool:
-        """Whether the compiled core holds the whole learnt state, and Python objects hold none of it."""
+        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
         return self.pool.plain and self._at_work.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
@@ -1019,14 +1019,14 @@ class Heros:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
             )
-        known = learnt["pool"]["gamma"]  # saves measuring the costs, which the stored costs would replace
+        known = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
         known = shares(known, self.pool.n_models, "Heros")
         bound = self.pool.bind(schema, np.random.default_rng(0), known)
         bound.restore(learnt["pool"])
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
-        learner.resume(self._dial)  # the state depends on whether the step has a rule for expected instances
+        learner.resume(self._dial)  # the form of the state depends on the rule for expected instances
         learner.step.restore(learnt["ensemble"])
         if learner.importance is not None:
             learner.importance.restore(learnt.get("importance", {}), schema)
@@ -1075,11 +1075,11 @@ ELSEWHERE = {
     "feature_importances_": "call importance(), after Heros(explainable=True)",
     "dump": "call save(path)",
 }
-"""What to use instead of methods and attributes of other libraries."""
+"""Replacements for methods and attributes of other libraries."""
 
 
 class _Elsewhere:
-    """An attribute that `Heros` does not have; the error says what to use instead.
+    """An attribute that `Heros` does not have; the error message names the replacement.
 
     A `__getattr__` of `Heros` would slow down every access to its other attributes.
     """

@@ -18,9 +18,9 @@ from heros.data.schema import Schema
 __all__ = ["Importance", "RunningImportance", "columns_of"]
 
 ROWS = 128  # maximum number of instances in the sample
-SPACING = 11  # every 11th instance joins the sample, which covers the last 1,408; data rarely has this period
-FEWEST = 16  # instances in the sample before anything is measured
-EACH = 289  # instances between two measurements; odd, as instances may alternate between two machines
+SPACING = 11  # every 11th instance joins the sample of the last 1,408; data rarely has a period of 11
+FEWEST = 16  # minimum number of instances in the sample for a measurement
+EACH = 289  # instances between two measurements; odd, in case instances alternate between two machines
 AT_ONCE = 8  # columns per measurement, taken in turn
 MEMORY = 8  # number of measurements that the running mean of a column covers
 MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
@@ -167,7 +167,7 @@ class RunningImportance:
         self.rows = np.empty((0, schema.n_features))  # the sample; if full, the oldest row is replaced
         self.means = np.full(len(self.columns), np.nan)
         self.counts = np.zeros(len(self.columns), dtype=np.int64)  # measurements
-        self.kept = 0  # instances that were put into the sample so far
+        self.kept = 0  # number of instances added to the sample so far
         self.turn = 0  # the next column to measure
         self.alarm = 0  # the instance of the last change of the ensemble's error
         self.every = EVERY
@@ -197,7 +197,7 @@ class RunningImportance:
         X = np.repeat(x[np.newaxis], AT_ONCE, axis=0)
         for i, column in enumerate(self._turns()):
             features = self.columns[column][1]
-            where: Any = features if len(features) > 1 else features[0]  # an integer is much faster
+            where: Any = features if len(features) > 1 else features[0]  # an integer index is much faster
             X[i, where] = self.rows[_random(at + i) % len(self.rows), where]
         return X
 
@@ -228,7 +228,7 @@ class RunningImportance:
         self.rows[np.arange(self.kept - len(newest), self.kept) % ROWS] = newest
 
     def _note(self, at: int) -> None:
-        """Add a point to the history if one is due."""
+        """Add a point to the history if the next point is due."""
         last = int(self.end[-1]) if len(self.end) else 0
         if at // self.every == last // self.every or not self.counts.any():
             return

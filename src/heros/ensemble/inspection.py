@@ -28,8 +28,8 @@ WIDTH = 80
 class LastStep:
     """The models that the last step trained, and the values that the choice was based on.
 
-    For a policy written in Python, `explored` is None. Whether the step explored is then found by repeating
-    its random draws from `draws`, the generator state before the step.
+    For a policy written in Python, `explored` is None. To find out whether the step explored, its random
+    draws are then repeated from `draws`, the generator state before the step.
     """
 
     chosen: NDArray[np.bool_]  # (M,)
@@ -45,7 +45,7 @@ class LastStep:
 class Standing:
     """One row of a leaderboard."""
 
-    rank: int  # by L, ties by index
+    rank: int  # the rank by L; ties are ranked by index
     model: int  # its index in the pool
     configuration: Mapping[str, Any]
     score: float  # L
@@ -261,7 +261,7 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all settings or, with several families, those that distinguish models."""
+    """Return the settings to show: all or, with several families, only settings that distinguish models."""
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
@@ -341,10 +341,10 @@ class SettingSummary:
     setting: str
     value: Any
     models: int
-    best_score: float  # the highest L among them
+    best_score: float  # the highest L of these models
     mean_score: float
-    cost: float  # their share of γ
-    invested: float  # their share of the training cost so far
+    cost: float  # the models' share of γ
+    invested: float  # the models' share of the training cost so far
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -40,7 +40,7 @@ OVERHEAD = 12 * 1024
 HELD = 1.5
 """Bytes of memory per byte of learnt arrays, fragmentation included; measured and rounded up."""
 MOVED = 16 << 20
-"""Loaded and spilled bytes after which free memory is returned to the system; less for a small `memory`."""
+"""Loaded and spilled bytes after which free memory is returned to the system; fewer if `memory` is small."""
 WEIGHED = 1000  # instances after which a model's size is measured again, since trees grow
 
 
@@ -84,9 +84,9 @@ class _Resident:
     tally: Tally
     size: int  # bytes
     dirty: bool = False  # whether it changed since it was written to the file
-    stored: Tally | None = None  # its tally in the file; None if the file does not have its key
+    stored: Tally | None = None  # the tally in the file; None if the key is not in the file
     learnt_since_weighed: int = 0
-    fitted: Heros | None = None  # predicts if the schema has grown since the model last learnt
+    fitted: Heros | None = None  # the model that predicts if the schema has grown since `model` last learnt
 
     def count(self, block: Block, y: ArrayLike) -> None:
         """Add the results of a block of instances."""
@@ -223,7 +223,7 @@ class Keyed:
             return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
 
     def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
-        with DeferredInterrupts():  # the model and its figures change together
+        with DeferredInterrupts():  # so that the model and its figures change together
             resident = self._resident(name, make=True)
             try:
                 block = resident.model.test_then_train(X, y)
@@ -235,7 +235,7 @@ class Keyed:
             self._learnt += len(block.spent)
             if resident.learnt_since_weighed >= WEIGHED:
                 self._weigh(resident)
-            with suppress(NotKept):  # this call has already learnt; the next call raises the error first
+            with suppress(NotKept):  # this call has already learnt; the next call raises the error
                 self._make_room(name)
             return block
 
@@ -306,8 +306,8 @@ class Keyed:
     def bind(self, schema: Schema) -> Self:
         """Extend all models to this schema, each when it next learns.
 
-        A model that grows in several steps differs from a model that grows at once. Therefore a key's model
-        grows only when it learns, whether or not it is in memory. A new model starts with the whole schema.
+        A model that grows in several steps differs from a model that grows at once. Therefore the model of a
+        key grows only when it learns, in memory or not. A new model starts with the whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -378,7 +378,7 @@ class Keyed:
 
     def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
         """Return the n keys with the most instances, and the figures of their models."""
-        with self._lock:  # the file may have fewer instances of the models in memory, but never more
+        with self._lock:  # for models in memory, the file may have fewer instances, but never more
             tallies = dict(self._store.busiest(n)) | {n: one.tally for n, one in self._residents.items()}
         most = heapq.nlargest(n, tallies.items(), key=lambda pair: pair[1].instances)
         return [(_key(name), self._figures(tally)) for name, tally in most]
@@ -406,12 +406,12 @@ class Keyed:
 
     @property
     def lost(self) -> int:
-        """The number of last commits that the file had lost when it was opened, for example with its log."""
+        """The number of last commits that were missing when the file was opened, e.g. without its log."""
         return self._store.lost
 
     @property
     def attached(self) -> bytes:
-        """The bytes attached to the last commit that had attached bytes; empty if no commit had any."""
+        """The latest bytes that were attached to a commit; empty if no commit had attached bytes."""
         with self._lock:
             return self._store.attached()
 
@@ -420,7 +420,7 @@ class Keyed:
     ) -> None:
         """Write all changed models, the position of the source and `attached`, if given, in one transaction.
 
-        After a crash, the state is that of the last commit, `position` included. A full disk raises a
+        After a crash, the models and `position` are in the state of the last commit. A full disk raises a
         `heros.HerosError`; nothing is lost, and a later commit may succeed.
         """
         with self._lock:
@@ -545,7 +545,7 @@ class Keyed:
         return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:
-        """Measure the size of a model. This reads its arrays, so it is not done for every instance."""
+        """Measure the size of a model; not called for every instance, because it reads all arrays."""
         resident.learnt_since_weighed = 0
         if self.memory is None:
             return

@@ -35,7 +35,7 @@ class _Waiting:
 
     x: Instance
     answer: NDArray[np.float64]  # empty if the model had no schema yet
-    known: int  # number of labels the model had learnt from when it predicted
+    known: int  # number of labels learnt before the model predicted the instance
 
     def bytes(self) -> int:
         """The approximate memory size of the instance in bytes."""
@@ -46,7 +46,7 @@ class LateLabels:
     """A model that predicts an instance at once and learns from it when its label arrives.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
-    have waited too long. The measures use the original predictions, not those of the current model.
+    have waited too long. The measures use the original predictions, not predictions of the current model.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LateLabels:
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since the epoch, so that saved times stay valid. To replay
+        A function that returns the time in seconds since 1970, so that saved times stay valid. To replay
         earlier data, return the time of the data.
 
     Examples
@@ -165,12 +165,12 @@ class LateLabels:
             self.counts.unknown += 1
             return False
         delay = delay_of(self._learnt - waiting.known)
-        target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance still waits
+        target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance remains in the store
         self._waiting.take(id)
         self._delay = delay
         if self.counts.learnt == 0:
             self._measure()
-        answer = _wide(waiting.answer, self._outputs, 0.0)  # 0 for classes unknown then
+        answer = _wide(waiting.answer, self._outputs, 0.0)  # probability 0 for classes unknown at that time
         if not self.model.task.numeric and not answer.any():  # no class was known
             answer = np.full_like(answer, 1 / len(answer))
         for measure in self.measures:
@@ -195,7 +195,7 @@ class LateLabels:
         return target if self.model.task.numeric else target.astype(np.int64)
 
     def forget(self, id: Id) -> bool:
-        """Drop a waiting instance whose label will not come; return False if no instance has this id."""
+        """Drop a waiting instance whose label will not arrive; return False if no instance has this id."""
         _expect_id(id)
         return self._waiting.give_up(id)
 
@@ -265,7 +265,7 @@ class LateLabels:
             "memory": self.memory,
             "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
-            "chosen": self._given is not None or self.counts.learnt > 0,  # else the first label decides
+            "chosen": self._given is not None or self.counts.learnt > 0,  # else the first label chooses them
         }
         archive.write(
             path, KIND, document, archive.grouped({"model": learnt, "waiting": self._stored(), **counted})

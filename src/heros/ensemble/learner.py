@@ -1,4 +1,4 @@
-"""The models of a Heros, created for a schema, with the compiled step that runs them."""
+"""The models of a Heros, created for a schema, and the compiled step that evaluates and trains them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Learnt(NamedTuple):
 
     schema: Schema
     arrays: Mapping[str, dict[str, NDArray[Any]]]  # see `Learner.arrays`
-    scores: ScoreCalls | None  # only for a user-defined score
+    scores: ScoreCalls | None  # set only for a user-defined score
     last: LastStep | None
 
 
@@ -55,7 +55,7 @@ class Learner:
         self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
         self._bound_numbers(schema)
         self.last: LastStep | None = None  # the choice of the last step
-        self.dial: Dial | None = None  # of a model with a budget
+        self.dial: Dial | None = None  # the controller of the budget, if there is a budget
         self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
 
     @property
@@ -92,7 +92,7 @@ class Learner:
         watch: int,
         surprise: _core.Surprise | None,
     ) -> None:
-        """Use another policy, k or random generator from now on."""
+        """Change the policy, k or the random generator."""
         self.chooser = chooser
         self.step.set_policy(chooser, k, rng.bit_generator, watch, surprise)
 
@@ -127,7 +127,7 @@ class Learner:
         times: NDArray[np.int32] | None,
         delays: NDArray[np.int64] | None,
     ) -> Block:
-        """Predict and train; when a measurement is due, measure the importance of a few columns as well."""
+        """Predict and train; if a measurement is due, also measure the importance of a few columns."""
         at, changed = self.step.instances, None
         asked = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
         if asked is not None:
@@ -166,7 +166,7 @@ class Learner:
             yield slice(start, n)
 
     def follow(self, dial: Dial) -> None:
-        """Apply the effort that the dial chooses for the next instances."""
+        """Apply the effort chosen by the dial to the next instances."""
         effort = dial.begin(self.step, self.bound.costs)
         self.step.set_effort(effort.awake.view(np.uint8), effort.surprise)
 

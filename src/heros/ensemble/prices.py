@@ -13,9 +13,9 @@ __all__ = ["Prices"]
 
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
-DRIFT = 0.1  # how fast the prices of a sleeping part approach those its cost suggests, relative to `rate`
-ROOM = 1 / 3  # if a larger share of the limit would stay unused, models may be trained less
-SCANT = 0.35  # share of training that must then fit
+DRIFT = 0.1  # speed, relative to `rate`, at which the prices of a sleeping part approach its cost
+ROOM = 1 / 3  # if a larger share of the limit would remain unused, less training must fit
+SCANT = 0.35  # the share of training that must fit in this case
 NOISE = 0.1  # weight of a new measurement in a part's error
 CALM = 8.0  # a price is corrected by the factor 1 / (1 + CALM · error²)
 SAME = 2.0  # factor on the prices of the other models of a part, for each awake model of the part
@@ -50,11 +50,11 @@ class Prices:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
-        self.error = np.zeros(len(sizes))  # of the price of training, relative to the price
+        self.error = np.zeros(len(sizes))  # relative error of the price of training, per part
         self.rest = np.zeros(1)  # the price of the rest of a step
         self._share = (
             1 / np.asarray(sizes)[self.part]
-        )  # of each model in the evaluation and training of its part
+        )  # share of each model in the evaluation and training of its part
 
     def note(
         self,
@@ -117,7 +117,7 @@ class Prices:
     def _bounded(
         self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the ticks with outliers clipped: clocks also run while another process uses the CPU."""
+        """Return the ticks with outliers clipped: clocks continue while another process uses the CPU."""
         bounded = ticks.copy()
         for row, prices in zip(bounded, np.where(on, expected, 0), strict=True):
             scale = row[:-1].sum() / max(prices.sum(), 1e-300)

@@ -28,10 +28,10 @@ HOUR = 3600.0
 SHARE, PART = 0.01, 0.1  # maximum shares of an hour's budget and of its remainder for a block
 RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
-FALL = 0.1  # share of a fall of the price that is adopted at once; a rise is adopted in full
-LONGEST = 10.0  # maximum sleep in seconds: a source may have to receive messages while learning waits
+FALL = 0.1  # weight of a new price that is lower than the old price; a higher price replaces the old price
+LONGEST = 10.0  # maximum sleep in seconds: some sources must receive messages while learning waits
 NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
-MOST = 1e15  # maximum value of a number in the file; no hour, energy or time is larger
+MOST = 1e15  # maximum value of a number in the file; valid hours, energies and times are smaller
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
 
 
@@ -50,9 +50,10 @@ class Schedule:
     """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
 
     `room` estimates how many instances still fit into the current hour from the CPU time of earlier
-    instances; 0 means that learning has to wait. A block takes at most 1 % of the hour's budget, and at most
-    a tenth of the rest, so that the budget is not exceeded if instances become more expensive. Energy is CPU
-    time × the watts of a busy core. At least one instance is learnt in an hour, whatever it costs.
+    instances; 0 means that learning has to wait. A block uses at most 1 % of the hour's budget, and at most a
+    tenth of the remaining budget, so that the budget is not exceeded if instances become more expensive.
+    Energy is CPU time × the watts of a busy core. At least one instance is learnt in each hour, regardless of
+    its cost.
 
     With a carbon signal, learning waits for the cleanest known moments within the time that the oldest
     instance may still wait. Without a limit, it waits for the single cleanest moment. With a limit, it uses
@@ -113,7 +114,7 @@ class Schedule:
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
         self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
-        self.since = self.clock.now()  # no waiting instance arrived earlier
+        self.since = self.clock.now()  # all waiting instances arrived later
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
         self._reserved = 0.0  # CPU seconds of this hour that are on disk
@@ -146,7 +147,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming, but not as work that recurs between blocks."""
+        """Count the CPU time of resuming, but not as recurring work between blocks."""
         self.note()
         self.aside = 0.0
 
@@ -159,14 +160,14 @@ class Schedule:
         cpu, now = self.clock.cpu(), self.clock.now()
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
-        if hour > self.hour or hour < self.hour - 1:  # a clock set back by less starts no new hour
+        if hour > self.hour or hour < self.hour - 1:  # a clock set back by less than an hour has no effect
             passed = max(hour - self.hour, 1) if self.hour else 0
             self.hours += passed
             share = 0.0 if passed == 0 else passed / max(min(self.hours, 24), passed)
             self.used += share * (self.spent / (self.seconds * max(passed, 1)) - self.used)
             self.hour, self.spent, self._reserved = hour, 0.0, 0.0
             self.aside /= 2
-            self.price = min(self.price, self.seconds / 2)  # so that one instance fits, and is measured again
+            self.price = min(self.price, self.seconds / 2)  # so that one instance fits and is measured
         self.spent += cost
         if n == 0:
             self.aside = max(self.aside, cost)
@@ -199,7 +200,7 @@ class Schedule:
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """
         now = self.note()
-        self.since = min(self.since if since is None else since, now)  # a clock may have been ahead
+        self.since = min(self.since if since is None else since, now)  # a clock may have been fast
         n = most if self.limit is None else min(most, self._fitting())
         before, self.wait = self.wait, self._for_grid(now)
         if n == 0 and self.wait is None:
@@ -221,7 +222,7 @@ class Schedule:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
-            return int(left > 0)  # the first instance shows the price
+            return int(left > 0)  # the first instance gives the price
         price = max(self.price, 1e-9)
         fitting = int(min(PART * left, SHARE * self.seconds) / price)
         return (

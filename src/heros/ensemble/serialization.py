@@ -56,7 +56,7 @@ def description(model: Heros) -> dict[str, Any]:
 def expect_same(
     kept: Mapping[str, Any], given: Mapping[str, Any], names: Iterable[str], place: str, way: str
 ) -> None:
-    """Raise an error if two descriptions differ in one of these parts or settings, and show where."""
+    """Raise an error that shows the difference if the descriptions of a part or setting differ."""
     for name in names:
         was, now = (_text(one.get(name)) for one in (kept, given))
         if was != now:
@@ -131,7 +131,7 @@ def fill(
 ) -> Model:
     """Restore the packed state into a model with the same parts and settings.
 
-    `schema` is the schema of the document, if the caller has already read it.
+    `schema` is the schema of the document if the caller has already read the schema.
     """
     try:
         model.rng = generator(document["rng"])

@@ -72,7 +72,7 @@ def settings_of(model: Heros) -> dict[str, Any]:
 
 
 def parts_written(model: Heros) -> dict[str, Any]:
-    """Return, as JSON data, the settings that a model has even without a schema."""
+    """Return the settings that do not depend on the schema as JSON data."""
     return {
         "pool": pool_id(model.pool),
         "policy": policy_id(model.policy),
@@ -108,7 +108,7 @@ def is_default(settings: Mapping[str, Any]) -> bool:
 
 @cache
 def _defaults(budget: str | None) -> tuple[dict[str, Any], ...]:
-    """Return the settings of `Heros()` for each task, without the seed and the amount of the budget."""
+    """Return the settings of `Heros()` for each task, without the seed and the value of the budget."""
     models = (Heros(task=task, budget=budget) for task in ("classification", "regression"))
     own = ("seed", "budget")
     return tuple(

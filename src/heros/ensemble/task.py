@@ -154,8 +154,8 @@ class Regression(Task):
     level
         The share of targets that the prediction interval should contain. The last 1000 errors set its width
         (conformal prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
-        `heros.measures.Coverage` measures the coverage. The first prediction, before any target is known, is
-        0; its error counts in the measures but not for the intervals.
+        `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no target is
+        known; its error counts in the measures but not for the intervals.
 
     Examples
     --------

@@ -46,7 +46,8 @@ class Top(AnswerPart):
     n
         The number of models that predict.
     sharpness
-        How fast the weight falls with L: with 60, a model whose L is .01 below the best has weight .55.
+        The rate at which the weight falls with L: with 60, a model whose L is .01 below the best has weight
+        .55.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class Policy(Protocol):
         k
             The maximum number of models to train.
         rng
-            The only source of random numbers.
+            The random generator; a policy must not use any other source of random numbers.
         """
         ...
 
@@ -52,14 +52,14 @@ class CompiledPolicy(Part):
     role: ClassVar[str] = "policy"
 
     rule: ClassVar[str] = ""
-    """The name of the policy's rule in the core; a policy with parameters overrides `_compiled`."""
+    """The name of the policy in the core; a policy with parameters overrides `_compiled` instead."""
 
     explorable: ClassVar[bool] = True
-    """Whether `Explore`, which sometimes trains k random models, is useful around this policy."""
+    """Whether wrapping this policy in `Explore`, which sometimes trains k random models, is useful."""
 
     @property
     def explores(self) -> bool:
-        """Whether the policy repeatedly trains every model, whatever the scores are."""
+        """Whether the policy repeatedly trains every model, regardless of the scores."""
         return not self.explorable
 
     def choose(

@@ -23,7 +23,7 @@ class Layers(NamedTuple):
     policy: Policy
     """The policy that chooses, possibly an `Explore`."""
     surprise: Surprise | None
-    """The rule for the instances to train on; None for all instances."""
+    """The rule that selects the training instances; None selects all instances."""
 
     @property
     def native_surprise(self) -> _core.Surprise | None:

@@ -39,8 +39,8 @@ class CandAsPublished(CompiledPolicy):
     """Train the ⌊k/2⌋ models with the *lowest* score and random other models: the paper's CAND column.
 
     The figures of that column match an implementation that trains the worst half. On Electricity this policy
-    has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, and no other policy of the
-    paper has more (docs/paper.md). Use `CandAsPublished` only to reproduce the table.
+    has an AUROC of .941, and the paper reports .9406. The correct `Cand` has .967, which no other policy of
+    the paper exceeds (docs/paper.md). Use `CandAsPublished` only to reproduce the table.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Explore(Around):
     >>> rng = np.random.default_rng(1)
     >>> policy = Explore(Cheapest(), 0.2)
     >>> cheap = [policy.choose([0.5, 0.5], [0.1, 0.9], 1, rng)[0] for _ in range(1000)]
-    >>> bool(860 < sum(cheap) < 940)  # 800 by choice, half of the other 200 by chance
+    >>> bool(860 < sum(cheap) < 940)  # 800 by the inner policy, half of the other 200 by chance
     True
     """
 

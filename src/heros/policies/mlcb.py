@@ -18,14 +18,14 @@ class MLCB(CompiledPolicy):
     """Train the k models with the highest upper confidence bound on their performance.
 
     M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, who state it
-    with lower bounds on the loss). Take a model that was trained n times and that predicted a share p of
-    these instances correctly, before their labels were known. At instance t, its bound is
+    with lower bounds on the loss). For a model that was trained n times and correctly predicted a share p of
+    these instances before their labels were known, the bound at instance t is
 
         p + scale · (√(ln(2·M·t·(t + 1)/δ) / (2·n)) + n^(α − 1))
 
-    The first term in brackets is the uncertainty of p; the second is how much the model may still improve.
-    Models that were never trained come first (ties: the lowest index). The policy computes p itself and does
-    not use the `score` of the ensemble, which only decides which models predict.
+    The first term in brackets is the uncertainty of p; the second term is the possible future improvement of
+    the model. Models that were never trained come first (ties: the lowest index). The policy computes p
+    itself and does not use the `score` of the ensemble, which only selects the models that predict.
 
     **Guarantee** (docs/theory.md has the proof and the paper's statement). Assume that all instances come
     from one distribution, that training makes no model worse in expectation, and that a model's own regret
@@ -35,9 +35,9 @@ class MLCB(CompiledPolicy):
 
     **Limits.** The guarantee does not hold for streams with drift (set `factor`), for models that training
     makes worse, such as perceptrons with too high a learning rate, or for `answer="best"`, which uses L and
-    not these bounds. The policy ignores costs. A `scale` below 1 gives narrower bounds without the guarantee:
-    at 1 with 50 models, a model that is .02 worse than the best is no longer trained after about 60,000
-    updates.
+    not these bounds. The policy ignores costs. A `scale` below 1 gives narrower bounds without the guarantee.
+    With scale 1 and 50 models, a model that is .02 worse than the best model is no longer trained after about
+    60,000 updates.
 
     **Drift.** With `factor` < 1 the weight of an update falls with each instance, so that the bound of an
     idle model rises until the model is trained again. The guarantee then holds, up to a constant, for each
@@ -46,7 +46,8 @@ class MLCB(CompiledPolicy):
     Parameters
     ----------
     scale
-        The width of the bounds; the guarantee needs 1, and 0 trains the models that were best so far.
+        The factor of the width of the bounds. The guarantee needs 1; with 0, the models with the highest p
+        are trained.
     factor
         The factor by which the weight of an update falls per instance, in (0, 1]; 1 means no forgetting.
     rate
@@ -61,7 +62,7 @@ class MLCB(CompiledPolicy):
     >>> pool = pools.MLP([{"hidden": 64}, {"hidden": 4}, {"optimizer": "sgd", "learning_rate": 1e-6}])
     >>> model = Heros(pool, MLCB(), k=1, watch="trained", warmup=0, seed=1, schema=stream.schema)
     >>> model = model.learn(*stream.draw(3000))
-    >>> int(model.trained.argmax()), int(model.trained.argmin())  # the last one learns next to nothing
+    >>> int(model.trained.argmax()), int(model.trained.argmin())  # the last model learns almost nothing
     (0, 2)
     """
 

@@ -106,7 +106,7 @@ class Random(CompiledPolicy):
 
 @dataclass(frozen=True)
 class Everything(CompiledPolicy):
-    """Train all M models, whatever k is.
+    """Train all M models, regardless of k.
 
     Examples
     --------

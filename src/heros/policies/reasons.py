@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 
 def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-    """Return the reason for each chosen model, from the policy's method `explain` or else the model's ranks.
+    """Return the reason for each chosen model, from the policy's method `explain` or else from the ranks.
 
     The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
     subclass overrides only `choose`, the `explain` of its base class is not used.

@@ -14,17 +14,18 @@ __all__ = ["Surprise"]
 
 @dataclass(frozen=True)
 class Surprise(Around):
-    """Train the models that `policy` chooses, but rarely on instances that the ensemble expected.
+    """Train the models that `policy` chooses, but only rarely on instances that the ensemble expected.
 
     A class is expected if the ensemble gave it a probability above `sure`. A number is expected if the error
     of the prediction is below `inside` times half the width of the running interval. On an expected instance
     the chosen models are trained only with probability `share`. Models that learn at almost no cost
     (`pools.Neighbours`, `pools.LabelMemory`, the window of `pools.Retrained`) are trained whenever they are
     chosen. All instances update the scores; the weights of `Stack` learn from the same instances as the
-    models. After a change few instances are expected, so the models are trained on nearly every instance.
+    models. After a change, few instances are expected, so the models are trained on nearly every instance.
 
-    With late labels, the prediction made when the label arrives is used. Warm-up trains all models.
-    With a `budget`, `sure` is lowered if the budget is too small (`heros.ensemble.dial.Dial`).
+    With late labels, the prediction at the arrival of the label decides whether the instance is expected.
+    Warm-up trains all models. With a `budget`, `sure` is lowered if the budget is too small
+    (`heros.ensemble.dial.Dial`).
 
     Parameters
     ----------

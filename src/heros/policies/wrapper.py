@@ -23,7 +23,7 @@ class Around(CompiledPolicy):
     role: ClassVar[str] = "policy"
 
     layer: ClassVar[int] = 0
-    """The position in the order of layers: a policy can wrap policies with a lower number."""
+    """The position in the order of layers: a policy can wrap policies with a lower position."""
 
     twice: ClassVar[bool] = False
     """Whether the policy can wrap another policy of the same class."""
@@ -43,7 +43,7 @@ class Around(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy repeatedly trains every model; True if that policy has no `explores`."""
+        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(

@@ -1,6 +1,6 @@
 """Adapters that give models of other libraries the same interface, as members of a pool.
 
-The library of a model is recognised by the model's methods, and imported only if a member needs it.
+The methods of a model identify its library, which is imported only if a member needs it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Member(ABC):
         """Return the predicted value; None if the model cannot predict yet."""
 
     def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
-        """Return probabilities for a model that predicts only a class: 1 for this class, 0 for the others."""
+        """Return probabilities for a model that predicts only a class: 1 for the class, 0 for all others."""
         if label is None:
             return None
         votes = np.zeros(self.schema.n_classes)
@@ -116,7 +116,7 @@ class RiverMember(Member):
         if self._has_probabilities:
             try:
                 return self._by_class(self.model.predict_proba_one(instance.named))
-            except NotImplementedError:  # as in River's base class
+            except NotImplementedError:  # raised by River's base class
                 self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
 
@@ -309,7 +309,7 @@ def capymoa_schema(schema: Schema) -> Any:
     return _capymoa("stream").Schema.from_custom([*names, target], target, categories)
 
 
-@lru_cache(maxsize=4)  # called for every instance
+@lru_cache(maxsize=4)  # the function is called for every instance
 def _capymoa(part: str) -> Any:
     """Import a part of CapyMOA, which starts Java."""
     return needed(f"capymoa.{part}", "A CapyMOA member", "capymoa")

@@ -20,12 +20,12 @@ ROUNDING = 1e-12
 
 
 class Pool(Part, ABC):
-    """A description of M models. It holds no weights: `bind` creates the models."""
+    """A description of M models without weights; `bind` creates the models."""
 
     role: ClassVar[str] = "pool"
 
     grid: ClassVar[bool] = False
-    """Whether the pool is a grid of settings, which `--pool` can name."""
+    """Whether the pool is a grid of settings that `--pool` accepts by name."""
 
     bounded: bool = False
     """Whether numbers far outside the range of earlier numbers are limited: see `heros.pools.Join`."""
@@ -71,7 +71,7 @@ class BoundPool(ABC):
         return self.costs
 
     def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return each model's CPU seconds per evaluation and per training step; None if not measured."""
+        """Return each model's CPU seconds per evaluation and per training step; None if these are unknown."""
         return None
 
     def expect_fit(self, schema: Schema) -> None:  # noqa: B027  most models fit every schema
@@ -93,7 +93,7 @@ class BoundPool(ABC):
 def feature_values(schema: Schema) -> NDArray[np.int32]:
     """Return the number of values of each feature, 0 for numeric features.
 
-    A nominal feature without values yet counts as one value, so that it stays nominal.
+    A nominal feature without known values counts as having one value, so that it stays nominal.
     """
     return np.array([_values(feature) for feature in schema.features], dtype=np.int32)
 

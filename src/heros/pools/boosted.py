@@ -31,14 +31,14 @@ Costs = Literal["rounds", "measured"] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Boosted(Family):
-    """Incremental gradient-boosted trees: each tree corrects the trees before it; each sequence is one model.
+    """Incremental gradient-boosted trees: each tree corrects the previous trees; each sequence is one model.
 
     All trees learn from every instance. A tree uses the first and second derivatives of the loss at the sum
     of the trees before it (SGBT, Gunasekara et al. 2024). Its leaves predict the step that lowers the loss
     most, times the learning rate. The loss is the log loss for classes and half the squared error for
     numbers. A leaf splits when the best feature is better than the second best with the given confidence, or
-    when they tie. docs/models.md lists the differences from SGBT: one tree per round with a step for each
-    class, and leaves that store derivatives rather than FIMT-DD's means and linear models.
+    when both are about equally good. docs/models.md lists the differences from SGBT: one tree per round with
+    a step for each class, and leaves that store derivatives rather than FIMT-DD's means and linear models.
 
     Parameters
     ----------

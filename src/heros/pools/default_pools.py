@@ -29,7 +29,7 @@ FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (6, 3, 14, 33, 1, 1, 1, 41)  # CPU time of each pool in %, with ten numeric features and five classes
 MOST_TREES = 60  # maximum number of retrained trees over all classes
 
-SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # cheap boosted trees
+SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # rarely retrained
 
 
 def default() -> Join:
@@ -73,8 +73,8 @@ def default() -> Join:
 def nested(pool: Join) -> Join:
     """Return the pool with additional or smaller models that cost less, for `Heros(budget=...)`.
 
-    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The models of retrained
-    trees get one more model that is rarely retrained.
+    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The retrained trees get
+    an additional model that is rarely retrained.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def default_regression() -> Join:
         MLP([{"learning_rate": 0.005, "hidden": 64}, {**sgd, "loss": "huber"}], scale=1.0),
         Neighbours(windows, max_bytes=STORE_BYTES),
         Linear([{"learning_rate": 0.01}, *plain, {"optimizer": "pa"}]),
-        Linear(level, scale=1.0),  # the bias does not learn faster than the weights
+        Linear(level, scale=1.0),  # so that the bias does not learn faster than the weights
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
         LabelMemory([{}]),

@@ -53,7 +53,7 @@ def option(default: Any, rule: Rule) -> Any:
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
-    """Return all combinations of the values of the axes, each with the same additional settings.
+    """Return all combinations of the values of the axes, each with the additional settings.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Family(Pool):
     """The settings of a model, in the order of its configuration."""
 
     cost_models: ClassVar[CostModels]
-    """The cost models by the names that `costs` accepts besides "measured"."""
+    """The cost functions, by the names that `costs` accepts in addition to "measured"."""
 
     targets: ClassVar[Literal["classes", "numbers", "both"]] = "both"
     """The kinds of targets that the models can learn."""
@@ -175,7 +175,7 @@ class BoundNative(BoundPool):
     """
 
     pool: Any
-    native: Any  # a pool of the core: each family has its own class with the methods used here
+    native: Any  # a pool of the core: each family has its own class with the methods that this class calls
 
     def __init_subclass__(cls, of: type[Family], **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -29,7 +29,7 @@ class ForestStats:
     Parameters
     ----------
     trees, background
-        The number of trees that predict, and of trees in the background that replace others after drift.
+        The number of trees that predict, and of background trees, which replace other trees after drift.
     nodes, leaves, active_leaves
         The totals over the trees that predict. Inactive leaves were deactivated to stay within the byte
         limit: they count classes and predict the majority class.
@@ -38,7 +38,7 @@ class ForestStats:
     bytes, max_bytes
         The memory of the nodes and observers of all trees, and its limit, which is never exceeded.
     warnings, replaced
-        The number of trees started in the background, and of trees replaced, since the start.
+        The number of trees started in the background and of trees replaced so far.
     """
 
     trees: int
@@ -59,9 +59,9 @@ class Forest(Family):
 
     Each tree draws the weight of an instance from a Poisson distribution (online bagging, Oza and Russell
     2001) and uses a random subset of the features. A tree whose accuracy falls is replaced: at a warning of
-    ADWIN a new tree starts in the background, and at drift it takes the place of the old one. The forest
-    averages the probabilities of its trees, each weighted by its accuracy since it was last replaced. With
-    ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
+    ADWIN a new tree starts in the background, and at drift the new tree takes the place of the old tree. The
+    forest averages the probabilities of its trees, each weighted by its accuracy since it was last replaced.
+    With ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
     random patches (Gomes, Read and Bifet 2019). docs/models.md lists the differences from MOA. The main
     difference is that nominal features are split into one value and the rest.
 

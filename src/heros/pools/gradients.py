@@ -34,7 +34,7 @@ class Scaled(Family):
     scale: bool | float = True
     divisor: float = field(
         init=False, repr=False
-    )  # the divisor that follows from `scale`, where True and 1.0 have different meanings
+    )  # the divisor, computed from `scale`; True and 1.0 have different meanings
 
     def __post_init__(self) -> None:
         super().__post_init__()

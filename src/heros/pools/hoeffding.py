@@ -105,7 +105,7 @@ class HoeffdingGrid(Hoeffding):
     """Hoeffding trees over a grid of sizes and grace periods; the paper's pool of 50 by default.
 
     In the paper the sizes had no effect (CapyMOA reads a size of 0, and MOA checks its limit only every
-    million instances), so its cheapest trees equal its most expensive ones. Here the sizes have an effect.
+    million instances), so the cheapest trees equal the most expensive trees. Here the sizes have an effect.
 
     Examples
     --------

@@ -26,7 +26,7 @@ Costs = Literal["measured"] | Sequence[float]
 class Join(Pool):
     """Several pools joined into one: the models of the first pool, then of the second, and so on.
 
-    The policy chooses among all models, so their costs must be on one scale.
+    The policy chooses among all models, so all costs must be on the same scale.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Join(Pool):
         are scaled to sum to 1.
     bounded
         Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
-        may lie outside the previous range by at most 3 times the width of the range. A number further outside
-        is replaced by this limit, and the range doubles. Measures use the original target.
+        may exceed the previous range by at most 3 times the width of the range. A more extreme number is
+        replaced by this limit, and the range doubles. Measures use the original target.
 
     Examples
     --------

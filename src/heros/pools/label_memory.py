@@ -35,17 +35,17 @@ INPUTS = (
 class LabelMemory(Family):
     """Models that predict a label from earlier labels and ignore the features.
 
-    For classes, a model counts which class followed the last label (`order` 1) or the last two (`order` 2). A
-    rare context is smoothed with the shorter context, and finally with the class frequencies. For numbers,
-    the prediction is the last label plus a weighted sum of the trend, the mean, the mean of the last eight
-    labels and the labels one season ago, each as a difference from the last label. The weights come from
-    least squares with fading. Seasons are lags at which differences between labels are correlated; the pool
-    finds up to two seasons among the lags below `memory`.
+    For classes, a model counts which class followed the last label (`order` 1) or the last two (`order` 2).
+    The counts of a rare context are smoothed with the counts of the shorter context, and finally with the
+    class frequencies. For numbers, the prediction is the last label plus a weighted sum of the trend, the
+    mean, the mean of the last eight labels and the labels one season ago, each as a difference from the last
+    label. The weights come from least squares with fading. Seasons are lags at which differences between
+    labels are correlated; the pool finds up to two seasons among the lags below `memory`.
 
-    All models share the latest labels. Each label is stored, whichever models are trained. With late labels
-    the pool uses only labels that had arrived when the instance was predicted (see the `delay` parameter of
-    `Heros.learn`). If labels do not depend on earlier labels, a model predicts the class frequencies or the
-    mean. Features are never used, so a pool of this family is meant to be joined with others.
+    All models share the latest labels. Each label is stored, regardless of which models are trained. With
+    late labels the pool uses only labels that had arrived when the instance was predicted (see the `delay`
+    parameter of `Heros.learn`). If labels do not depend on earlier labels, a model predicts the class
+    frequencies or the mean. Features are never used, so join a pool of this family with other pools.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Linear(Scaled):
     Models start with zero weights and are trained on one instance at a time, with softmax cross-entropy,
     squared or Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features
     with more than two values are one-hot encoded. A step reads and writes only the weights of active inputs.
-    The results equal those of dense steps, up to Adam's ε on inputs that were inactive.
+    The results equal the results of dense steps, except for Adam's ε on inputs that were inactive.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Linear(Scaled):
             "l1",
             0.0,
             real_number(0),
-            "L1 regularisation, for 'ftrl': small weights become exactly zero. The bias has no l1 or l2.",
+            "L1 regularisation, for 'ftrl': small weights become exactly zero. The bias is not regularised.",
         ),
         Setting(
             "l2",

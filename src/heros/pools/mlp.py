@@ -83,8 +83,8 @@ class MLP(Scaled):
 class MLPGrid(MLP):
     """Multilayer perceptrons over a grid of settings; the paper's pool of 50 by default.
 
-    The paper lists the widths 16, 64, 256 and 1024, which give 40 models, but it reports 50. The fifth width,
-    512, is our interpretation (docs/paper.md).
+    The paper lists the widths 16, 64, 256 and 1024, which give 40 models, but reports 50 models. The fifth
+    width, 512, is our interpretation (docs/paper.md).
 
     Examples
     --------

@@ -47,7 +47,7 @@ class Models(Pool):
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
         run). Costs are scaled to sum to 1.
     on_error
-        What to do if a model raises an exception. "set_aside" warns and excludes the model: from then on its
+        The reaction to an exception in a model. "set_aside" warns and excludes the model: from then on its
         predictions count as wrong, and it is neither trained nor used to predict. "raise" raises the error.
 
     Examples
@@ -63,7 +63,7 @@ class Models(Pool):
     ['Majority', 'HoeffdingTreeClassifier', 'sgd']
     """
 
-    plain: ClassVar[bool] = False  # the members are Python objects, which only pickle can store
+    plain: ClassVar[bool] = False  # the members are Python objects, so they can only be pickled
 
     names: tuple[str, ...]
     models: tuple[Any, ...]
@@ -109,7 +109,7 @@ class Models(Pool):
         return BoundModels(self, schema, costs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the models as members, since models in Java cannot be pickled directly."""
+        """Pickle the models as members, because Java models cannot be pickled directly."""
         members = tuple(model if makes(model) else kind_of(model)(model) for model in self.models)
         return {**vars(self), "models": members}
 
@@ -195,7 +195,7 @@ class BoundModels(BoundPool):
         return shares(seconds, self.pool.n_models, "Models")
 
     def _seconds(self) -> list[float]:
-        """Return the CPU seconds of each model; a model that cannot be timed gets the highest cost."""
+        """Return the CPU seconds of each model; a model whose timing fails gets the highest cost."""
         seconds = []
         with progress() as bar:
             for model in bar.track(self.pool.models, description="timing"):
@@ -216,7 +216,7 @@ def _unpickled(learnt: bytes) -> tuple[list[Member], dict[str, str]]:
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:
-    """Return the CPU seconds of the faster of two rounds; Java compiles during the first."""
+    """Return the CPU seconds of the faster of two rounds; Java compiles during the first round."""
     alone = Models([model], costs=[1], on_error="raise")
     return min(seconds_alone(alone, schema, TIMED) for _ in range(2))
 

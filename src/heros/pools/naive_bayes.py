@@ -61,7 +61,7 @@ class NaiveBayes(Family):
             1.0,
             real_number(0),
             "The number of virtual instances in each class that have the variance of all classes together. "
-            "They keep the variance of a rare class above 0. No variance is below 1e-9 of that variance.",
+            "They keep the variance of a rare class above 0. No variance is below 1e-9 times that variance.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}

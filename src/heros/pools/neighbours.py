@@ -27,8 +27,8 @@ class NeighbourStats:
     Parameters
     ----------
     rows
-        The number of instances that the model searches now: fewer than its window at the start of a stream
-        and after a change (see `forget`).
+        The number of instances that the model currently searches. At the start of a stream and after a change
+        (see `forget`), this number is below the window.
     most
         The maximum number of instances: the window, or fewer if the byte limit is too small for it.
     window
@@ -48,13 +48,13 @@ class Neighbours(Family):
     or 1, to its class; each class starts with 0.01. In regression, the prediction is the weighted mean of the
     neighbours' targets. The distance is Euclidean. Numbers are divided by their running standard deviation
     when the instance arrives, and limited to 6 standard deviations from the mean. Two different nominal
-    values differ by one standard deviation. A missing number counts as the mean, a missing nominal value as
-    a separate value. The search is exact, by brute force in float32; at equal distances the newer instance
-    is used.
+    values differ by one standard deviation. A missing number counts as the mean; a missing nominal value
+    counts as a separate value. The search is exact, by brute force in float32; at equal distances the newer
+    instance is used.
 
-    All models share one store of instances and one pass over it. The store adds an instance if any of the
-    models is chosen for training, and then all models can use the instance. Only a model that is itself
-    chosen checks for change: see `forget`.
+    All models share one store of instances and one pass over it. An instance is stored if any of the models
+    is chosen for training; all models can then use the instance. Only a chosen model checks for change: see
+    `forget`.
 
     Parameters
     ----------

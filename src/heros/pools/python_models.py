@@ -1,4 +1,4 @@
-"""Calls from the core to models of other libraries: outputs are checked and exceptions are handled."""
+"""Calls from the core to models of other libraries, which check outputs and handle exceptions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MemberClock:
         self.times[self._member] += 1
 
     def means(self) -> NDArray[np.float64]:
-        """Return the mean seconds of each member; a member never called gets the mean of the others."""
+        """Return the mean seconds of each member; members without calls get the mean of the others."""
         times = np.array(self.times)
         known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
         return np.where(times > 0, known, known[times > 0].mean() if times.any() else 0.0)
@@ -58,7 +58,7 @@ class MemberClock:
 class MemberCalls:
     """The callbacks with which the core evaluates and trains the members.
 
-    The core's pool holds a reference to this object, so this object must not hold one to the pool.
+    The core's pool refers to this object, so this object must not refer to the pool.
     """
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
@@ -84,7 +84,7 @@ class MemberCalls:
             self._try(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 
     def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
-        """Let the given members (None: all) predict this instance, which is stored for training."""
+        """Predict this instance with the given members (None: all), and store it for training."""
         self.instance = Instance(self.schema, row)
         for i in self._able(watched):
             with self.look_clock.of(i):
@@ -143,7 +143,7 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """Return a predicted value and 0, or (0.0, -1) if the value is not finite; None is read as 0."""
+    """Return a predicted value and 0, or (0.0, -1) if the value is not finite; None counts as 0."""
     if answer is None:
         return 0.0, 0
     try:
@@ -154,7 +154,7 @@ def _number(answer: Any) -> tuple[float, int]:
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:
-    """Return probabilities that sum to 1 and the most probable class, or class -1 if one is not finite."""
+    """Return probabilities that sum to 1 and the most probable class; class -1 if a value is not finite."""
     if answer is None:
         return 1 / classes, 0
     p = np.asarray(answer, dtype=np.float64)

@@ -33,10 +33,11 @@ class RegressionTrees(Family):
     """Hoeffding trees for regression, with enforced byte limits.
 
     A leaf searches for the split that reduces the variance of its targets most. The leaf splits when the best
-    feature is better than the second best with the given confidence, or when they tie. As in FIMT
-    (Ikonomovska et al. 2011), the ratio of the two variance reductions is compared with the Hoeffding bound.
-    Numbers are counted in 24 bins of equal width; the width doubles when a value lies outside. A nominal
-    feature is split into one value and the others. The trees do not detect changes; the scores of HEROS do.
+    feature is better than the second best with the given confidence, or when both are about equally good. As
+    in FIMT (Ikonomovska et al. 2011), the ratio of the two variance reductions is compared with the Hoeffding
+    bound. Numbers are counted in 24 bins of equal width; the width doubles when a value lies outside the
+    bins. A nominal feature is split into one value and the others. The trees do not detect changes; the
+    scores of HEROS do.
 
     Parameters
     ----------

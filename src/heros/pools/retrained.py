@@ -23,7 +23,7 @@ MOST = 1 << 30  # maximum number of instances in a window
 
 
 def _training(bound: Any) -> list[float]:
-    """Return the work per instance: each tree sorts the instances of the window into its leaves."""
+    """Return the work per instance: each tree assigns the instances of the window to its leaves."""
     return [
         float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
         for one in bound.pool.configurations
@@ -45,7 +45,7 @@ class RetrainedStats:
     instances: int
     """The number of instances in the window."""
     window: int
-    """The maximum number of instances in the window; below the setting if `max_bytes` is too small."""
+    """The maximum number of instances in the window; lower than the setting if `max_bytes` is too small."""
     bytes: int
     """The bytes of instances, trees and the training in progress."""
     max_bytes: int
@@ -60,8 +60,8 @@ class Retrained(Family):
     and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
     The loss is the log loss for classes and half the squared error for numbers. The first training starts
     after 50 instances. The next training starts when the number of instances has doubled, or after `every`
-    instances. The work is spread over the following instances (`spread`), so that no single instance waits
-    for a whole training. The previous trees predict until the training is complete. The trees of the other
+    instances. The work is spread over the following instances (`spread`), so that no instance has to wait for
+    a whole training. The previous trees predict until the training is complete. The trees of the other
     boosted family, `Boosted`, grow with each instance and are never retrained.
 
     Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.

@@ -34,7 +34,7 @@ def prices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
-    The models first learn from `settled` instances, by default from as many as their windows can hold.
+    The models first learn from `settled` instances; by default, enough instances to fill their windows.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class PriceList:
 
 
 def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
-    """Return the prices of a pool's models, measured while the models ran or else on random instances.
+    """Return the prices of a pool's models, measured during learning or else on random instances.
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
     the number of instances that the models have learnt: shorter windows cost less. None if timing fails.

@@ -59,7 +59,7 @@ TIE_THRESHOLD = Setting(
     "tie_threshold",
     0.05,
     real_number(0),
-    "If the Hoeffding bound ε is below this, the best test is used even if the second is as good.",
+    "If the Hoeffding bound ε is below this, the best test is used even if the second best is equally good.",
 )
 MAX_DEPTH = Setting(
     "max_depth",
@@ -110,8 +110,8 @@ def gains_of(bound: Any, i: int) -> dict[str, float]:
 def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
     """Return a tree's state as text: a line per test and per leaf, indented by depth.
 
-    A leaf shows its majority class, the count of that class and the count of all instances. Counts start with
-    the leaf's share of the counts of its parent. An inactive leaf is marked.
+    A leaf shows its majority class, the count of that class and the count of all instances. Initially a leaf
+    has a share of the counts of its parent. Inactive leaves are marked.
 
     Examples
     --------

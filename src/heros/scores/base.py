@@ -130,7 +130,7 @@ class ScoreCalls:
 
 
 def expect_score(score: object, owner: str) -> None:
-    """Raise an error unless the object is a score; a class is not accepted."""
+    """Raise an error unless the object is a score; a class is not a score."""
     if not isinstance(score, Score) or isinstance(score, type):
         raise ParameterError.of("score", owner, RULE, score)
 
@@ -139,7 +139,7 @@ def bound_score(score: Score, models: int) -> _core.Scores | ScoreCalls:
     """Return the score for this number of models, as an object that the core can call."""
     try:
         bound = score.bind(models)
-    except TypeError as error:  # `bind` is another kind of method
+    except TypeError as error:  # `bind` has another signature
         raise ParameterError.of("score", "Heros", f"{RULE} (bind(models) raised: {error})", score) from error
     if isinstance(bound, _core.Scores):
         return bound

@@ -77,7 +77,7 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
 
 
 def _built(description: object, role: str, depth: int) -> Any:
-    """Create a part from its description, after the parts nested in it."""
+    """Create a part from its description, after creating its nested parts."""
     if not isinstance(description, dict):
         raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
     if depth == 0:
@@ -122,7 +122,7 @@ def _is_own_dataclass(kind: type) -> bool:
 
 
 def own_part(part: object) -> Any:
-    """Return the user-defined part, possibly nested in others, if its state can be saved; else None.
+    """Return the user-defined part, possibly nested in other parts, if its state can be saved; else None.
 
     Such a part has ``state()``, which returns a mapping of names to arrays of numbers, and
     ``restore(state)``.

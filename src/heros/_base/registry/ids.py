@@ -46,7 +46,7 @@ def variant_id(
     budget: str | None = None,
     class_weight: object = None,
 ) -> str:
-    """Return a short name of settings that may differ from the paper; empty for the settings of the paper.
+    """Return a short name of settings that may differ from the paper; "" for the settings of the paper.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def variant_id(
 
 
 def _weights_word(class_weight: object) -> str:
-    """Return a word for class weights; a checksum keeps weights apart whose words would be equal."""
+    """Return a word for class weights; a checksum distinguishes weights that would have the same word."""
     if not isinstance(class_weight, Mapping):
         return _word(str(class_weight))
     text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))

@@ -30,7 +30,7 @@ class Part:
 
     The base class of each role (`heros.pools.Pool`, `heros.scores.Score`, ...) is a subclass that sets
     `role`. Each of its subclasses in a HEROS module is registered when the class is defined. A user-defined
-    class works like a part, but is never created from a file.
+    class can be used like a part, but is never created from a file.
 
     Examples
     --------
@@ -48,7 +48,8 @@ class Part:
 
     described_by: ClassVar[tuple[str, ...]] = ()
     """The attributes that describe the part, if they are not its dataclass fields. The class that sets this
-    attribute takes them as arguments. Its subclasses need not: a grid is stored as its configurations."""
+    attribute takes them as arguments. Its subclasses may have other arguments: a grid is stored as its
+    configurations."""
 
     suffix: ClassVar[str] = ""
     """For a part that wraps another part: the separator between their numbers, as in ``zeta:0.05@0.2``."""
