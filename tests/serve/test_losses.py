@@ -162,7 +162,7 @@ def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog, first):
         running.work()
     sender.join()
     assert service.history.learnt == 51
-    assert "accepted instances are still to be learnt" in caplog.text
+    assert "accepted instances are not learnt yet" in caplog.text
 
 
 @pytest.mark.parametrize(

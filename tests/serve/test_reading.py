@@ -85,7 +85,7 @@ def test_a_late_column_is_told_with_the_name_it_resembles():
         client.post("/learn/batch?wait=1", json={"instances": batch})
         told = client.post("/learn", json={"x": {"Size": 2.0, "weight": 1}, "y": "even"}).json()["notices"]
         assert told == [
-            "New column 'Size' at instance 151. Is it 'size'?",
+            "New column 'Size' at instance 151. Did you mean 'size'?",
             "New column 'weight' at instance 151.",
         ]
 

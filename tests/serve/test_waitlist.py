@@ -301,7 +301,7 @@ def test_a_deeply_nested_row_is_refused_before_anything_changes(turned, tmp_path
         outcome = service.learn_all(requests)
         assert (outcome.accepted, [one.at for one in outcome.refused]) == (7, [4, 6, 8])
         assert (
-            "The field 'tags' must be nested at most 100 levels deep. Got more instead."
+            "The field 'tags' must be nested at most 100 levels deep. Got more levels."
             in outcome.refused[0].why
         )
         assert service.queued == len(service.waitlist) == 7
