@@ -89,8 +89,8 @@ class KeyStore:
     remain.
 
     SQLite ignores a damaged or missing write-ahead log. `commit` therefore moves its changes from the log to
-    the file itself, and writes the number of commits to a small file beside it: `lost` is the number of the
-    last commits are missing.
+    the file itself, and writes the number of commits to a small file beside it. `lost` is the number of
+    missing commits.
 
     Examples
     --------
