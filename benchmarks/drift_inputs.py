@@ -4,9 +4,9 @@
 
 Streams have 100,000 instances with three abrupt changes at the quarters: RBF (ten numbers), LED (24
 categories), and ten normal numbers with five categories, where one of each changes. In AGR, only labels
-change. KSWIN tests each feature with alpha divided by the number of features, once with its default alpha (0.005)
-and once with Monitor's alpha, 1e-4. An alarm within 2,000 instances after a change finds the change; other
-alarms are false. Several alarms at one instance count as one.
+change. KSWIN tests each feature with alpha divided by the number of features, once with its default alpha
+(0.005) and once with Monitor's alpha, 1e-4. An alarm within 2,000 instances after a change finds the change;
+other alarms are false. Several alarms at one instance count as one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`make live`: a broker, a feed, the service and the page, started and stopped."""
+"""`make live`: the broker, the feed, the service and the page start and stop."""
 
 from __future__ import annotations
 
