@@ -245,7 +245,7 @@ def tried() -> dict[str, list[str]]:
 
 
 def third_drift() -> dict[str, list[str]]:
-    """Return Σγ per step of ζ(.05, .1) on AGR: before the third drift and at the end, 50,000 instances each."""
+    """Return Σγ per step of ζ(.05, .1) on AGR: 50,000 instances before the third drift and at the end."""
     found = {}
     fifty, twenty, other = spending("grid", "mlp50"), spending("drifts", "mlp20"), spending("twenty", "mlp20")
     runs = {"AGR_a": fifty.loc["agr_a"], "AGR_g": fifty.loc["agr_g"]} | {

@@ -258,7 +258,7 @@ def test_a_number_among_the_missing_words_is_missing_whatever_its_type():
     ):
         by_row, by_table = Encoder(words=["-999"]), Encoder(words=["-999"])
         rows = [by_row.encode({"a": one, "b": 1}, "yes")[0] for one in given]
-        assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # after column b was added
+        assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # b was added
         (batch,) = by_table.learn(pa.table({"a": given, "b": [1] * 5}), ["yes"] * 5)
         assert np.isnan(batch.X[:, 0]).tolist() == expected
         for one in (-999, -999.0, "-999", "-999.00", np.int64(-999), Decimal("-999")):

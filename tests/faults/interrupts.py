@@ -209,7 +209,7 @@ def commanding(rng: random.Random, place: Path, task: str) -> str:
             app(arguments)
     except SystemExit as end:
         code = end.code
-    except KeyboardInterrupt:  # an interrupt before the command begins or after it ends is handled in `heros.__main__`
+    except KeyboardInterrupt:  # before the command begins or after it ends: see `heros.__main__`
         code = 130
     assert code in (0, 2, 130), f"exit code {code}"
     assert "Traceback" not in complained.getvalue(), complained.getvalue()

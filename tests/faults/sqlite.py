@@ -11,7 +11,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_ssi
 from pathlib import Path
 from typing import Any
 
-POINTERS_BEFORE = 16  # fields of sqlite3_vfs: three pointers after the numbers, 13 functions, then xSetSystemCall
+POINTERS_BEFORE = 16  # of sqlite3_vfs: three pointers after the numbers, 13 functions, then xSetSystemCall
 NUMBERS = 16  # bytes of the three numbers of sqlite3_vfs, with alignment
 SET = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p)
 

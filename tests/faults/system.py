@@ -59,7 +59,7 @@ class Faulty:
     def at_work(self) -> Iterator[Faulty]:
         """Replace the functions of `os` within this context."""
         real = {name: getattr(os, name) for name in (*CALLS, "close")}
-        gc.disable()  # a collection could close a forgotten connection while SQLite, the caller, holds its lock
+        gc.disable()  # could close a forgotten connection while SQLite, which calls this, holds its lock
         try:
             for name, function in real.items():
                 setattr(os, name, self._double(name, function))
