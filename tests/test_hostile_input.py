@@ -1,4 +1,4 @@
-"""What malformed input of every kind leads to: an error of HEROS' own, with a text that says what is wrong."""
+"""Malformed input of every kind raises a HerosError with a clear message."""
 
 import re
 from datetime import UTC, datetime
@@ -165,7 +165,9 @@ def test_a_column_with_a_million_categories():
         pools.Boosted([{"rounds": 3}]),
         pools.Retrained([{"trees": 3}]),
     ):
-        model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
+        model = Heros(pool, k=1, seed=1, schema=schema).learn(
+            X, y
+        )  # quadratic in the number of values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()
     with pytest.raises(HerosError, match="do not fit into memory"):
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
@@ -174,7 +176,7 @@ def test_a_column_with_a_million_categories():
 def test_an_iterator_with_a_hundred_thousand_categories():
     pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(100_000))
     stream = streams.from_iter(pairs, most_values=None)
-    X, _ = stream.draw(100_000)  # quadratic in the values: an hour
+    X, _ = stream.draw(100_000)  # quadratic in the number of values: an hour
     assert len(stream.schema.features[0].values) == 100_000
     np.testing.assert_array_equal(X[:, 0], np.arange(100_000))
 
@@ -402,7 +404,7 @@ def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
 
 @pytest.mark.parametrize("pool", CLASSES.values(), ids=CLASSES)
 def test_a_state_holds_arrays_and_nothing_that_only_looks_like_one(pool):
-    """A date of NumPy's offers a buffer that is none: without a look at what it is, the process ends."""
+    """A NumPy date offers an invalid buffer: without a type check, the process crashes."""
     model = small(pool).learn([[1.0, 0.0]] * 9, [0, 1, 0] * 3)
     state, before = model.bound.state(), model.predict_proba([2.0, 1.0])
     for name in state:

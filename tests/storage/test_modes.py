@@ -1,4 +1,4 @@
-"""Who may read what HEROS writes."""
+"""The read permissions of files written by HEROS."""
 
 from __future__ import annotations
 
