@@ -91,7 +91,7 @@ def orders(n: int = 120, seed: int = 1, new_from: int | None = None) -> Case:
     return Case(typed, text, labels)
 
 
-# -- the forms a table has ----------------------------------------------------------------------------------
+# -- forms of a table ---------------------------------------------------------------------------------------
 
 
 def pandas_of(rows: list[Row]) -> pd.DataFrame:

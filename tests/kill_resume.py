@@ -263,8 +263,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", action="store_true", help="kill at every step of writing instead")
-    parser.add_argument("--stride", type=int, default=1, help="with --steps: kill at every n-th step")
+    parser.add_argument("--steps", action="store_true", help="kill at every write call")
+    parser.add_argument("--stride", type=int, default=1, help="with --steps: kill at every n-th call")
     asked = parser.parse_args()
     if asked.steps:
         return steps(asked.seed, asked.stride)

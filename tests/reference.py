@@ -366,9 +366,7 @@ def step_loop(
         recent.note(1 - given[label])
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
-        scored = (
-            range(len(members)) if watch == "all" else p
-        )  # models that were not evaluated would have predicted the same
+        scored = range(len(members)) if watch == "all" else p  # models not evaluated would predict the same
         outcomes = {i: float(p.get(i, given).argmax() == label) for i in scored}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])

@@ -22,7 +22,7 @@ class Node:
         self.count, self.off = (
             inherited[0],
             0.0,
-        )  # Σ of deviations from the origin, so that large targets do not lose digits
+        )  # Σ of deviations from the origin: keeps the digits of large targets
         self.tried = inherited[0]
         self.observers, self.feature, self.cut, self.children = None, None, None, ()
 
@@ -53,7 +53,7 @@ class RegressionTree:
         if self._fits(self._observer_bytes()):
             self._observe(self.nodes[0])
 
-    # -- answering ----------------------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------
 
     def predict(self, x):
         leaf = self._leaf(x)

@@ -50,7 +50,7 @@ class Simulated(Clock):
         each = np.array([step.looked * self.prices, step.trained * self.prices])
         return np.stack(
             [each[:, self.part == p].sum(axis=1) for p in range(4)], axis=1
-        )  # the last block is full
+        )  # part 3 has no models
 
     def now(self):
         return self.time
@@ -213,7 +213,7 @@ def test_keys_and_late_labels_have_a_budget_each():
     X, y = data(1500)
     with Keyed(
         Heros(pool(), budget="9 us", seed=3, schema=SCHEMA), capacity=1
-    ) as keyed:  # other models are on disk
+    ) as keyed:  # others are on disk
         for start in range(0, 1500, 500):
             for key in ("a", "b"):
                 keyed.learn(key, X[start : start + 500], y[start : start + 500])

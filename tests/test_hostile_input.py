@@ -165,9 +165,7 @@ def test_a_column_with_a_million_categories():
         pools.Boosted([{"rounds": 3}]),
         pools.Retrained([{"trees": 3}]),
     ):
-        model = Heros(pool, k=1, seed=1, schema=schema).learn(
-            X, y
-        )  # quadratic in the number of values: hours
+        model = Heros(pool, k=1, seed=1, schema=schema).learn(X, y)  # quadratic in the values: hours
         assert np.isfinite(model.predict_proba(X[:3])).all()
     with pytest.raises(HerosError, match="do not fit into memory"):
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
@@ -176,7 +174,7 @@ def test_a_column_with_a_million_categories():
 def test_an_iterator_with_a_hundred_thousand_categories():
     pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(100_000))
     stream = streams.from_iter(pairs, most_values=None)
-    X, _ = stream.draw(100_000)  # quadratic in the number of values: an hour
+    X, _ = stream.draw(100_000)  # quadratic in the values: an hour
     assert len(stream.schema.features[0].values) == 100_000
     np.testing.assert_array_equal(X[:, 0], np.arange(100_000))
 

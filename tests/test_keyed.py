@@ -142,9 +142,7 @@ def test_figures_of_numbers():
         assert (figures.mae, figures.rmse) == pytest.approx((errors.mean(), np.sqrt((errors**2).mean())))
         assert figures.relative_error == pytest.approx(errors.sum() / naive.sum())
         assert figures.gamma_share == pytest.approx(lone.spent.mean())
-        assert overall.mae == pytest.approx(
-            (errors.sum() + abs(y[0])) / 301
-        )  # the very first prediction is 0
+        assert overall.mae == pytest.approx((errors.sum() + abs(y[0])) / 301)  # the first prediction is 0
         assert np.isnan([figures.accuracy, keyed.figures("nobody").mae]).all()
         low, high = keyed.predict_interval("a", X[0])
         assert low <= keyed.predict("a", X[0]) <= high

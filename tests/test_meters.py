@@ -150,9 +150,7 @@ def test_co2e_only_where_an_intensity_is_stated():
 
 
 def test_the_phases_add_up_to_the_cpu_time_of_the_run():
-    evaluate(
-        Heros(seed=1), streams.Agrawal().take(100)
-    )  # costs are measured once, after the meter has stopped
+    evaluate(Heros(seed=1), streams.Agrawal().take(100))  # measured once, after the meter has stopped
     before = time.process_time()
     run = evaluate(Heros(seed=1), streams.Agrawal().take(20_000), meter=meters.Cpu(10))
     spent = time.process_time() - before

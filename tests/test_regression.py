@@ -107,9 +107,7 @@ def test_a_model_far_off_does_not_outweigh_the_others(answer):
     block = model.test_then_train(X, y)
     assert abs(block.outputs[100:, 0] - y.mean()).max() < 11 * y.std()
     single = Heros(wild, policies.Everything(), 3, seed=1, schema=streams.Friedman().schema)
-    assert single.test_then_train(X, y).outputs[0, 0] == MEMBERS[1].predict(
-        X[0]
-    )  # a single model is used even then
+    assert single.test_then_train(X, y).outputs[0, 0] == MEMBERS[1].predict(X[0])  # a single model is used
 
 
 def test_a_number_is_found_from_the_schema_or_asked_for():

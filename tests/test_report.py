@@ -160,9 +160,7 @@ def test_the_page_is_whole_and_has_everything(page):
         assert sum(f"{measure}, per window" in label for label in labels) == 2
     assert sum("Which models were trained when" in label for label in labels) == 3
     assert text.count("Every model was trained at every step, so there is no map") == 1
-    assert (
-        sum("Performance against energy" in label for label in labels) == 1
-    )  # a single run has no competitors
+    assert sum("Performance against energy" in label for label in labels) == 1  # no competitors
     assert text.count("The best model over time") == 2 * 4
     assert "γ: cost of a training step, as a share of training all models." in text
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
@@ -321,7 +319,7 @@ def test_names_meet_neither_points_nor_each_other():
     assert 'title="policy_number_5"' in chart
 
 
-# -- what is said -----------------------------------------------------------------------------------------
+# -- notices ----------------------------------------------------------------------------------------------
 
 
 def section(page, stream):

@@ -58,7 +58,7 @@ def test_a_misspelt_column_is_told_once_when_predicting(learnt, form):
     asked.predict_proba(form([{"age": 18, "coluor": "red"}]))
     asked.predict_proba(
         form([{"age": 18, "colour": "red", "colours": "red", "customer": 7}])
-    )  # no values are missing here
+    )  # no missing values
 
 
 def test_a_stream_with_new_columns_says_nothing(learnt):
@@ -210,9 +210,7 @@ def test_raw_rows_are_read_as_the_file_was(written):
     assert (model.predict_proba(pd.DataFrame(raw)).to_numpy() == expected).all()
     assert [list(one.values()) for one in model.predict_proba(raw)] == expected.tolist()
     assert [*model.predict_proba(raw[7]).values()] == expected[7].tolist()
-    assert (
-        model.predict_proba(pd.DataFrame(raw[:3])).to_numpy() == expected[:3]
-    ).all()  # few rows are read row by row
+    assert (model.predict_proba(pd.DataFrame(raw[:3])).to_numpy() == expected[:3]).all()  # few: row by row
 
 
 def test_what_a_row_may_lack_or_say_otherwise(written):

@@ -290,9 +290,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     said, again = runner.invoke(app, predict), runner.invoke(app, [*predict, "--missing", "k.A."])
     assert said.exit_code == again.exit_code == 0
     assert said.stdout == again.stdout
-    assert (
-        runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout
-    )  # one more missing word
+    assert runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout  # one more word
 
 
 def test_a_look_says_first_that_a_file_is_not_utf_8_and_sums_up_many_columns(place):

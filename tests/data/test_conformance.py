@@ -28,7 +28,7 @@ FIRST, REST = CASE.part(0, 60), CASE.part(60, 160)
 ASKED = CASE.part(40, 120)
 
 
-# -- entrances: a model and a case that it is to learn ---------------------------------------------------------
+# -- interfaces: a model and a case to learn -------------------------------------------------------------------
 
 
 def one_by_one(learner: Heros, case: Case, _) -> Heros:

@@ -69,7 +69,7 @@ def test_names_have_codes_in_the_order_they_came():
     assert list(codes) == ["b", "c", "a"]
 
 
-# -- names that look like those of shared codes --------------------------------------------------------------
+# -- names similar to those of shared codes ------------------------------------------------------------------
 
 MARKERS = ("#1 of 2000000", "#1 of 1", "#2 of 3", "#1 of 64")
 

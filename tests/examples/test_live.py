@@ -48,7 +48,7 @@ def test_readings_are_answered_and_their_labels_learnt(which):
     assert live.service.counts.unknown == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix signals")
 def test_ctrl_c_stops_all_of_it():
     command = [sys.executable, "-m", "live", "--port", "0"]
     process = subprocess.Popen(

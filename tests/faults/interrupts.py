@@ -127,7 +127,7 @@ def learning(rng: random.Random, place: Path, task: str) -> str:
     known = one.instances
     for i in range(known):
         reference.learn(X[i], y[i])
-    assert np.array_equal(one.answers(X), reference.answers(X)), "it knows something else"
+    assert np.array_equal(one.answers(X), reference.answers(X)), "the model differs"
     return "stopped" if stopped else "finished"
 
 
@@ -144,7 +144,7 @@ def learning_by_key(rng: random.Random, place: Path, task: str) -> str:
         except KeyboardInterrupt:
             said = "stopped"
         for key in keyed:
-            assert keyed.figures(key).instances == keyed[key].instances, "something else was counted"
+            assert keyed.figures(key).instances == keyed[key].instances, "the counts differ"
         assert keyed.in_memory <= 3
         assert keyed.bytes_in_memory == sum(one.size for one in keyed._residents.values())
     return said
@@ -165,7 +165,7 @@ def evaluating(rng: random.Random, place: Path, task: str, **kept: object) -> st
     except KeyboardInterrupt:
         said = "stopped"
     else:
-        assert run.n_instances == one.instances, "something else was counted"
+        assert run.n_instances == one.instances, "the counts differ"
         said = "so far" if run.interrupted else "finished"
     if one.schema is not None:
         one.learn(np.zeros((1, one.schema.n_features)), [0])
@@ -213,7 +213,7 @@ def commanding(rng: random.Random, place: Path, task: str) -> str:
         code = 130
     assert code in (0, 2, 130), f"exit code {code}"
     assert "Traceback" not in complained.getvalue(), complained.getvalue()
-    assert code != 0 or said.getvalue(), "nothing was said"
+    assert code != 0 or said.getvalue(), "no message"
     return {0: "finished", 2: "refused"}.get(code, "stopped")
 
 
@@ -252,8 +252,8 @@ def check(number: int, place: Path, kinds: dict[Kind, int] = KINDS) -> tuple[str
     (kind,) = rng.choices(list(kinds), list(kinds.values()))
     threads = threading.active_count()
     said = kind(rng, place, TASKS[number % 2])
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not put back"
-    assert threading.active_count() <= threads + 1, "a thread was left"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not restored"
+    assert threading.active_count() <= threads + 1, "a thread is still running"
     return kind.__name__, said
 
 

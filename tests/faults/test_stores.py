@@ -348,7 +348,7 @@ def test_a_fault_at_any_call_breaks_no_store(kind, mode, tmp_path, thorough, mon
     assert every_call_failed(kind, mode, tmp_path / "root", stride) >= 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="directories of Windows cannot be made read-only")
+@pytest.mark.skipif(sys.platform == "win32", reason="directories cannot be read-only on Windows")
 @pytest.mark.parametrize("kind", [*STORES, Record, Report, Packing, Kept])
 def test_a_directory_that_is_read_only_is_said_and_left_as_it_is(kind):
     with tempfile.TemporaryDirectory() as place:  # not below a directory that only its owner may enter

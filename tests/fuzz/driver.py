@@ -139,9 +139,9 @@ def report(done: dict[str, int], refused: dict[str, int]) -> str:
 def main() -> None:
     """Distribute the cases among the targets and run them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=100_000, help="cases in all")
+    parser.add_argument("--n", type=int, default=100_000, help="total number of cases")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1, help="which cases")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases")
     parser.add_argument("--targets", nargs="*", default=list(TARGETS))
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)

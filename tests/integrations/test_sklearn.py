@@ -245,9 +245,7 @@ def test_a_regressor_says_what_the_core_says():
     for start in range(0, 600, 97):
         parts.partial_fit(X[start : start + 97], y[start : start + 97])
     for model in (whole, parts):
-        assert np.array_equal(
-            model.predict(X), core.answers(X, 0)[:, 0]
-        )  # predictions do not depend on the order of rows
+        assert np.array_equal(model.predict(X), core.answers(X, 0)[:, 0])  # for any order of rows
         assert np.array_equal(model.predict_interval(X), core.answers(X, 0)[:, 1:3])
     assert whole.score(X, y) > 0.5
     with pytest.raises(ParameterError, match="must be a schema with classes"):

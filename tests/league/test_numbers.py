@@ -149,9 +149,7 @@ def test_the_page_has_the_tables_and_the_picture(numbers, tmp_path):
     heros, fimtdd = (
         next(line for line in table if line.startswith(f"| {who} ")) for who in ("Heros()", "FIMT-DD")
     )
-    assert (
-        heros.count("**1.5**") == len(NUMBERS) - 1
-    )  # lower is better; another learner was best on one stream
+    assert heros.count("**1.5**") == len(NUMBERS) - 1  # lower is better; another led on one
     assert heros.rstrip(" |").endswith("1.00")
     assert "**0.125**" in fimtdd
     assert fimtdd.rstrip(" |").endswith("–")  # not run on all streams, so not ranked

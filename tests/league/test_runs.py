@@ -136,7 +136,7 @@ def test_memory_is_that_of_the_run():
         "grown = memory.peak_bytes() - before\n"
         "del held\n"
         "print(grown, memory.peak_bytes() - before)\n"
-    )  # in a separate process, which has no freed memory from earlier tests
+    )  # in a new process, without freed memory
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     grown, later = map(int, said.split())
     assert 35e6 < grown < 80e6

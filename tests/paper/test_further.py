@@ -125,9 +125,7 @@ def test_the_beginnings_of_streams_are_ranked_where_all_policies_ran(tmp_path, w
 
 def test_what_choosing_takes_is_said_in_turn_and_alone_beside_the_paper(tmp_path, write):
     write("electricity", "cand", pool="trees50", k=20, seconds=9.0, training=4.0, part="phases")
-    write(
-        "electricity", "cand", pool="trees50", k=20, seconds=90.0, training=4.0
-    )  # on a machine with other load
+    write("electricity", "cand", pool="trees50", k=20, seconds=90.0, training=4.0)  # under load
     one = [
         Paired(stream, "trees50", "cand", 1000, 0.5, 0.001, 0.002, choose, 0.004)
         for stream, choose in (("electricity", 0.003), ("wisdm", 0.001), ("nomao", 0.013))

@@ -25,7 +25,7 @@ def test_a_twin_is_measured_where_it_is_one_no_longer():
     assert (gradual.start, abrupt.start) == (
         249_300,
         0,
-    )  # in whole blocks, with the drift at 250,000 in the middle
+    )  # whole blocks around the drift at 250,000
     assert gradual.n_instances == abrupt.n_instances == 900
     assert gradual.gamma_share != abrupt.gamma_share
 

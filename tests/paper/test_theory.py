@@ -48,9 +48,7 @@ def first_choice(alpha, beta, zeta, models):
     inside = law.cdf(x) - law.cdf(low)
     mean = law.mean() * (larger.cdf(x) - larger.cdf(low)) / inside
     others = np.arange(models)
-    near = stats.binom.pmf(
-        others, models - 1, (inside / law.cdf(x))[:, None]
-    )  # number of other models in the window
+    near = stats.binom.pmf(others, models - 1, (inside / law.cdf(x))[:, None])  # other models in the window
     highest = near @ (1 / (others + 1))
     performance = highest * x + (1 - highest) * mean
     cost = near @ (1 / (others + 2))

@@ -221,9 +221,7 @@ def test_explore_takes_a_policy_of_ones_own_and_draws_the_same():
     a, b = rng(3), rng(3)
     for _ in range(200):
         mine = Explore(Fixed(), 0.5).choose(scores, costs, 2, a)
-        theirs = Explore(policies.PerformBest(), 0.5).choose(
-            scores, costs, 2, b
-        )  # the last two models are the best
+        theirs = Explore(policies.PerformBest(), 0.5).choose(scores, costs, 2, b)  # the last two are best
         assert np.array_equal(mine, theirs)
 
 

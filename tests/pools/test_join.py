@@ -96,9 +96,7 @@ def test_costs_are_on_one_scale():
     bound = BOTH.bind(schema, np.random.default_rng(1))
     assert bound.costs.sum() == pytest.approx(1)
     assert bound.costs[:3].sum() == pytest.approx(0.8)
-    assert bound.costs[1] / bound.costs[0] == pytest.approx(
-        3
-    )  # costs by hidden units, as in the model's own pool
+    assert bound.costs[1] / bound.costs[0] == pytest.approx(3)  # by hidden units, as in its pool
     assert pools.Join(PERCEPTRONS, TREES, costs=[1, 1, 1, 1, 4]).bind(
         schema, np.random.default_rng(1)
     ).costs.tolist() == [0.125, 0.125, 0.125, 0.125, 0.5]

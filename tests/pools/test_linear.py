@@ -94,9 +94,7 @@ def test_values_beyond_their_own_inputs_share_some():
     assert full.weights(0).shape == (1 + many + 4, 2)
     wide = alone({"learning_rate": 0.1}, schema, own_values=100, hashed_to=1 << 20)
     hits = [(Steps(b.native).run(X, y).argmax(axis=1) == y)[-2000:].mean() for b in (full, wide)]
-    assert hits[1] == pytest.approx(
-        hits[0], abs=0.02
-    )  # hardly any collisions: almost as good as separate inputs
+    assert hits[1] == pytest.approx(hits[0], abs=0.02)  # few collisions: almost as good as separate inputs
 
 
 def test_growth_equals_a_schema_that_was_large_from_the_start():

@@ -144,9 +144,7 @@ def test_equal_to_the_slow_twin(prediction, seed, n, more, weighted):
     assert [feature for feature, _ in splits] == [feature for feature, _ in theirs]
     assert [cut for _, cut in splits] == pytest.approx([cut for _, cut in theirs], rel=1e-12)
     assert len(splits) >= 3
-    np.testing.assert_allclose(found[1:], said[1:], rtol=1e-7, atol=1e-7)  # the very first prediction is 0
+    np.testing.assert_allclose(found[1:], said[1:], rtol=1e-7, atol=1e-7)  # the first prediction is 0
     assert model.bound.stats()[0].bytes == twin.bytes
     if "max_bytes" in more:
-        assert any(
-            node.observers is None and not node.children for node in twin.nodes
-        )  # some trees had to stop growing
+        assert any(node.observers is None and not node.children for node in twin.nodes)  # some had to stop

@@ -85,9 +85,7 @@ def test_a_part_of_another_role_or_of_the_users_own_is_not_made(role, kind):
     other = "score" if role != "score" else "policy"
     with pytest.raises(DataError, match=f"^A description must name a class of HEROS for the {other}. Got "):
         rebuilt(plain, other)
-    own = type(
-        kind.__name__, (kind,), {"__module__": __name__}
-    )  # as if the user had given it one of our names
+    own = type(kind.__name__, (kind,), {"__module__": __name__})  # as if the user had used our name
     assert described(own.__new__(own)) == {"own": f"{__name__}.{kind.__name__}"}
 
 

@@ -91,9 +91,7 @@ def test_pairs_have_the_task_of_the_model():
     pairs = [({"a": float(t % 10)}, t % 10 / 2) for t in range(300)]
     model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, task="regression")
     assert evaluate(model, pairs).rmse > 0
-    with pytest.raises(
-        DataError, match=r"task='regression' learns numbers"
-    ):  # an error in the task, not a bad row
+    with pytest.raises(DataError, match=r"task='regression' learns numbers"):  # not a bad row: the wrong task
         evaluate(make(), pairs)
 
 
@@ -105,9 +103,7 @@ def test_a_model_goes_on_where_it_stopped():
     rest = evaluate(model, source)
     assert rest.n_instances == 2000
     assert np.array_equal(rest.curves.accuracy, whole.curves.accuracy[1:])
-    assert np.array_equal(
-        rest.trained, rest.curves.trained.sum(axis=0)
-    )  # of this run, not since the model was created
+    assert np.array_equal(rest.trained, rest.curves.trained.sum(axis=0))  # of this run only
     assert rest.invested.sum() == pytest.approx(rest.gamma_spent)
     np.testing.assert_allclose(rest.curves.invested[-1], rest.invested)
     assert np.array_equal(model.trained, whole.trained)

@@ -93,9 +93,7 @@ def test_a_checkpoint_is_left_and_gone_on_from(tmp_path, task):
     model = make(Presses())
     expected = kill_resume.outcome(evaluate(model, stream(task=task), window=150), model)
     run = evaluate(make(Presses(900)), stream(task=task), block=70, window=150, checkpoint=tmp_path)
-    assert (
-        1000 <= run.n_instances < 1070
-    )  # all models are trained on the first 100 instances, without a choice
+    assert 1000 <= run.n_instances < 1070  # the first 100 instances train all models
     assert [one.instances for one in checkpoints.found(tmp_path)] == [run.n_instances]
     model = make(Presses())
     run = evaluate(model, stream(task=task), window=150, checkpoint=tmp_path, resume=True)

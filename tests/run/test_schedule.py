@@ -300,7 +300,7 @@ def test_no_instance_waits_longer_because_the_clock_was_ahead_when_it_came():
     clock = Simulated()
     signal = CarbonSignal(
         [(START + i * HOUR, 500 - i) for i in range(200)], lambda text: None
-    )  # the grid becomes cleaner all the time
+    )  # cleaner and cleaner
     schedule = Schedule(None, signal, 6 * HOUR, clock=clock, tell=lambda text: None)
     assert schedule.room(10, since=START + 100 * HOUR) == 0
     clock.time += 6 * HOUR

@@ -63,7 +63,7 @@ def await_picture(client, instances):
     """Wait until the page's state includes this many instances; it may be a second old, or more under load."""
     deadline = time.monotonic() + 60
     while client.get("/state").json()["instances"] < instances:
-        assert time.monotonic() < deadline, "no picture of what was learnt"
+        assert time.monotonic() < deadline, "the state was not updated"
         time.sleep(0.1)
 
 

@@ -60,7 +60,7 @@ def test_a_label_may_come_later_and_the_answer_given_then_counts(tmp_path):
         figures = service.history.figures
     again = Service(
         OneModel(model()), window=10, store=CheckpointDirectory(tmp_path)
-    )  # the checkpoint determines the task
+    )  # the checkpoint sets the task
     with again as service:
         assert (len(service.pending), service.history.figures) == (21, figures)
         for i, (_, y) in enumerate(numbers(20, 100)):

@@ -190,7 +190,7 @@ def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
     CheckpointDirectory(tmp_path).close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix file modes")
 @pytest.mark.parametrize("keyed", [False, True])
 def test_what_was_sent_can_be_read_by_nobody_else(tmp_path, keyed):
     before = os.umask(0o022)
@@ -328,9 +328,7 @@ def test_waiting_instances_are_bounded_in_bytes():
 
 def test_growth_is_bounded_per_instance():
     with one() as service:
-        service.learn(
-            {"x": {f"f{i}": i for i in range(500)}, "y": "a"}
-        )  # the first instance defines the schema
+        service.learn({"x": {f"f{i}": i for i in range(500)}, "y": "a"})  # the first one defines the schema
         with pytest.raises(Wrong, match=r"must add at most 100 features and values\. Got 101"):
             service.learn({"x": {f"g{i}": f"v{i}" for i in range(101)}, "y": "a"})
         service.learn({"x": {f"g{i}": f"v{i}" for i in range(100)}, "y": "a"})
@@ -462,7 +460,7 @@ def silent(address, requests):
     return client
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="open files are counted as on Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="counts open files as on Unix")
 def test_clients_that_read_no_replies_do_not_shut_others_out(monkeypatch):
     """If there are too many connections, some are closed before the timeout, and so are their files."""
     monkeypatch.setattr("heros.serve.http.READING", 1e6)
@@ -492,7 +490,7 @@ def test_a_client_that_reads_no_reply_is_disconnected(requests, monkeypatch):
             assert soon(lambda: not any(one.unsent for one in list(server.connections)))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix limits on files")
 def test_connections_are_as_many_as_there_are_files_for(tmp_path):
     heros = Path(sys.executable).with_name("heros")
     limited = ["sh", "-c", 'ulimit -n 160 && exec "$0" "$@"', str(heros), "serve", "--port", "0"]
@@ -653,7 +651,7 @@ def test_a_refused_row_leaves_no_trace():
         assert service._encoder.schema is schema
 
 
-# -- a file that somebody made up -------------------------------------------------------------------------
+# -- forged files -----------------------------------------------------------------------------------------
 
 
 def mutated(rng, value):

@@ -261,7 +261,7 @@ def test_a_model_of_more_columns_than_may_be_new_is_served():
             service.learn({"x": {**wide, "new": 1}, "y": "a"})
 
 
-# -- rows as people write them ------------------------------------------------------------------------------
+# -- rows in users' formats ---------------------------------------------------------------------------------
 
 
 def table(n=120):
@@ -452,7 +452,7 @@ def test_of_a_batch_those_that_are_wrong_are_left_out():
         assert (taken.accepted, taken.unknown, [one.at for one in taken.refused]) == (1, 1, [1])
 
 
-# -- kept ------------------------------------------------------------------------------------------------
+# -- storage ---------------------------------------------------------------------------------------------
 
 
 def test_a_service_goes_on_where_it_was_stopped(tmp_path):

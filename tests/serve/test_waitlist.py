@@ -413,7 +413,7 @@ DAMAGES = {
     "another number": (
         "UPDATE messages SET sequence = 30 WHERE sequence = 8",
         11,
-    ),  # 21 to 30 are also missing
+    ),  # also 21 to 30
     "missing in the middle": ("DELETE FROM messages WHERE sequence IN (8, 11, 12)", 3),
     "missing first": ("DELETE FROM messages WHERE sequence <= 2", 2),
     "missing last": ("DELETE FROM messages WHERE sequence > 18", 2),

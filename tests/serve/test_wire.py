@@ -222,7 +222,7 @@ def command(*arguments, cwd):
     return process, re.search(r"http://\S+", line)[0]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix signals")
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')
@@ -235,7 +235,7 @@ def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert "stopped after 500 instances" in said
-    process, address = command(*arguments, cwd=tmp_path)  # the checkpoint determines the task
+    process, address = command(*arguments, cwd=tmp_path)  # the checkpoint sets the task
     try:
         assert httpx.get(f"{address}/model").json()["instances"] == 500
         label = 12.5 if task == "regression" else "odd"

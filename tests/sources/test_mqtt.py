@@ -60,9 +60,7 @@ def test_what_a_checkpoint_does_not_hold_comes_again(broker):
 
 def test_what_the_broker_sends_again_is_left_out(broker):
     with broker.source(target="y") as source:
-        source._client.ack = lambda mid, qos: (
-            None
-        )  # as if the connection broke before the acknowledgement arrived
+        source._client.ack = lambda mid, qos: None  # as if the connection broke before it arrived
         same = rows(1) * 4  # equal rows are different messages
         broker.send(same)
         polled(source, 4)

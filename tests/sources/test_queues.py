@@ -94,9 +94,7 @@ def test_from_where_it_stood(queue, stop):
         while whole.position < stop:
             whole.poll(min(100, stop - whole.position))
         rest.seek(whole.where())
-        while (
-            got := whole.poll(100)
-        ) is not END:  # without a timeout, so that blocks depend only on the rows
+        while (got := whole.poll(100)) is not END:  # no timeout: blocks depend on the rows alone
             X, y = rest.poll(100)
             assert (X.tobytes(), y.tobytes()) == (got[0].tobytes(), got[1].tobytes())
             assert rest.schema == whole.schema

@@ -426,7 +426,7 @@ def test_files_and_pipes_are_read_over(tmp_path):
         assert kill_resume.outcome(run, model) == expected
 
 
-# -- broken ones ------------------------------------------------------------------------------------------------
+# -- damaged files ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

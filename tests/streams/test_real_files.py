@@ -915,7 +915,5 @@ def test_a_file_that_is_nearly_there_is_proposed(tmp_path):
     written(tmp_path, "a,label\n1,x\n", "tickets.csv")
     with pytest.raises(DataError, match=r"Got no such file instead. Did you mean 'tickets.csv'\?"):
         streams.read(tmp_path / "ticket.csv")
-    with pytest.raises(
-        DataError, match=r"Got no such file instead\.$"
-    ):  # a common ending is not enough for a suggestion
+    with pytest.raises(DataError, match=r"Got no such file instead\.$"):  # a common ending is not enough
         streams.read(tmp_path / "trips.csv")
