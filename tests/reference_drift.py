@@ -23,7 +23,7 @@ def adwin(values, delta=0.002, clock=32, max_buckets=5, min_window_length=5, gra
 
 
 def page_hinkley(values, min_instances=30, delta=0.005, threshold=50.0, alpha=1 - 0.0001, mode="both"):
-    """Return where Page and Hinkley's test detects a change; sums are recomputed after each detection."""
+    """Return where Page and Hinkley's test detects a change; sums are recomputed from the numbers since the last change."""
     found, since = [], []
     for i, value in enumerate(values):
         since.append(float(value))

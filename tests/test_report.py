@@ -122,7 +122,7 @@ def test_a_report_says_how_to_measure_importance(tmp_path):
 
 
 def test_the_rows_of_a_map_differ_in_their_names():
-    """Also where names are truncated: settings that are equal for all models are omitted."""
+    """Also where names are truncated: settings that are not needed to distinguish the models are omitted."""
     labels = labels_of(pools.default().configurations)
     assert len(set(labels)) == len(labels) == 14
     assert {"retrained boosted trees, trees 30", "retrained boosted trees, trees 60"} < set(labels)
@@ -199,7 +199,9 @@ def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
     assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4} ± [01]\.\d{4}</td><td>", text)
     assert text.count('aria-label="AUROC, per window"') == 1
     assert "Performance against energy" not in text  # no other run to compare with
-    assert re.search(r"accuracy <b>[01]\.\d{4} ± [01]\.\d{4}</b> over 2 seeds", text)  # then the headline is
+    assert re.search(
+        r"accuracy <b>[01]\.\d{4} ± [01]\.\d{4}</b> over 2 seeds", text
+    )  # the headline for two seeds
 
 
 def test_no_records_is_said(tmp_path):

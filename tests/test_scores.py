@@ -329,7 +329,7 @@ def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
 
 
 def test_a_model_its_policy_and_its_score_are_let_go_together():
-    """Reference cycles are not memory leaks."""
+    """Reference cycles between a model, its policy and its score do not leak memory."""
 
     class Known:
         def choose(self, scores, costs, k, rng):

@@ -178,7 +178,7 @@ def keeping(rng: random.Random, place: Path, task: str) -> str:
         said = evaluating(random.Random(rng.random()), place, task, checkpoint=directory, every=300)
         assert [one.fault for one in checkpoints.found(directory) if one.fault] == []
         for stream in streams_of(place, task):
-            with contextlib.suppress(HerosError):  # the signal was meant for the other run
+            with contextlib.suppress(HerosError):  # the checkpoint belongs to the other stream
                 evaluate(model(task), stream, window=100, progress=False, checkpoint=directory, resume=True)
                 break
         else:

@@ -295,7 +295,7 @@ else:
         def write(self) -> None:
             with self.opened() as service:
                 self.learn(service, BEFORE, BEFORE + STEP)
-                with suppress(HerosError, TimeoutError):  # while the disk is full, the instance waits on disk
+                with suppress(HerosError, TimeoutError):  # with a full disk, it waits behind the queue
                     service.checkpoint().result(1)
                 self.learn(service, BEFORE + STEP, AFTER)
 

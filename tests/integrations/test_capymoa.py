@@ -176,5 +176,5 @@ def test_regressors_of_three_libraries_in_one_pool():
     run = evaluate(model, streams.Friedman().take(600), progress=False)
     assert run.r2 > 0.3
     X, _ = streams.Friedman(seed=2).draw(5)
-    again = pickle.loads(pickle.dumps(model))  # Java objects are released too
+    again = pickle.loads(pickle.dumps(model))  # Java objects are pickled too
     assert np.array_equal(again.predict(X), model.predict(X))

@@ -145,7 +145,7 @@ def test_rivers_forests_take_words_and_gaps(name):
     stream = streams.from_arrays(table, [y for _, y in rows], names=names, nominal=["b"])
     run = rivals.run_rival(name, stream, seed=1)
     assert run.n_instances == 300
-    assert run.accuracy > 0.9  # the class tells whether b is x
+    assert run.accuracy > 0.9  # the class depends on whether b is x
     assert not run.settings["stopped"]
 
 

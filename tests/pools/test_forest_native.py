@@ -95,7 +95,7 @@ def test_the_twin_is_put_to_the_test():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_an_instance_that_counts_twice_is_two_instances(seed):
-    """An instance reaches a leaf that is not checked for a split; only adaptive leaves run their own tests once."""
+    """This holds if no split is attempted in between; adaptive leaves run their own tests once per instance."""
     case = random_case(seed, 400)
     settings = {"trees": 1, "features": 1.0, "grace_period": 10**6, "drift": 0, "warning": 0}
     draws = reference.Draws(3)

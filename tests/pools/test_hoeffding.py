@@ -42,7 +42,7 @@ def test_the_other_settings_are_moas_defaults():
 
 
 def test_splits_on_change_follow_a_drift_where_bounds_do_not():
-    """Two functions of two features that alternate: leaves with changing hits are split immediately."""
+    """Two functions of two features that alternate: leaves whose hits fall are split immediately."""
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(12_000, 2))
     y = np.where(np.arange(12_000) < 6000, X[:, 0] > 0.5, X[:, 1] > 0.5).astype(int)

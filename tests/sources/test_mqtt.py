@@ -143,7 +143,7 @@ def test_a_damaged_journal_is_a_clear_error(tmp_path):
     journal.append([Received(0, "t", b"x" * 500) for _ in range(200)])
     journal.close()
     with path.open("r+b") as file:
-        file.seek(8 * 4096)  # the journal's database pages of messages
+        file.seek(8 * 4096)  # the pages that hold messages
         file.write(b"\xff" * 10 * 4096)
     with pytest.raises(DataError, match=r"The journal .* is damaged: "):
         Journal(path).after(0)

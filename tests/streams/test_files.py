@@ -317,7 +317,7 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
 
 @pytest.mark.parametrize("name", ["s.parquet", "s.arrow", "s.feather"])
 def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name):
-    """A truncated memory-mapped file ended the process."""
+    """An overwritten memory-mapped file once ended the process."""
     rng = np.random.default_rng(1)
 
     def write_rows(n):
