@@ -172,7 +172,7 @@ def report(path: Path) -> None:
     points |= rivals
     axes.set_xlabel("CPU time of an instance in µs (geometric mean over the streams)")
     axes.set_ylabel(f"mean AUROC over {len(STREAMS)} streams")
-    axes.set_title("What a budget costs", loc="left", fontsize=10, color=INK)
+    axes.set_title("AUROC and CPU time under a budget", loc="left", fontsize=10, color=INK)
     tidy(axes)
     label_points(axes, list(points.values()), list(points))
     figure.savefig(DOCS / "budget.png", dpi=160, metadata={"Software": None})

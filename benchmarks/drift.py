@@ -78,7 +78,7 @@ def main() -> None:
         for _ in range(rounds):
             (a, found), (b, same), (c, again) = (nanoseconds(way, n) for way in ways)
             if not found == same == again:
-                raise SystemExit(f"{name} finds other changes than River's: {found[:5]}, {same[:5]}")
+                raise SystemExit(f"{name} detects other changes than River: {found[:5]}, {same[:5]}")
             times.append((a, b, c))
             ratios.append((a / b, a / max(c, 1e-3)))
         a, b, c = (statistics.median(column) for column in zip(*times, strict=True))

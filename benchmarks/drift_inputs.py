@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     seeds = parser.parse_args().seeds
     ways = {"Monitor": monitor, "KSWIN 0.005/d": kswin(0.005), "KSWIN 1e-4/d": kswin(1e-4)}
-    print("found / false / missed over all seeds; CPU µs per instance")
+    print("found drifts / false alarms / missed drifts over all seeds; CPU µs per instance")
     print("| | " + " | ".join(STREAMS) + " | F1 | µs |\n" + "|---" * (len(STREAMS) + 3) + "|")
     for name, way in ways.items():
         cells, total, spent = [], np.zeros(3, dtype=int), 0.0

@@ -213,11 +213,13 @@ def _draw(table: Table, path: Path) -> None:
     axes.plot(*zip(*front, strict=True), color=GRID, lw=6, solid_capstyle="round", zorder=1)
     for x, y in points.values():
         axes.plot(x, y, "o", color="#009e73" if (x, y) in front else FAINT, ms=7, zorder=3)
-    axes.set_xlabel("what a step costs (looking and training), as a share of training everything")
+    axes.set_xlabel("cost of a step (evaluation and training), as a share of training every model")
     axes.set_ylabel(f"mean AUROC over {len(streams)} streams")
     axes.set_xlim(0, 1.08)
     axes.grid(color=GRID, lw=0.6)
-    axes.set_title("Looking less costs less, and loses nothing", loc="left", fontsize=10, color=INK)
+    axes.set_title(
+        "Evaluating fewer models costs less, at the same AUROC", loc="left", fontsize=10, color=INK
+    )
     tidy(axes)
     label_points(axes, list(points.values()), list(points))
     figure.savefig(path, dpi=160, metadata={"Software": None})

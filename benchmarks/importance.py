@@ -160,7 +160,7 @@ def explanations() -> None:
         off = max(off, abs(told.prediction - model.predict_proba(x).max()))
     took = 1e3 * (time.process_time() - start) / 100
     print(
-        f"explain: planted column first in {first} of 100, sums off by {off:.1e} at most, "
+        f"explain: planted column first in {first} of 100, largest error of the sums {off:.1e}, "
         f"{took:.0f} CPU ms each"
     )
 

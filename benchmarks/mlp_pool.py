@@ -99,7 +99,7 @@ def follow(console: Console, n: int) -> None:
         ("perform-best, k = 30", policies.PerformBest(), 30),
         ("cheapest, k = 10", policies.Cheapest(), 10),
     ]
-    table = Table(title="M = 50: the step follows what is trained", box=box.SIMPLE_HEAD)
+    table = Table(title="M = 50: time of a step by trained models", box=box.SIMPLE_HEAD)
     for heading in ("stream", "policy", "µs per instance", "of everything", "choosing"):
         table.add_column(heading, justify="left" if heading in ("stream", "policy") else "right")
     for name in STREAMS:
@@ -153,7 +153,7 @@ def main() -> None:
         default=120,
         help="instances per round for PyTorch's 50 modules; twice as many stacked",
     )
-    parser.add_argument("--no-torch", action="store_true", help="only the tables that need no peer")
+    parser.add_argument("--no-torch", action="store_true", help="only the tables without PyTorch")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
     console = Console()

@@ -227,13 +227,13 @@ def speed(seconds: float, core: int) -> None:
         lines.append(["pairs, one by one", f"{n / wall:,.0f}", f"{n / cpu:,.0f}", quantiles(took)])
         for name, path, requests in (
             ("learnt, 500 at a time", "/learn/batch", teach),
-            ("answered, 500 at a time", "/predict/batch", ask),
+            ("predicted, 500 at a time", "/predict/batch", ask),
         ):
             n, wall, cpu = measured(process, batches(port, path, requests, seconds, 500))
             lines.append([name, f"{n / wall:,.0f}", f"{n / cpu:,.0f}", ""])
         work = answers_meanwhile(port, process.pid, rows, teach, seconds)
         (took, own), *_ = measured(process, work)
-        lines.append(["single answers while it learns all it can", "", "", quantiles(took)])
+        lines.append(["single predictions under full training load", "", "", quantiles(took)])
         lines.append(["  in CPU time of the service", "", "", quantiles(own)])
     Table(
         ["", "per second", "per CPU second", "p50 / p99 / p99.9"],

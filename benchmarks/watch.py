@@ -55,15 +55,15 @@ def settings(k: int) -> Settings:
         f"cand, k = {k}": Setting(CAND, k, "trained"),
         "cand, k = 10": Setting(CAND, 10, "trained"),
         "cheapest, k = 10": Setting(policies.Cheapest(), 10, 8),
-        "cand, k = 8, best 5 answer": Setting(CAND, 8, "trained", Top(5)),
+        "cand, k = 8, best 5 predict": Setting(CAND, 8, "trained", Top(5)),
     }
 
 
 MEMBER_SETTINGS: Settings = {
     EVERYTHING: Setting(policies.Everything(), M, "all"),
-    "cand, k = 10, all look": Setting(CAND, 10, "all"),
+    "cand, k = 10, all evaluated": Setting(CAND, 10, "all"),
     "cand, k = 10": Setting(CAND, 10, "trained"),
-    "cand, k = 25, all look": Setting(CAND, 25, "all"),
+    "cand, k = 25, all evaluated": Setting(CAND, 25, "all"),
     "cand, k = 25": Setting(CAND, 25, "trained"),
 }
 

@@ -253,7 +253,7 @@ def test_a_row_asked_again_is_the_same_if_it_reads_alike():
     late = LateLabels(Heros(POOL, k=2, seed=1))
     row = {"a": math.nan, "b": {"c": 1}, "d": Decimal("2.50")}
     late.answer(1, row)
-    row["b"]["c"] = 2  # an unknown id is ignored
+    row["b"]["c"] = 2  # the caller may change its row afterwards
     late.answer(1, {"a": None, "b": {"c": 1}, "d": Decimal("2.50")})
     for other in (row, [1.0, 2.0, 3.0]):
         with pytest.raises(DataError, match="must be new"):

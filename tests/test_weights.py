@@ -57,7 +57,7 @@ def test_nothing_is_trained_on_what_counts_nothing(name):
     assert not block.chosen.any()
     assert (model.trained == trained).all()
     assert (model.scores == scores_before).all()
-    if name in ("trees", "bayes", "forest"):  # running moments still include the other instances
+    if name in ("trees", "bayes", "forest"):  # other families still update running moments
         assert (model.predict_proba(X) == before).all()
 
 

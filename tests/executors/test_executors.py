@@ -76,13 +76,13 @@ def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_aga
     results = Dask(dask_cluster.scheduler_address).results(note_and_name, paths)
     first = next(results)
     wait_for(lambda: all(path.exists() for path in paths))
-    time.sleep(0.2)  # the executor learns later than the file system that items are done
+    time.sleep(0.2)  # the scheduler gets the results after the files exist
     with distributed.Client(dask_cluster) as client:
         workers = client.run(os.getpid)
     for pid in workers.values():
         os.kill(pid, signal.SIGKILL)
     wait_for(lambda: workers.keys().isdisjoint(dask_cluster.scheduler.workers))
-    time.sleep(0.1)  # the same holds for lost items
+    time.sleep(0.1)  # the scheduler notices lost items later, too
     assert sorted([first, *results]) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 

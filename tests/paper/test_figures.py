@@ -178,7 +178,7 @@ def test_the_drift_figure_marks_drifts_and_shows_what_a_step_costs(drifting, tmp
     assert {tuple(np.round(line.get_ydata(), 9)) for line in lines} == expected
     spent = [line.get_ydata().sum() * 100 for line in energy.lines if len(line.get_xdata()) == 20]
     for run in drifting:
-        in_windows = run.curves.cpu.sum() / run.cpu_seconds  # the rest of the text is the AUROC at the end
+        in_windows = run.curves.cpu.sum() / run.cpu_seconds  # the other CPU time is for the AUROC at the end
         assert np.isclose(spent, 1e3 * run.energy.joules * in_windows).any()
     (emissions,) = energy.child_axes
     drawn["drift_agr_g"].draw_without_rendering()

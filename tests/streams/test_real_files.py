@@ -450,7 +450,7 @@ def test_a_row_is_read_as_the_file_was(tmp_path):
 
 
 def test_a_file_with_an_id_and_a_text_is_what_it_is_without_them(tmp_path):
-    """Such a column does not reduce accuracy or use more memory."""
+    """Identifier and text columns do not reduce accuracy or use more memory."""
     rows = [
         (
             f"ORD-{i * 7919 % 100_003:06}",
