@@ -1,15 +1,15 @@
-# make demo | test | check | bench     each sets up its own virtual environment on a fresh clone. `make more` lists the
-# targets of more.mk, which need hours, other software, or a reason.
+# make demo | test | check | bench     each target creates its own virtual environment on a fresh clone. `make more`
+# lists the targets of more.mk, which take hours, need other software, or are rarely used.
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 SEED   ?= 1
 BIN    := $(VENV)/bin
 
-# Tests start many programs and import many files: compiled once, whatever the environment says.
+# Tests start many programs and import many files, so always cache the compiled bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-# The editable install knows the packages there were when it was made.
+# An editable install only sees packages that existed when it was made.
 SOURCES := pyproject.toml paper/pyproject.toml league/pyproject.toml CMakeLists.txt $(shell find native -type f; find src -name __init__.py)
 
 PIP     := $(BIN)/pip install -qq --disable-pip-version-check --no-warn-script-location --root-user-action=ignore
@@ -38,7 +38,7 @@ $(VENV)/tools: pyproject.toml
 	@touch $@
 
 # The build environment is the virtual environment itself, so that a rebuild compiles only what changed. The packages
-# of the paper and of the league, which the library's wheel does not carry, go beside it.
+# The packages of the paper and of the league are not in the wheel, so they are installed separately.
 $(VENV)/installed: $(VENV)/tools $(SOURCES) $(if $(filter check,$(MAKECMDGOALS)),$(VENV)/strict)
 	@echo "Compiling the core (a minute or two)"
 	@$(INSTALL) --config-settings=cmake.define.HEROS_WERROR=$$([ -e $(VENV)/strict ] && echo ON || echo OFF) --editable .
@@ -46,8 +46,8 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES) $(if $(filter check,$(MAKECMDGOALS))
 	@$(INSTALL) --editable ./league
 	@touch $@
 
-# For those who check, compiler warnings are errors: in this environment from then on. For those who only use it they
-# never are.
+# `make check` treats compiler warnings as errors, and this environment keeps the setting. Users' builds never treat
+# warnings as errors.
 $(VENV)/strict: $(VENV)/tools
 	@touch $@
 
@@ -57,14 +57,14 @@ demo: $(VENV)/installed
 live: $(VENV)/installed
 	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
-# `make docs` tests the site that it builds.
+# `make docs` builds the site and tests it.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --ignore tests/docs/test_site.py
 
 test: $(VENV)/installed
 	$(PYTEST)
 
-# `make -j2 check test-all` starts with the kernels, which need no virtual environment, and ends with the tests, which
-# use all processors to the end.
+# `make -j2 check test-all` starts with the kernels, which need no virtual environment. It ends with the tests, which
+# use all processors.
 test-all: kernels test-matrices sanitize-quick speed
 
 check: $(VENV)/installed
@@ -77,14 +77,14 @@ check: $(VENV)/installed
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory docs
 
-# A link that leads nowhere is an error; the site's search finds what it should.
+# Broken links are errors; site searches must find the expected pages.
 docs: $(VENV)/installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@HEROS_SITE=build/site $(BIN)/python -m pytest tests/docs/test_site.py
 	@echo "build/site/index.html"
 
-# Built in an environment of its own, as pip does it; repaired (which says what it needs of a system); then installed
-# where there is no compiler, and the demo runs there.
+# Build the wheel in a separate environment, as pip does. Repair it, which also lists its system requirements. Then
+# install it on a system without a compiler and run the demo there.
 wheel:
 	tests/wheel.sh $(PYTHON)
 

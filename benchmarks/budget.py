@@ -1,14 +1,14 @@
-"""What a budget costs and whether it is held: `Heros(budget=...)` on the streams of the league.
+"""The cost of a budget and whether models keep it: `Heros(budget=...)` on the streams of the league.
 
-    python benchmarks/budget.py run       the runs missing in budget.csv; may be stopped and started again
-    python benchmarks/budget.py table     asked, used and AUROC per stream, and the means
-    python benchmarks/budget.py report    the same in docs/policies.md, with the figure
+    python benchmarks/budget.py run       make the runs missing in budget.csv; can be stopped and restarted
+    python benchmarks/budget.py table     print budget, use and AUROC per stream, and the means
+    python benchmarks/budget.py report    write the tables to docs/policies.md, with the figure
     python benchmarks/budget.py rivals --times DIR    other learners for the figure, after `heros-league time`
 
-Runs have the first 40,000 instances of each stream and seed 1. CPU time is the time of the steps, as in
-`Heros.cpu_seconds`. Budgets and the default are run one after the other, stream by stream. Of the other
-learners the figure shows the AUROC over whole streams, from the league's records, and the CPU time of the
-first instances, which `heros-league time` measured on the same machine.
+Runs use the first 40,000 instances of each stream and seed 1. CPU time is the time of the steps, as in
+`Heros.cpu_seconds`. All budgets and the default are run one after the other on each stream. For other
+learners, the figure shows the AUROC over whole streams from the league's records. Their CPU time is that of
+the first instances, measured by `heros-league time` on the same machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BEGIN, END = "<!-- budgets: begin -->", "<!-- budgets: end -->"
 
 
 def known(path: Path) -> list[dict[str, str]]:
-    """Return the rows so far."""
+    """Return the existing rows."""
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
@@ -42,7 +42,7 @@ def known(path: Path) -> list[dict[str, str]]:
 
 
 def one(stream: str, budget: str) -> dict[str, object]:
-    """Run one model and return its row; the empty budget is the default without one."""
+    """Run one model and return its row; an empty budget means the default model without a budget."""
     model = Heros(budget=budget or None, seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the floor is in the row
@@ -59,7 +59,7 @@ def one(stream: str, budget: str) -> dict[str, object]:
 
 
 def run(names: list[str], budgets: list[str], path: Path) -> None:
-    """Make the runs that are missing, and append each as soon as it is done."""
+    """Make the missing runs, and append each run as soon as it is done."""
     done = {(row["stream"], row["budget"]) for row in known(path)}
     fresh = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as file:
@@ -74,18 +74,18 @@ def run(names: list[str], budgets: list[str], path: Path) -> None:
 
 
 class Results:
-    """The rows so far, by stream and budget."""
+    """Return the existing rows by stream and budget."""
 
     def __init__(self, path: Path) -> None:
         self.rows = {(row["stream"], row["budget"]): row for row in known(path)}
         self.budgets = list(dict.fromkeys(budget for _, budget in self.rows))
 
     def used(self, stream: str, budget: str) -> float:
-        """Return the CPU time of an instance in microseconds."""
+        """Return the CPU time per instance in microseconds."""
         return float(self.rows[stream, budget]["used_us"])
 
     def mean(self, budget: str, streams_of: tuple[str, ...]) -> tuple[float, float]:
-        """Return the geometric mean of CPU time and the mean AUROC; NaN where a run is missing."""
+        """Return the geometric mean of CPU time and the mean AUROC; NaN if a run is missing."""
         if any((stream, budget) not in self.rows for stream in streams_of):
             return math.nan, math.nan
         used = [math.log(self.used(stream, budget)) for stream in streams_of]
@@ -94,7 +94,7 @@ class Results:
 
 
 def table(path: Path) -> str:
-    """Return used CPU time and AUROC, per stream and in the mean, as Markdown."""
+    """Return the used CPU time and the AUROC, per stream and as means, as Markdown."""
     results = Results(path)
     lines = [f"| budget | {' | '.join(STREAMS)} |", "|---" * (len(STREAMS) + 1) + "|"]
     for budget in results.budgets:
@@ -127,7 +127,7 @@ def _figure(value: float | str) -> str:
 
 
 def write_rivals(times: Path, learners: list[str]) -> None:
-    """Write CPU time of the first instances and AUROC of other learners, as means over the streams."""
+    """Write the CPU time and the AUROC of other learners, as means over the streams."""
     from heros_league.entrants import EVERYBODY  # noqa: PLC0415
     from heros_league.starts import Start  # noqa: PLC0415
 
@@ -145,13 +145,13 @@ def write_rivals(times: Path, learners: list[str]) -> None:
 
 
 def _recorded(league: Path, id: str) -> Run:
-    """Return a run of the league's second edition, or of the first one."""
+    """Return a run from the league's second edition, or else from the first."""
     second = league / "second" / id
     return records.read(second if records.exists(second) else league / "records" / id)
 
 
 def report(path: Path) -> None:
-    """Put the table between the marks in docs/policies.md, and draw the figure."""
+    """Insert the table between the marks in docs/policies.md, and draw the figure."""
     from heros_paper.figures.style import GRID, INK, label_points, new_figure, tidy  # noqa: PLC0415
 
     results = Results(path)
@@ -172,14 +172,14 @@ def report(path: Path) -> None:
     points |= rivals
     axes.set_xlabel("CPU time of an instance in µs (geometric mean over the streams)")
     axes.set_ylabel(f"mean AUROC over {len(STREAMS)} streams")
-    axes.set_title("What a budget costs", loc="left", fontsize=10, color=INK)
+    axes.set_title("AUROC and CPU time under a budget", loc="left", fontsize=10, color=INK)
     tidy(axes)
     label_points(axes, list(points.values()), list(points))
     figure.savefig(DOCS / "budget.png", dpi=160, metadata={"Software": None})
 
 
 def main() -> None:
-    """Run what is missing, or show what there is."""
+    """Make the missing runs, or show the existing ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

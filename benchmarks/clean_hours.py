@@ -1,13 +1,13 @@
-"""A simulated day of a stream: CO2e and AUROC if learning waits for a clean grid or for the next hour.
+"""Simulate a day of a stream: CO2e and AUROC if learning waits for a clean grid or for the next hour.
 
     python benchmarks/clean_hours.py
 
-The instances of a stream arrive over 24 hours, ten times as many in the busiest hour as in the quietest one.
-The model has learnt as many instances on the day before, evenly and at once. Every instance of the day is
-predicted when it arrives, by the model as it is then. Its label is known at once, and it is learnt when the
-schedule allows it (`heros.ensemble.schedule`). The time of day is simulated, in steps of a minute. CPU time
-is that of this machine; energy is CPU time × 10 W. The intensity of the grid is lowest at 13:00 (160 g CO2e
-per kWh) and highest at 19:30 (415 g). The hourly budget is that of a mean hour of learning at once.
+The instances of a stream arrive over 24 hours, ten times as many in the busiest hour as in the quietest.
+On the day before, the model has learnt as many instances, evenly spread and without waiting. The current
+model predicts every instance on arrival. The label is known immediately, and the model learns it when the
+schedule allows (`heros.ensemble.schedule`). The time of day is simulated in steps of a minute. CPU time is
+measured on this machine; energy is CPU time × 10 W. The intensity of the grid is lowest at 13:00 (160 g CO2e
+per kWh) and highest at 19:30 (415 g). The hourly budget is the mean hourly energy of learning at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WATTS, MINUTE, BLOCK, DAYS = 10.0, 60.0, 256, 10
 
 
 class Day(Clock):
-    """The CPU time of this thread, and a time of day that the simulation turns."""
+    """A clock with the CPU time of this thread and a simulated time of day."""
 
     time = 0.0
 
@@ -42,7 +42,7 @@ class Day(Clock):
 
 
 def grid() -> CarbonSignal:
-    """Return the intensity of each quarter of an hour."""
+    """Return the carbon intensity of each quarter of an hour."""
     return CarbonSignal(
         (
             quarter * HOUR / 4,
@@ -53,14 +53,14 @@ def grid() -> CarbonSignal:
 
 
 def arrivals(n: int) -> np.ndarray:
-    """Return the seconds at which n instances arrive."""
+    """Return the arrival times of n instances in seconds."""
     rng, hours = np.random.default_rng(1), np.arange(24)
     load = 5.5 - 4.5 * np.cos(2 * np.pi * (hours - 3) / 24)
     return np.sort(rng.choice(hours, n, p=load / load.sum()) * HOUR + rng.uniform(0, HOUR, n))
 
 
 def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dict[str, float]:
-    """Return AUROC, grams of CO2e, CPU seconds, the busiest hour and the longest wait of a day."""
+    """Return AUROC, grams of CO2e, CPU seconds, energy of the busiest hour and longest wait of a day."""
     stream = streams.load(name)
     X, y = stream.draw(2 * n)
     clock, signal = Day(), grid()
@@ -108,7 +108,7 @@ def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dic
 
 
 def main() -> None:
-    """Print the figures of each day, and a table with the settings against learning at once."""
+    """Print the results of each day, and a table that compares the settings with learning at once."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", default=STREAMS)

@@ -1,16 +1,16 @@
-"""Which pool, policy, k, watch and answer `Heros()` should have: candidates, on streams set aside for this.
+"""Search the defaults of `Heros()` (pool, policy, k, watch, answer) on streams reserved for this search.
 
     HEROS_DATA=... nice -n 19 python benchmarks/default_search.py run [CANDIDATE ...]
     python benchmarks/default_search.py table
     HEROS_DATA=... python benchmarks/default_search.py left-out
 
-"left-out" prints how AUROC changes (in .0001) if a kind of model is left out, with CPU time relative to the
-default. The models learn the same blocks in turns.
+"left-out" prints the change of AUROC (in .0001) if a kind of model is left out, with CPU time relative to the
+default. The models take turns on the same blocks.
 
-What was run is in `default_search.csv` beside this file and is not run again. Where there is a choice, the
-streams are not those of the league: generators with other seeds and other functions, rows of airlines and
-covtype that come after the league's. Electricity, nomao and WISDM have no other rows: their first ones are
-used here as well.
+Recorded runs are in `default_search.csv` beside this file and are not repeated. If possible, the streams
+differ from those of the league: generators with other seeds and functions, and rows of airlines and covtype
+after the league's rows. Electricity, nomao and WISDM have no other rows, so their first rows are used here
+too.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from heros._base.tables import Table
 
 RECORDS = Path(__file__).with_suffix(".csv")
 COLUMNS = ("candidate", "stream", "instances", "auroc", "accuracy", "cpu_us")
-SEED = 7  # of the generators; the models' is 1
+SEED = 7  # seed of the generators; the models use seed 1
 
 
 def drifting(concept: Callable[[int], streams.Stream], settings: Sequence[int], n: int) -> streams.Stream:
-    """A stream of n instances with abrupt drifts at equal distances."""
+    """Return a stream of n instances with abrupt drifts at equal distances."""
     stream = concept(settings[0])
     for i, setting in enumerate(settings[1:], start=1):
         stream = streams.Drift(stream, concept(setting), position=i * n // len(settings))
@@ -44,14 +44,14 @@ def drifting(concept: Callable[[int], streams.Stream], settings: Sequence[int], 
 
 
 def rows(name: str, first: int, n: int) -> streams.Stream:
-    """Rows of a real stream."""
+    """Return rows of a real stream."""
     stream = streams.load(name)
     X, y = stream.draw(first + n)
     return streams.from_arrays(X[first:], y[first:], schema=stream.schema, name=name)
 
 
 def shuffled(name: str, first: int, n: int) -> streams.Stream:
-    """Rows of a real stream in random order."""
+    """Return rows of a real stream in random order."""
     stream = streams.load(name)
     X, y = stream.draw(first + n)
     order = np.random.default_rng(SEED).permutation(n)
@@ -59,7 +59,7 @@ def shuffled(name: str, first: int, n: int) -> streams.Stream:
 
 
 def made_table(classes: int) -> streams.Stream:
-    """A table of scikit-learn's in random order."""
+    """Return a scikit-learn table in random order."""
     sizes = {"n_informative": 10, "n_redundant": 4, "n_clusters_per_class": 3}
     X, y = make_classification(
         15_000, 20, n_classes=classes, flip_y=0.03, class_sep=0.8, random_state=75 + classes // 2 + 1, **sizes
@@ -68,7 +68,7 @@ def made_table(classes: int) -> streams.Stream:
 
 
 def tree(classes: int) -> streams.Stream:
-    """Instances of a random tree of River's."""
+    """Return instances of a random tree from River."""
     seed = 78 + classes // 2
     sizes = {"n_num_features": 6, "n_cat_features": 2, "n_categories_per_feature": 4, "max_tree_depth": 6}
     made = synth.RandomTree(seed, seed, n_classes=classes, first_leaf_level=3, **sizes)
@@ -105,18 +105,18 @@ CHEAP = (pools.Linear([{"optimizer": "sgd", "learning_rate": 0.05}]), pools.Naiv
 
 
 def adam(rates: Iterable[float], hidden: Iterable[int]) -> list[dict[str, Any]]:
-    """Perceptrons trained by Adam."""
+    """Return perceptrons trained by Adam."""
     widths = list(hidden)
     return [{"learning_rate": rate, "hidden": width} for rate in rates for width in widths]
 
 
 def windows(*pairs: tuple[int, int]) -> pools.Neighbours:
-    """Nearest neighbours by window and number."""
+    """Return nearest-neighbour models by window and number of neighbours."""
     return pools.Neighbours([{"window": window, "neighbours": k} for window, k in pairs])
 
 
 def joined(*parts: pools.Pool) -> pools.Join:
-    """With costs that no candidate's policy looks at."""
+    """Return a pool whose costs no candidate's policy uses."""
     return pools.Join(*parts, costs=[1] * len(parts))
 
 
@@ -170,7 +170,7 @@ def known() -> list[dict[str, str]]:
 
 
 def note(row: Sequence[object]) -> None:
-    """Add a run to the records."""
+    """Append a run to the records."""
     first = not RECORDS.exists()
     with RECORDS.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -180,7 +180,7 @@ def note(row: Sequence[object]) -> None:
 
 
 def run(candidate: str, stream: str) -> None:
-    """One candidate on one stream."""
+    """Run one candidate on one stream."""
     model, source = CANDIDATES[candidate](), STREAMS[stream]()
     model.bind(source.schema)
     started = time.process_time()
@@ -191,7 +191,7 @@ def run(candidate: str, stream: str) -> None:
 
 
 def table() -> Table:
-    """AUROC and CPU µs of every candidate on every stream."""
+    """Print the AUROC and the CPU µs of every candidate on every stream."""
     found = {(row["candidate"], row["stream"]): f"{row['auroc']} {row['cpu_us']:>4}" for row in known()}
     made = Table(("candidate", *STREAMS), align="l", caption="AUROC, and CPU µs per instance.")
     for candidate in CANDIDATES:
@@ -215,7 +215,7 @@ PARTS = {
 
 
 def without(kind: str, seed: int) -> Heros:
-    """The default without a kind of model; k is lower by the number of models left out."""
+    """Return the default without a kind of model; k is reduced by the number of removed models."""
     usual = Heros(seed=seed)
     kept = [part for i, part in enumerate(usual.pool.pools) if i not in PARTS[kind]]
     if not PARTS[kind]:
@@ -227,7 +227,7 @@ def without(kind: str, seed: int) -> Heros:
 
 
 def left_out(seeds: int, n: int) -> None:
-    """Print per stream the AUROC of the default, and what each kind of model changes by being left out."""
+    """Print the AUROC of the default per stream, and its change if a kind of model is left out."""
     print("stream", "default", *PARTS, sep=" | ", flush=True)
     for name, made in STREAMS.items():
         auroc, spent = np.zeros(1 + len(PARTS)), np.zeros(1 + len(PARTS))
@@ -243,7 +243,7 @@ def left_out(seeds: int, n: int) -> None:
 
 
 def main() -> None:
-    """Run what is missing, or print what there is."""
+    """Make the missing runs, or print the existing ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

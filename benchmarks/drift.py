@@ -2,8 +2,8 @@
 
     python benchmarks/drift.py [--rounds 7]
 
-Each round runs River's detector, ours value by value and ours on the whole array over the same numbers; the
-median of the rounds' ratios counts. The changes found are compared too.
+Each round runs River's detector, ours value by value and ours on the whole array over the same numbers. The
+result is the median ratio over the rounds. The detected changes are also compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SETTINGS = [
 
 
 def numbers(n: int) -> np.ndarray:
-    """Hits whose share jumps ten times."""
+    """Return hits whose rate changes ten times."""
     rng = np.random.default_rng(1)
     return (rng.random(n) < np.repeat(rng.random(10), n // 10)).astype(float)
 
@@ -53,7 +53,7 @@ def at_once(name: str, settings: dict, values: np.ndarray) -> list[int]:
 
 
 def nanoseconds(run: Callable[[], list[int]], n: int) -> tuple[float, list[int]]:
-    """CPU time per value, and what was found."""
+    """Return the CPU time per value and the detected changes."""
     start = time.process_time()
     found = run()
     return 1e9 * (time.process_time() - start) / n, found
@@ -78,7 +78,7 @@ def main() -> None:
         for _ in range(rounds):
             (a, found), (b, same), (c, again) = (nanoseconds(way, n) for way in ways)
             if not found == same == again:
-                raise SystemExit(f"{name} finds other changes than River's: {found[:5]}, {same[:5]}")
+                raise SystemExit(f"{name} detects other changes than River: {found[:5]}, {same[:5]}")
             times.append((a, b, c))
             ratios.append((a / b, a / max(c, 1e-3)))
         a, b, c = (statistics.median(column) for column in zip(*times, strict=True))

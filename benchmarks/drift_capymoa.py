@@ -1,9 +1,9 @@
-"""Changes of the error that HEROS notes, against CapyMOA's detectors on the same errors.
+"""Compare the error changes that HEROS detects with CapyMOA's detectors on the same errors.
 
-    python benchmarks/drift_events.py       # first: the default model learns, and its errors are kept
+    python benchmarks/drift_events.py       # run first: it stores the default model's errors
     python benchmarks/drift_capymoa.py [--directory build/drift] [--detectors ADWIN DDM ...]
 
-Needs CapyMOA and Java. The detectors have their defaults; drifts are found and alarms are false as in
+Needs CapyMOA and Java. The detectors use their defaults. Found drifts and false alarms are defined as in
 drift_events.py.
 """
 
@@ -32,7 +32,7 @@ NAMES = (
 
 
 def alarms(name: str, errors: np.ndarray) -> list[int]:
-    """At which instances a detector sees a change."""
+    """Return the instances at which a detector reports a change."""
     detector, found = getattr(detectors, name)(), []
     for i, error in enumerate(errors.astype(float).tolist(), start=1):
         detector.add_element(error)
@@ -42,7 +42,7 @@ def alarms(name: str, errors: np.ndarray) -> list[int]:
 
 
 def known_of(name: str) -> list[tuple[int, int]]:
-    """Where the drifts of a stream begin and end."""
+    """Return where the drifts of a stream begin and end."""
     if not name.startswith(("agr", "led_a", "led_g", "rbf")):
         return []
     spread = GRADUAL if "_g" in name else 0
@@ -50,7 +50,7 @@ def known_of(name: str) -> list[tuple[int, int]]:
 
 
 def judged(found: list[int], known: list[tuple[int, int]]) -> np.ndarray:
-    """Drifts found, false alarms, drifts missed."""
+    """Return the numbers of found drifts, false alarms and missed drifts."""
     hits = [{d for d, (begin, end) in enumerate(known) if begin <= at <= end + LATE} for at in found]
     seen = set().union(*hits)
     return np.array([len(seen), sum(not hit for hit in hits), len(known) - len(seen)])

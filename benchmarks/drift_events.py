@@ -1,16 +1,16 @@
-"""Changes of the error that HEROS notes, against River's detectors on the same errors of known drifts.
+"""Compare the error changes that HEROS detects with River's detectors on errors with known drifts.
 
     python benchmarks/drift_events.py [--directory build/drift] [--seeds 5]
 
-AGR, LED and RBF, 100,000 instances with three drifts at the quarters, abrupt (width 1) and gradual (width
-5,000), and two streams without drift, 200,000 instances each: LED, and airlines in a random order (where
-HEROS_DATA has it). The default model learns each; what it noted and its errors are kept in the directory,
-so that a run that was broken off goes on. River's detectors, with their defaults, then take the same errors
-one by one.
+The streams are AGR, LED and RBF: 100,000 instances with three drifts at the quarters, abrupt (width 1) and
+gradual (width 5,000). Two streams have no drift and 200,000 instances: LED, and airlines in random order (if
+HEROS_DATA has it). The default model learns each stream. Its detected changes and errors are stored in the
+directory, so that an interrupted run can continue. River's detectors, with their defaults, then process the
+same errors one by one.
 
-A drift is found if there is an alarm between its beginning (for a gradual one, where 2 % of the instances
-are of the new concept) and 2,000 instances after its end (98 %); more alarms in that time count neither
-way. An alarm elsewhere is false.
+A drift counts as found if an alarm occurs between its beginning and 2,000 instances after its end. A gradual
+drift begins at 2 % and ends at 98 % instances of the new concept. Further alarms in that time are ignored.
+Any other alarm is false.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RIVER: dict[str, Callable[[], object]] = {
     "PageHinkley": drift.PageHinkley,
     "KSWIN": lambda: KSWIN(
         seed=1
-    ),  # the changes of River's, in a thousandth of the time (benchmarks/drift.py)
+    ),  # same changes as River's detector, 1000 times faster (benchmarks/drift.py)
     "DDM": drift.binary.DDM,
     "EDDM": drift.binary.EDDM,
     "HDDM_A": drift.binary.HDDMA,
@@ -43,7 +43,7 @@ RIVER: dict[str, Callable[[], object]] = {
 
 
 def concept(kind: str, i: int, seed: int) -> streams.Stream:
-    """The i-th concept of a stream."""
+    """Return the i-th concept of a stream."""
     if kind == "agr":
         return streams.Agrawal((2, 4, 6, 8)[i], seed=10 * seed + i)
     if kind == "led":
@@ -52,7 +52,7 @@ def concept(kind: str, i: int, seed: int) -> streams.Stream:
 
 
 def drifting(kind: str, width: int, seed: int) -> streams.Stream:
-    """Four concepts, one after the other."""
+    """Return four concepts, one after the other."""
     stream = concept(kind, 0, seed)
     for i in range(1, 4):
         stream = streams.Drift(stream, concept(kind, i, seed), i * LENGTH // 4, width, seed=seed)
@@ -60,7 +60,7 @@ def drifting(kind: str, width: int, seed: int) -> streams.Stream:
 
 
 def shuffled_airlines() -> streams.Stream:
-    """The instances of airlines in an order that means nothing."""
+    """Return the instances of airlines in random order."""
     stream = streams.load("airlines")
     X, y = stream.draw(stream.n_instances)
     order = np.random.default_rng(1).permutation(len(y))[:QUIET]
@@ -69,7 +69,7 @@ def shuffled_airlines() -> streams.Stream:
 
 
 def jobs(seeds: range) -> Iterator[tuple[str, list[tuple[int, int]], Callable[[], streams.Stream]]]:
-    """Name, where drifts begin and end, and the stream."""
+    """Yield the name of each stream, the beginnings and ends of its drifts, and the stream."""
     for kind in ("agr", "led", "rbf"):
         for letter, width in (("a", 1), ("g", GRADUAL)):
             spread = 0 if width == 1 else width
@@ -82,7 +82,7 @@ def jobs(seeds: range) -> Iterator[tuple[str, list[tuple[int, int]], Callable[[]
 
 
 def learnt(stream: streams.Stream, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The errors of the default model, one per instance, and where it noted a change."""
+    """Return the errors of the default model, one per instance, and where it detected changes."""
     if not path.exists():
         model, errors = Heros(seed=1, schema=stream.schema), []
         for X, y in stream.blocks(4096):
@@ -96,7 +96,7 @@ def learnt(stream: streams.Stream, path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def alarms(make: Callable[[], object], errors: np.ndarray) -> list[int]:
-    """At which instances a detector sees a change."""
+    """Return the instances at which a detector reports a change."""
     detector, found = make(), []
     if isinstance(detector, KSWIN):
         return (detector.update_many(errors) + 1).tolist()
@@ -108,7 +108,7 @@ def alarms(make: Callable[[], object], errors: np.ndarray) -> list[int]:
 
 
 def judged(found: list[int], known: list[tuple[int, int]]) -> np.ndarray:
-    """Drifts found, false alarms, drifts missed."""
+    """Return the numbers of found drifts, false alarms and missed drifts."""
     hits = [{d for d, (begin, end) in enumerate(known) if begin <= at <= end + LATE} for at in found]
     seen = set().union(*hits)
     return np.array([len(seen), sum(not hit for hit in hits), len(known) - len(seen)])

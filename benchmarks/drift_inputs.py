@@ -1,12 +1,12 @@
-"""Changes of the inputs without labels: `heros.drift.Monitor` against River's KSWIN on every feature.
+"""Detect input changes without labels: `heros.drift.Monitor` against River's KSWIN on every feature.
 
     python benchmarks/drift_inputs.py [--seeds 5]
 
-100,000 instances with three abrupt changes at the quarters: RBF (ten numbers), LED (24 categories), and ten
-normal numbers with five categories, of which one each moves; AGR, where only the labels change, has none.
-KSWIN looks at each feature with alpha divided by the number of features, once with its default alpha
-(0.005) and once with 1e-4, that of Monitor. An alarm within 2,000 instances after a change finds it; an
-alarm elsewhere is false, and several at one instance are one.
+Streams have 100,000 instances with three abrupt changes at the quarters: RBF (ten numbers), LED (24
+categories), and ten normal numbers with five categories, where one of each changes. In AGR, only labels
+change. KSWIN tests each feature with alpha divided by the number of features, once with its default alpha
+(0.005) and once with Monitor's alpha, 1e-4. An alarm within 2,000 instances after a change finds the change;
+other alarms are false. Several alarms at one instance count as one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def joined(concepts: list[streams.Stream]) -> Data:
 
 
 def normal(seed: int) -> Data:
-    """A number moves by half a standard deviation, a category by a share of 0.2."""
+    """Shift a number by half a standard deviation, and a category by a share of 0.2."""
     rng = np.random.default_rng(seed)
     numbers, categories = rng.normal(size=(LENGTH, 10)), rng.integers(0, 4, (LENGTH, 5)).astype(float)
     for i, at in enumerate(KNOWN):
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     seeds = parser.parse_args().seeds
     ways = {"Monitor": monitor, "KSWIN 0.005/d": kswin(0.005), "KSWIN 1e-4/d": kswin(1e-4)}
-    print("found / false / missed over all seeds; CPU µs per instance")
+    print("found drifts / false alarms / missed drifts over all seeds; CPU µs per instance")
     print("| | " + " | ".join(STREAMS) + " | F1 | µs |\n" + "|---" * (len(STREAMS) + 3) + "|")
     for name, way in ways.items():
         cells, total, spent = [], np.zeros(3, dtype=int), 0.0

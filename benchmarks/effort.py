@@ -1,10 +1,10 @@
-"""What effort by surprise saves: the default model with and without it, alternating, on the league's streams.
+"""Savings by surprise: the default model with and without it, alternating, on the league's streams.
 
     HEROS_DATA=... python benchmarks/effort.py [--length 100000] [--streams agr_a led_a ...]
 
-Both models learn the same blocks of 1,000 instances in one process, one after the other, so that the load of
-the machine and its clock are the same for both. "Without" is the same pool with `Cand()` alone and a `Stack`
-that evaluates all models on every instance.
+Both models learn the same blocks of 1,000 instances in one process, one after the other. The load and the
+clock rate of the machine are thus the same for both. "Without" is the same pool with `Cand()` alone and a
+`Stack` that evaluates all models on every instance.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What looking less costs and saves: settings with and without `watch`, on the eleven streams at full length.
+"""Cost and savings of evaluating fewer models: settings with and without `watch`, on eleven whole streams.
 
-    python benchmarks/green.py run      what has no record yet; may be stopped and started again
+    python benchmarks/green.py run      make the missing records; can be stopped and restarted
     python benchmarks/green.py run --streams covtype --seeds 1 2 3
-    python benchmarks/green.py pack     the single records into one file
-    python benchmarks/green.py report   the tables and the figure of docs/policies.md, from the records
+    python benchmarks/green.py pack     pack the single records into one file
+    python benchmarks/green.py report   write the tables and the figure of docs/policies.md from the records
 
 The records are in benchmarks/records/green.
 """
@@ -33,7 +33,7 @@ SYNTHETIC = tuple(name for name in NAMES if name not in REAL)
 
 @dataclass(frozen=True)
 class Setting:
-    """A policy with its k, who looks and who answers; the paper's 50 perceptrons throughout."""
+    """A policy with its k, `watch` and `answer`; all settings use the paper's 50 perceptrons."""
 
     label: str
     policy: Policy
@@ -42,12 +42,12 @@ class Setting:
     answer: Answer = "best"
 
     def id(self, stream: str, seed: int) -> str:
-        """The id of its record; also of a setting that is refused today."""
+        """The id of the setting's record, also if the setting is no longer allowed."""
         settings = {"pool": "mlp50", "policy": policy_id(self.policy), "k": self.k, "seed": seed}
         return id_from(stream, settings | {"watch": self.watch, "answer": str(self.answer)})
 
     def on(self, stream: str, seed: int) -> Experiment:
-        """The run of this setting."""
+        """Return the run of this setting."""
         return Experiment(
             stream,
             MLPGrid(),
@@ -72,17 +72,17 @@ SETTINGS = (
     Setting("Cand, k 10, watch 8, answer top 5", Cand(), 10, 8, Top(5)),
     Setting("Cheapest, k 10, watch trained", Cheapest(), 10, "trained"),
 )
-ROUNDS = SETTINGS[:3], SETTINGS[3:7], SETTINGS[7:]  # in this order: those that the paper has not first
+ROUNDS = SETTINGS[:3], SETTINGS[3:7], SETTINGS[7:]  # settings that are not in the paper come first
 
 
 def jobs(streams: list[str], seeds: list[int]) -> list[Experiment]:
-    """All of them; the seeds beyond the first on the real streams only."""
+    """Return all runs; seeds after the first are for real streams only."""
     pairs = [(stream, seed) for seed, stream in product(seeds, streams) if seed == 1 or stream in REAL]
     return [setting.on(*pair) for group in ROUNDS for pair in pairs for setting in group]
 
 
 def main() -> None:
-    """Run what is missing, or show what there is."""
+    """Make the missing runs, or show the existing ones."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -102,7 +102,7 @@ def main() -> None:
 
 
 def run(streams: list[str], seeds: list[int], jobs_at_once: int) -> None:
-    """Make the records that are missing."""
+    """Make the missing records."""
     executor = Processes(jobs_at_once) if jobs_at_once > 1 else Serial()
     outcome = run_all(jobs(streams, seeds), RECORDS, executor=executor)
     print(f"{len(outcome.done)} runs made, {len(outcome.kept)} kept, {len(outcome.failed)} failed")

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/policies.md, from the records of benchmarks/green.py."""
+"""Write the tables and the figure of docs/policies.md from the records of benchmarks/green.py."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ PAIRS = (
 )
 EVERYTHING, TOGETHER = "Everything", "Everything, answer top 5"
 PAPER = Path(__file__).parent.parent / "paper" / "records" / "grid"
-SEEDS = range(1, 11)  # as far as they have been run
-SMALL = 0.3  # of the price of training everything
-MOST = 0.8  # of the streams: a setting that has been run on fewer is not drawn
-WORK = ("evaluate", "choose", "train")  # the phases of a step; the rest is reading and measuring
+SEEDS = range(1, 11)  # seeds that may have records
+SMALL = 0.3  # share of the cost of training every model
+MOST = 0.8  # minimum share of the streams for a setting to be drawn
+WORK = ("evaluate", "choose", "train")  # phases of a step; other CPU time is for reading and measures
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A setting on a stream: the runs of all seeds that there are."""
+    """The runs of a setting on a stream, one per seed."""
 
     runs: tuple[Run, ...]
-    own: bool  # or the paper's records: the same run, elsewhere
+    own: bool  # False: the paper's record of the same run on another machine
 
     @property
     def auroc(self) -> float:
-        """The mean over the seeds."""
+        """The mean AUROC over the seeds."""
         return float(np.mean([run.auroc for run in self.runs]))
 
     @property
     def seconds(self) -> float:
-        """CPU seconds of the steps, the mean over the seeds."""
+        """The CPU seconds of the steps, as the mean over the seeds."""
         return float(np.mean([sum(run.cpu[phase] for phase in WORK) for run in self.runs]))
 
     @property
     def prices(self) -> list[tuple[float, float]]:
-        """Of looking and of training, of every run that has them."""
+        """The costs of evaluation and training of the runs that have them."""
         known = [run.price for run in self.runs if run.price is not None]
         return [(price.looking, price.training) for price in known]
 
     def mean(self, what: str) -> float:
-        """The mean of something that a run has."""
+        """Return the mean of an attribute over the runs."""
         return float(np.mean([getattr(run, what) for run in self.runs]))
 
 
 class Table:
-    """The settings on the streams, as far as there are records."""
+    """The settings on the streams that have records."""
 
     def __init__(self, settings: Sequence[Setting], streams: Sequence[str], directory: Path) -> None:
         self.settings = [setting.label for setting in settings]
@@ -73,24 +73,24 @@ class Table:
         }
 
     def known(self, *labels: str) -> list[str]:
-        """The streams on which all these have been run."""
+        """Return the streams on which all these settings were run."""
         return [s for s in self.streams if all((s, label) in self.cells for label in labels)]
 
     def timed(self, label: str) -> list[str]:
-        """The streams on which it and everything were run on one machine."""
+        """Return the streams on which the setting and Everything were run on one machine."""
         both = self.known(label, EVERYTHING)
         return [s for s in both if self.cells[s, label].own and self.cells[s, EVERYTHING].own]
 
     def share(self, stream: str, label: str) -> float:
-        """CPU time as a share of training everything."""
+        """Return CPU time as a share of training every model."""
         return self.cells[stream, label].seconds / self.cells[stream, EVERYTHING].seconds
 
     def auroc(self, label: str, streams: Sequence[str]) -> float:
-        """The mean over streams."""
+        """Return the mean over streams."""
         return float(np.mean([self.cells[stream, label].auroc for stream in streams]))
 
     def price(self, label: str) -> tuple[float, float]:
-        """Of looking and of training, over the streams for which they are known: a mean of their means."""
+        """Return the costs of evaluation and training, as a mean of the streams' means."""
         known = [self.cells[s, label].prices for s in self.known(label)]
         if label == EVERYTHING or not any(known):
             return (np.nan, np.nan)
@@ -100,7 +100,7 @@ class Table:
 
 def _cell(setting: Setting, stream: str, directory: Path) -> Cell | None:
     for place, own in ((directory, True), (PAPER, False)):
-        k = setting.k if own or setting.label != EVERYTHING else 30  # the paper's grid has one k for all
+        k = setting.k if own or setting.label != EVERYTHING else 30  # the paper's grid has a single k
         ids = [replace(setting, k=k).id(stream, seed) for seed in SEEDS]
         runs = [records.read(place / id) for id in ids if records.exists(place / id)]
         if runs:
@@ -109,7 +109,7 @@ def _cell(setting: Setting, stream: str, directory: Path) -> Cell | None:
 
 
 def write_report(settings: Sequence[Setting], streams: Sequence[str], directory: Path) -> None:
-    """Put the tables between the marks in docs/policies.md, and draw the figure."""
+    """Insert the tables between the marks in docs/policies.md, and draw the figure."""
     table = Table(settings, streams, directory)
     text = "\n\n".join([_state(table), _auroc(table), _paired(table), _costs(table), _best(table)])
     page = DOCS / "policies.md"
@@ -185,7 +185,7 @@ def _best(table: Table) -> str:
     for label in table.settings:
         streams = table.known(label, EVERYTHING, TOGETHER)
         price = sum(table.price(label))
-        if not streams or not price <= SMALL:  # nor where it is not known
+        if not streams or not price <= SMALL:  # also skip an unknown price
             continue
         auroc, alone, together = (table.auroc(one, streams) for one in (label, EVERYTHING, TOGETHER))
         if auroc >= alone:
@@ -213,18 +213,20 @@ def _draw(table: Table, path: Path) -> None:
     axes.plot(*zip(*front, strict=True), color=GRID, lw=6, solid_capstyle="round", zorder=1)
     for x, y in points.values():
         axes.plot(x, y, "o", color="#009e73" if (x, y) in front else FAINT, ms=7, zorder=3)
-    axes.set_xlabel("what a step costs (looking and training), as a share of training everything")
+    axes.set_xlabel("cost of a step (evaluation and training), as a share of training every model")
     axes.set_ylabel(f"mean AUROC over {len(streams)} streams")
     axes.set_xlim(0, 1.08)
     axes.grid(color=GRID, lw=0.6)
-    axes.set_title("Looking less costs less, and loses nothing", loc="left", fontsize=10, color=INK)
+    axes.set_title(
+        "Evaluating fewer models costs less, at the same AUROC", loc="left", fontsize=10, color=INK
+    )
     tidy(axes)
     label_points(axes, list(points.values()), list(points))
     figure.savefig(path, dpi=160, metadata={"Software": None})
 
 
 def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Those that none other beats in both ways, from the cheapest to the best."""
+    """Return the settings that no other setting beats in both cost and AUROC, cheapest first."""
     best, front = -np.inf, []
     for x, y in sorted(points, key=lambda point: (point[0], -point[1])):
         if y > best:

@@ -2,18 +2,18 @@
 
     HEROS_DATA=... python benchmarks/importance.py [--length 10000] [--seeds 3]
 
-Agreement: the default model learns; then every column of the next 3,000 instances is permuted, and the rise
-of the Brier score (squared error for numbers) of the same model is the offline importance. Spearman's rank
-correlation with `Heros.importance()` counts, over the columns. Columns with less than 1 % of the sum are tied
-in either: offline, too, their order is chance. The second figure has no ties.
+Agreement: the default model learns; then every column of the next 3,000 instances is permuted. The offline
+importance is the rise of the same model's Brier score (squared error for numbers). The result is Spearman's
+rank correlation with `Heros.importance()` over the columns. Columns with less than 1 % of the sum are tied in
+both rankings, because their order is random. The second result has no ties.
 
-Change: at the middle of a stream the class begins to depend on other columns. The instances after which the
-new columns are the most important ones are counted.
+Change: in the middle of a stream, the class begins to depend on other columns. The result is the number of
+instances until the new columns are the most important ones.
 
 Cost: the ratio of CPU time per instance with `explainable` to the time without it, in alternating runs.
 
-Explanations: `Heros.explain` on instances whose class depends on one planted column; how often the column is
-first, how far the sums are off, and the CPU time.
+Explanations: `Heros.explain` on instances whose class depends on one planted column. Results: how often this
+column is first, the largest error of the sums, and the CPU time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TESTED = 3000
 
 
 def ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks, ties by their mean."""
+    """Return ranks; ties share the mean of their ranks."""
     order = np.argsort(values, kind="stable")
     found = np.empty(len(values))
     found[order] = np.arange(len(values))
@@ -54,12 +54,12 @@ def spearman(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def tied(values: np.ndarray) -> np.ndarray:
-    """The values, 0 where they are less than 1 % of the sum."""
+    """Return the values, with 0 for values below 1 % of the sum."""
     return np.where(values < 0.01 * np.maximum(values, 0).sum(), 0.0, values)
 
 
 def losses(model: Heros, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The Brier score, or the squared error, of each instance."""
+    """Return the Brier score or the squared error of each instance."""
     out = model.outputs(X, np.zeros(len(X), np.int64))
     if model.task.numeric:
         return np.square(out[:, 0] - y)
@@ -67,7 +67,7 @@ def losses(model: Heros, X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def offline(model: Heros, X: np.ndarray, y: np.ndarray, repeats: int = 2) -> np.ndarray:
-    """Permutation importance of each column."""
+    """Return the permutation importance of each column."""
     rng, usual = np.random.default_rng(7), losses(model, X, y).mean()
     found = []
     for _, features in columns_of(model.schema):
@@ -106,7 +106,7 @@ def agreement(names: list[str], length: int, seeds: int) -> None:
 
 
 def following(seeds: int) -> None:
-    """Numbers x0…x9; the class is the sign of x0 + x1 before, of x5 + x6 after the change."""
+    """Numbers x0…x9; the class is the sign of x0 + x1 before the change and of x5 + x6 after it."""
     print("instances after a change until the two new columns are the most important ones")
     schema = Schema.of([f"x{i}" for i in range(10)], classes=["no", "yes"])
     for seed in range(1, seeds + 1):
@@ -128,7 +128,7 @@ def following(seeds: int) -> None:
 
 
 def cost(names: list[str], length: int) -> None:
-    """Two models learn the same stream, 500 instances each in turn; the median of the ratios counts."""
+    """Train two models on the same stream in turns of 500 instances; report the median ratio of CPU times."""
     print("CPU time with over without (median of pairs; all together), and microseconds per instance without")
     for name in names:
         stream = STREAMS[name]()
@@ -160,7 +160,7 @@ def explanations() -> None:
         off = max(off, abs(told.prediction - model.predict_proba(x).max()))
     took = 1e3 * (time.process_time() - start) / 100
     print(
-        f"explain: planted column first in {first} of 100, sums off by {off:.1e} at most, "
+        f"explain: planted column first in {first} of 100, largest error of the sums {off:.1e}, "
         f"{took:.0f} CPU ms each"
     )
 

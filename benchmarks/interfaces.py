@@ -1,14 +1,14 @@
-"""What each interface costs: the same ensemble on electricity through all of them, in one run.
+"""The cost of each interface: the same ensemble on electricity through all interfaces, in one run.
 
     python benchmarks/interfaces.py
 
-M = 10 perceptrons with 64 hidden units, k = 6. Every interface answers with probabilities, then learns,
-instance by instance or block by block; making the dictionaries, frames and instances is not counted.
-CapyMOA is measured if it is installed.
+M = 10 perceptrons with 64 hidden units, k = 6. Every interface predicts probabilities and then learns, by
+instance or by block. The time to create dictionaries, frames and instances is not counted. CapyMOA is
+measured if it is installed.
 
     python benchmarks/interfaces.py --rows
 
-One row through each interface: the median time of a prediction and of a training step, by the wall clock.
+One row through each interface: the median wall-clock time of a prediction and of a training step.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from heros import Heros, Schema, evaluate, pools, streams
 
 POOL = pools.MLPGrid(hidden=[64])  # M = 10
 SETTINGS: dict[str, Any] = {"pool": POOL, "k": 6}
-ROUNDS = 7  # all interfaces take turns, so that they meet the same neighbours; the median counts
+ROUNDS = 7  # interfaces take turns, so that load affects all of them; the median is used
 BLOCK = 1000
 
 Step = Callable[[], object]
 
 
 class Electricity:
-    """The first n instances in every form."""
+    """The first n instances in the form of each interface."""
 
     def __init__(self, n: int) -> None:
         stream = streams.load("electricity").take(n)
@@ -55,7 +55,7 @@ class Electricity:
         return {f.name: value if f.values is None else f.values[int(value)] for f, value in cells}
 
     def blocks(self) -> Iterator[slice]:
-        """Where the blocks are."""
+        """Return the slices of the blocks."""
         return (slice(start, start + BLOCK) for start in range(0, len(self.y), BLOCK))
 
 
@@ -131,7 +131,7 @@ def _sklearn_row(data: Electricity, X: Any, y: Any) -> tuple[Callable[[Any], obj
 
 
 def rows(data: Electricity, n: int, console: Console) -> None:
-    """One row through each interface."""
+    """Measure one row through each interface."""
     core = Heros(**SETTINGS, seed=1, schema=data.schema).learn(data.X, data.y)
     river = _river(data)
     river.learn_many(data.frame, data.series)

@@ -1,8 +1,8 @@
-"""What metering costs: the readings of a run, as a share of its CPU time.
+"""The cost of metering: the meter readings of a run, as a share of its CPU time.
 
-The clock of the phases is part of the compiled loop and cannot be left out, so its cost is bounded from
-above: so many readings per step, each as dear as Python's own reading of the same clock. What the book
-reads per window is timed as it is.
+The clock of the phases is part of the compiled loop and cannot be removed, so this script computes an upper
+bound of its cost: a number of readings per step, each as slow as Python's reading of the same clock. The
+readings per window are timed directly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from timeit import timeit
 
 from heros import Heros, HerosError, evaluate, meters, pools, streams
 
-LAPS = 6  # readings of the phase clock per step, at most
+LAPS = 6  # maximum number of readings of the phase clock per step
 READS = 10_000
 
 

@@ -3,8 +3,8 @@
     make bench
 
 PyTorch runs twice: as 50 separate modules, and stacked, with the models of one width in one batched product.
-Prints, per stream, the CPU time per instance and the ratios; then how our step follows what is
-trained, and how it grows with the number of models, of hidden units and of active inputs.
+Prints the CPU time per instance and the ratios per stream. Then prints how the time of our step depends on
+the trained models, and on the number of models, hidden units and active inputs.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rich.table import Table
 from heros import Heros, HerosError, policies, pools, streams
 
 ZETA = policies.Explore(policies.Zeta(0.05), 0.2)
-STREAMS = {"agr_a": 200, "rbf_m": 140, "covtype": 30}  # and how many times faster we mean to be
-ROUNDS = 7  # ours and theirs take turns, so that both meet the same neighbours; the median counts
+STREAMS = {"agr_a": 200, "rbf_m": 140, "covtype": 30}  # and the target speedup
+ROUNDS = 7  # pools take turns, so that load affects both; the median is used
 
 
 def load(console: Console, name: str) -> streams.Stream | None:
-    """The stream, unless its data are not here."""
+    """Return the stream, or None if its data are missing."""
     try:
         return streams.load(name)
     except HerosError as error:
@@ -38,7 +38,7 @@ def load(console: Console, name: str) -> streams.Stream | None:
 
 
 def our_seconds(pool: pools.Pool, policy: policies.Policy, k: int, stream: streams.Stream, n: int) -> float:
-    """CPU seconds per instance of the whole step, the first tenth of the instances not counted."""
+    """Return CPU seconds per instance of the whole step, without the first tenth of the instances."""
     X, y = stream.take(n).draw(n)
     model = Heros(pool, policy, k, seed=1, schema=stream.schema)
     model.learn(X[: n // 10], y[: n // 10])
@@ -48,7 +48,7 @@ def our_seconds(pool: pools.Pool, policy: policies.Policy, k: int, stream: strea
 
 
 def their_seconds(peer: str, stream: streams.Stream, n: int) -> float:
-    """CPU seconds per instance of the step in PyTorch."""
+    """Return CPU seconds per instance of the step in PyTorch."""
     from torch_pool import TorchPool  # noqa: PLC0415 - the rest runs without torch
     from torch_stacked import StackedPool  # noqa: PLC0415
 
@@ -91,7 +91,7 @@ def compare(console: Console, ours_n: int, theirs_n: Mapping[str, int]) -> None:
 
 
 def follow(console: Console, n: int) -> None:
-    """The time of a step follows what is trained."""
+    """Measure how the time of a step depends on the trained models."""
     pool = pools.MLPGrid()
     rows = [
         ("everything", policies.Everything(), 50),
@@ -99,7 +99,7 @@ def follow(console: Console, n: int) -> None:
         ("perform-best, k = 30", policies.PerformBest(), 30),
         ("cheapest, k = 10", policies.Cheapest(), 10),
     ]
-    table = Table(title="M = 50: the step follows what is trained", box=box.SIMPLE_HEAD)
+    table = Table(title="M = 50: time of a step by trained models", box=box.SIMPLE_HEAD)
     for heading in ("stream", "policy", "µs per instance", "of everything", "choosing"):
         table.add_column(heading, justify="left" if heading in ("stream", "policy") else "right")
     for name in STREAMS:
@@ -119,7 +119,7 @@ def follow(console: Console, n: int) -> None:
 
 
 def growth(console: Console, n: int) -> None:
-    """Cost grows linearly: µs per instance, everything trained, Adam."""
+    """Measure µs per instance with all models trained by Adam; the cost grows linearly."""
     rng = np.random.default_rng(0)
 
     def seconds(models: int, hidden: int, inputs: int) -> float:
@@ -137,7 +137,7 @@ def growth(console: Console, n: int) -> None:
     )
     for m, h, d in settings:
         t = seconds(m, h, d)
-        rows = d + 2  # and the bias, and one row of output weights for two classes
+        rows = d + 2  # plus the bias and one row of output weights for two classes
         table.add_row(str(m), str(h), str(d), f"{t * 1e6:.1f}", f"{t * 1e9 / (m * h * rows):.3f}")
     console.print(table)
 
@@ -153,7 +153,7 @@ def main() -> None:
         default=120,
         help="instances per round for PyTorch's 50 modules; twice as many stacked",
     )
-    parser.add_argument("--no-torch", action="store_true", help="only the tables that need no peer")
+    parser.add_argument("--no-torch", action="store_true", help="only the tables without PyTorch")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
     console = Console()

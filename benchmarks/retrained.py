@@ -1,11 +1,11 @@
 """Retrained boosted trees against LightGBM: the same windows and settings, alternating on one core.
 
     python benchmarks/retrained.py [--streams agr_a,covtype] [--length 20000]      (needs lightgbm)
-    python benchmarks/retrained.py --steps                                  how long the longest steps are
+    python benchmarks/retrained.py --steps                                  print the longest steps
 
-Both are trained at the same instances on the same windows, at once (`spread=1`), and predict every instance
-before its label is seen. CPU time is the time of training: for LightGBM from a NumPy array, with one thread;
-for HEROS including all work to add instances. AUROC is over all instances after the first 1,000.
+Both are trained at the same instances on the same windows, without delay (`spread=1`), and predict every
+instance before its label is seen. CPU time is training time. LightGBM reads a NumPy array with one thread.
+The time of HEROS includes all work to add instances. AUROC excludes the first 1,000 instances.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def compare(names: list[str], length: int, turns: int) -> None:
 
 
 def longest_steps(length: int) -> None:
-    """Print the longest learning step of one instance between two retrainings, as the median over them."""
+    """Print the longest training step between two retrainings, as the median over the retrainings."""
     print("features  classes  spread  mean step  longest step (CPU ms)")
     cases = ((10, 2, None), (100, 2, 1), (100, 2, None), (100, 2, 1000), (100, 10, None))
     for features, classes, spread in cases:
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--steps", action="store_true")
     arguments = parser.parse_args()
-    warnings.filterwarnings("ignore", category=UserWarning)  # LightGBM's, of nominal features
+    warnings.filterwarnings("ignore", category=UserWarning)  # LightGBM warns about nominal features
     if arguments.steps:
         longest_steps(min(arguments.length, 13_000))
     else:

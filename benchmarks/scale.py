@@ -1,11 +1,11 @@
 """From one core to a cluster: a million keys, 1,000 partitions, one worker or two.
 
-    python benchmarks/scale.py partitions                 # one worker that gets all 1,000 partitions
+    python benchmarks/scale.py partitions                 # one worker for all 1,000 partitions
     python benchmarks/scale.py keys --csv keys.csv        # 1,000 partitions of 1,000 keys; resumable
-    python benchmarks/scale.py workers                    # the same rows by one worker and by two
+    python benchmarks/scale.py workers                    # the same rows with one worker and with two
 
-The brokers are librdkafka's mock cluster, in this process: no network and no disk of theirs. CPU time is that
-of the workers alone; others may be at work on the machine.
+The brokers are librdkafka's mock cluster in this process, without network or disk. CPU time is the time of
+the workers alone, since other jobs may run on the machine.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from heros.run.workers import KafkaWorker, Snapshots
 from heros.run.workers.partition import Partition
 
 TOPIC = "rows"
-PRODUCER = 0  # of rd_kafka_type_t
+PRODUCER = 0  # a value of rd_kafka_type_t
 
 
 class Cluster:
-    """A mock cluster with a topic of so many partitions; Python's interface knows topics of four only."""
+    """A mock cluster whose topic has many partitions; the Python interface only creates topics with four."""
 
     def __init__(self, partitions: int) -> None:
         folder = Path(confluent_kafka.__file__).parents[1] / "confluent_kafka.libs"
@@ -63,12 +63,12 @@ class Cluster:
         self._producer.poll(0)
 
     def flush(self) -> None:
-        """Wait until all rows have arrived."""
+        """Wait until the cluster has received all rows."""
         assert self._producer.flush(120) == 0
 
 
 def template() -> Heros:
-    """Two perceptrons, one of which is trained at each row: small, as models of many keys are."""
+    """Return a model with two perceptrons, of which one is trained per row; models of many keys are small."""
     return Heros(pools.MLP([{"hidden": 4}, {"hidden": 8}]), k=1, seed=1)
 
 
@@ -97,7 +97,7 @@ def worker_of(servers: str, store: str, **how: Any) -> KafkaWorker:
 
 
 def one_worker_all_partitions(partitions: int, n: int) -> None:
-    """One worker gets all partitions, as after the loss of all others."""
+    """Assign all partitions to one worker, as after the loss of all other workers."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     cluster = Cluster(partitions)
     for partition in range(partitions):
@@ -123,7 +123,7 @@ def one_worker_all_partitions(partitions: int, n: int) -> None:
 
 
 def many_keys(partitions: int, keys: int, csv: Path) -> None:
-    """Partition by partition: each key's first row, a snapshot, a restart from it, each key's second row."""
+    """For each partition: learn each key's first row, write a snapshot, restart, learn the second rows."""
     done = set()
     if csv.exists():
         done = {int(line.split(",")[0]) for line in csv.read_text(encoding="ascii").splitlines()[1:]}
@@ -178,7 +178,7 @@ def _one_partition(number: int, keys: int, place: Path) -> tuple[list[float], in
 
 
 def one_and_two(partitions: int, n: int) -> None:
-    """The same rows by one worker and by two: the CPU time of both together, and the time on the clock."""
+    """Process the same rows with one worker and with two; print total CPU time and wall-clock time."""
     figures = {}
     for workers in (1, 2, 1, 2):
         cluster = Cluster(partitions)
@@ -201,7 +201,7 @@ def one_and_two(partitions: int, n: int) -> None:
 
 
 def work(servers: str, store: str) -> None:
-    """A worker of the comparison: joins the group, waits for all rows, says what it did."""
+    """Run a worker of the comparison: join the group, wait for all rows, and print its results."""
     learnt = {}
     worker = worker_of(servers, store)
     cpu, close = time.process_time(), Partition.close

@@ -1,12 +1,12 @@
-"""What `heros serve` takes on one core: single answers and labels, batches, and answers while it learns.
+"""The speed of `heros serve` on one core: single predictions and labels, batches, and load while it learns.
 
     python benchmarks/serve.py                    # half a minute
-    python benchmarks/serve.py --soak 600         # and ten minutes of load: memory must stay flat
-    python benchmarks/serve.py --seconds 0 --soak 3600 --rate 200      # an hour of 200 pairs a second, alone
-    python benchmarks/serve.py --keys 10000       # and a model per key within 200 MB
+    python benchmarks/serve.py --soak 600         # also ten minutes of load: memory must not grow
+    python benchmarks/serve.py --seconds 0 --soak 3600 --rate 200      # only an hour of 200 pairs per second
+    python benchmarks/serve.py --keys 10000       # also a model per key within 200 MB
 
-The service runs in a process of its own on one core, the load comes from another. Others may be at work on
-the machine: beside what a second gave there is what a second of the service's CPU time gave.
+The service runs in its own process on one core; another process creates the load. Other jobs may run on the
+machine, so results are given per second and per CPU second of the service.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ POOL = (
 
 @contextmanager
 def service(*options: str, core: int) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """A service on a core; its port and process."""
+    """A service on one core, with its port and process."""
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "pool.toml").write_text(POOL, encoding="utf-8")
         command = [str(Path(sys.executable).with_name("heros")), "serve", "--pool", "pool.toml", "--k", "6"]
@@ -77,7 +77,7 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
 
 
 def instances(n: int) -> list[tuple[dict[str, Any], str]]:
-    """Rows as people send them: names and values."""
+    """Return rows of names and values, as clients send them."""
     stream = streams.Agrawal(function=2)
     X, y = stream.draw(n)
     features, classes = stream.schema.features, stream.schema.classes
@@ -100,18 +100,18 @@ def request(path: str, what: Any) -> bytes:
 
 
 class Connection(asyncio.Protocol):
-    """A keep-alive connection: sends a request, waits for the whole reply."""
+    """A keep-alive connection, which sends a request and waits for the whole reply."""
 
     def __init__(self) -> None:
         self.buffer = b""
         self.refused = 0
 
     def connection_made(self, transport: Any) -> None:
-        """Know where to write."""
+        """Store the transport."""
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Wait for all of the reply."""
+        """Wait for the whole reply."""
         self.buffer += data
         head = self.buffer.find(b"\r\n\r\n")
         if head < 0:
@@ -124,7 +124,7 @@ class Connection(asyncio.Protocol):
             self.done.set_result(None)
 
     async def ask(self, request: bytes) -> int:
-        """Send a request; the status of the reply."""
+        """Send a request and return the status of the reply."""
         self.done = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         await self.done
@@ -139,7 +139,7 @@ async def connect(port: int) -> Connection:
 
 
 async def pairs(port: int, rows: list[Any], seconds: float, connections: int) -> tuple[int, list[float]]:
-    """Answer, then label, one instance per request; how many, and what each answer took."""
+    """Predict, then send the label, one instance per request; return the count and each duration."""
     took: list[float] = []
     end = time.perf_counter() + seconds
     done = 0
@@ -164,7 +164,7 @@ async def pairs(port: int, rows: list[Any], seconds: float, connections: int) ->
 
 
 async def batches(port: int, path: str, requests: list[bytes], seconds: float, size: int) -> int:
-    """Batches, one after the other, as fast as they are taken; how many instances."""
+    """Send batches one after the other at full speed; return the number of instances."""
     connection = await connect(port)
     end, done, n = time.perf_counter() + seconds, 0, 0
     while time.perf_counter() < end:
@@ -177,7 +177,7 @@ async def batches(port: int, path: str, requests: list[bytes], seconds: float, s
 
 
 def busy(pid: int) -> float:
-    """CPU seconds of a process, to the nanosecond."""
+    """Return the CPU seconds of a process, in nanosecond resolution."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return 1e-9 * sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks)
 
@@ -185,10 +185,10 @@ def busy(pid: int) -> float:
 async def answers_meanwhile(
     port: int, pid: int, rows: list[Any], learnt: list[bytes], seconds: float
 ) -> tuple[list[float], list[float]]:
-    """What single answers take, up to 200 a second, while it learns all it can.
+    """Measure single predictions, up to 200 per second, while the service learns at full speed.
 
-    Beside the time on the clock, the CPU time of the service from question to answer: what it would take if
-    the core were the service's own.
+    Besides the wall-clock time, measure the CPU time of the service per prediction, which is the time on an
+    otherwise idle core.
     """
     learning = asyncio.create_task(batches(port, "/learn/batch", learnt, seconds, 1))
     connection, took, own = await connect(port), [], []
@@ -227,13 +227,13 @@ def speed(seconds: float, core: int) -> None:
         lines.append(["pairs, one by one", f"{n / wall:,.0f}", f"{n / cpu:,.0f}", quantiles(took)])
         for name, path, requests in (
             ("learnt, 500 at a time", "/learn/batch", teach),
-            ("answered, 500 at a time", "/predict/batch", ask),
+            ("predicted, 500 at a time", "/predict/batch", ask),
         ):
             n, wall, cpu = measured(process, batches(port, path, requests, seconds, 500))
             lines.append([name, f"{n / wall:,.0f}", f"{n / cpu:,.0f}", ""])
         work = answers_meanwhile(port, process.pid, rows, teach, seconds)
         (took, own), *_ = measured(process, work)
-        lines.append(["single answers while it learns all it can", "", "", quantiles(took)])
+        lines.append(["single predictions under full training load", "", "", quantiles(took)])
         lines.append(["  in CPU time of the service", "", "", quantiles(own)])
     Table(
         ["", "per second", "per CPU second", "p50 / p99 / p99.9"],
@@ -246,7 +246,7 @@ def speed(seconds: float, core: int) -> None:
 async def paced(
     port: int, rows: list[Any], seconds: float, first: int, rate: float, connections: int = 4
 ) -> tuple[int, int, list[float]]:
-    """So many pairs a second, each of its own id; how many, how many refused, and what each answer took."""
+    """Send pairs at a rate, each with its own id; return the numbers sent and refused, and the durations."""
     start, done, refused = time.perf_counter(), 0, 0
     took: list[float] = []
 
@@ -270,7 +270,7 @@ async def paced(
 
 
 def soak(seconds: float, rate: float, core: int, csv: Path | None) -> None:
-    """Load for long: what memory and latency do. A line every minute (or thirtieth part), also as CSV."""
+    """Run a long load; print memory and latency every minute (or thirtieth part), also as CSV."""
     rows = instances(20_000)
     pieces = max(30, round(seconds / 60))
     if csv is not None:
@@ -297,7 +297,7 @@ def soak(seconds: float, rate: float, core: int, csv: Path | None) -> None:
 
 
 def keyed(keys: int, core: int) -> None:
-    """A model per key, within 200 MB of models in memory."""
+    """Serve a model per key with 200 MB of models in memory."""
     rows = instances(20_000)
     with service("--keys", "--memory", "200", core=core) as (port, process):
         before = figures(port)["heros_memory_bytes"] / 1e6
@@ -310,7 +310,7 @@ def keyed(keys: int, core: int) -> None:
         start, cpu = time.perf_counter(), cpu_seconds(process)
         asyncio.run(teach_all(port, requests))
         took, cpu = time.perf_counter() - start, cpu_seconds(process) - cpu
-        time.sleep(6)  # what is known of keys is looked at every five seconds
+        time.sleep(6)  # the state of keys is updated every five seconds
         figures(port)
         time.sleep(1)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/state") as reply:
@@ -336,10 +336,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--soak", type=float, default=0.0)
-    parser.add_argument("--rate", type=float, default=0.0, help="Of the soak, pairs a second; 0: all it can.")
-    parser.add_argument("--csv", type=Path, help="Of the soak: a file for its figures of every minute.")
+    parser.add_argument("--rate", type=float, default=0.0, help="Pairs per second of the soak; 0: unlimited.")
+    parser.add_argument("--csv", type=Path, help="A file for the results of the soak, by minute.")
     parser.add_argument("--keys", type=int, default=0)
-    parser.add_argument("--core", type=int, default=0, help="Of the service; the load is on another.")
+    parser.add_argument("--core", type=int, default=0, help="The service's core; the load uses another.")
     arguments = parser.parse_args()
     os.sched_setaffinity(0, set(range(os.cpu_count() or 1)) - {arguments.core} or {0})
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())

@@ -1,10 +1,9 @@
-"""Sets of classes: coverage and size of `Classification(level=0.9)`, also within windows with a drift.
+"""Prediction sets: coverage and size of `Classification(level=0.9)`, also within windows with a drift.
 
     python benchmarks/sets.py [--length 100000]
 
-Every stream is learnt by the default model. Beside the sets of HEROS stand those of plain split conformal
-prediction on the same probabilities: the threshold is taken once, from the first 5,000 instances, and
-stays.
+The default model learns every stream. The sets of HEROS are compared with plain split conformal prediction on
+the same probabilities. Its threshold is computed once, from the first 5,000 instances.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ REAL = ("airlines", "electricity", "wisdm", "covtype", "nomao")
 
 
 def split_conformal(p: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Coverage and mean size of sets whose threshold is that of the first instances."""
+    """Return the coverage and the mean size of sets with a threshold from the first instances."""
     lost = 1 - p[np.arange(len(y)), y]
     threshold = np.sort(lost[:FIRST])[int(np.ceil((FIRST + 1) * LEVEL)) - 1]
     later = slice(FIRST, None)
@@ -32,7 +31,7 @@ def split_conformal(p: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 def measured(name: str, length: int) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     stream = streams.load(name, length=length if name in SYNTHETIC else None)
     X, y = stream.draw(min(stream.n_instances, length))
     model = Heros(task=Classification(level=LEVEL), seed=1, schema=stream.schema)

@@ -1,8 +1,8 @@
-"""A long stream through a small pool: memory, time per instance and weights, early on and at the end.
+"""A long stream through a small pool: memory, time per instance and weights, at the start and at the end.
 
-The stream is rbf_f's generator without its end. Every million instances the resident memory, the CPU time
-of those instances and the state of the models are noted. In the last million, pieces of a fresh model's
-first million (in a process of its own) take turns with it: if the machine slows down meanwhile, both do.
+The stream is rbf_f's generator without a limit. Every million instances, the script prints the memory, the
+CPU time of these instances and the state of the models. The last million alternates with the first million
+of a new model in another process, so that a slower machine affects both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from heros import Heros, evaluate, meters, pools, streams
 from heros.pools.mlp import BoundMLP
 
 MILLION = 1_000_000
-PIECES = 10  # of the last million and of the fresh model's first
+PIECES = 10  # pieces of the last million and of the new model's first
 POOLS = {
     "mlp": pools.MLPGrid(learning_rates=[0.05, 0.005], hidden=[8, 32]),
     "trees": pools.HoeffdingGrid(max_bytes=[16 << 10, 64 << 10, 256 << 10], grace_periods=[100, 400]),
@@ -36,7 +36,7 @@ def resident_mb() -> float:
 
 
 def weights_of(model: Heros) -> str:
-    """What the weights of perceptrons look like: all numbers, and none so small that it slows arithmetic."""
+    """Return a text on the weights of perceptrons: whether all are finite, and how many are denormal."""
     if not isinstance(model.bound, BoundMLP):
         return f"{sum(tree.nodes for tree in model.bound.stats())} nodes"
     state = model.bound.state()["weights"]
@@ -45,7 +45,7 @@ def weights_of(model: Heros) -> str:
 
 
 def run_pieces(pool: str, window: int, asked: Connection) -> None:
-    """Another process: a piece of the first million whenever one is asked for; answers with its CPU time."""
+    """Run another process: on request, train on a piece of its first million and return the CPU time."""
     model, stream = fresh(pool)
     for _ in range(PIECES):
         asked.recv()
@@ -57,7 +57,7 @@ def run_pieces(pool: str, window: int, asked: Connection) -> None:
 
 
 class Watch(meters.Cpu):
-    """Looks at the process whenever a window is closed, and lets the fresh model run in between."""
+    """A callback at the end of each window, which also runs the new model in between."""
 
     def __init__(self, pool: str, n: int, window: int) -> None:
         super().__init__(watts=10)
@@ -69,7 +69,7 @@ class Watch(meters.Cpu):
         self.other.start()
 
     def sample(self) -> None:
-        """Note the figures every million instances."""
+        """Print the results every million instances."""
         self.done += self.window
         if self.done > self.n - MILLION and self.done % (MILLION // PIECES) == 0:
             self.pipe.send("a piece")

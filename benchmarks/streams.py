@@ -1,9 +1,9 @@
-"""CPU time to read streams, and the memory a large CSV file takes.
+"""Measure the CPU time to read streams, and the memory to read a large CSV file.
 
     python benchmarks/streams.py [--gigabytes 2]
 
-Generators are compared with River's, in the same run, as ratios. The real streams are read if they are
-in the data directory. The CSV file is written to a temporary directory and read in a process of its own.
+Generators are compared with River's in the same run, as ratios. Real streams are read if they are in the
+data directory. The CSV file is written to a temporary directory and read in a separate process.
 """
 
 import argparse

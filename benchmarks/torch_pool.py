@@ -1,8 +1,8 @@
-"""The step of the paper with a straightforward PyTorch pool: the peer we measure against.
+"""The paper's step with a straightforward PyTorch pool, for comparison.
 
-Fifty modules, each with its own optimiser, one instance at a time. Nothing is wasted: one forward pass per
-model and instance, kept for the backward pass of the chosen ones; one thread; denormals flushed; gradients
-dropped, not zeroed. Encoding, scores and policy are HEROS's own compiled ones, so only the learners differ.
+Fifty modules, each with its own optimizer, process one instance at a time. The code is efficient: one forward
+pass per model and instance, reused for the backward pass of chosen models; one thread; denormals flushed;
+gradients dropped, not zeroed. Encoding, scores and policy use HEROS's compiled code, so only learners differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ torch.set_flush_denormal(True)
 
 
 class TorchPool:
-    """M modules with their optimisers, scores and a policy."""
+    """M modules with their optimizers, scores and a policy."""
 
     def __init__(
         self, configurations: Sequence[Mapping[str, Any]], schema: Schema, policy: policies.Policy, k: int
@@ -46,12 +46,12 @@ class TorchPool:
         )
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
-        """Test, then train on every instance in turn."""
+        """Test, then train on each instance in turn."""
         for x, label in zip(X, y, strict=True):
             self.step(x, int(label))
 
     def step(self, x: NDArray[np.float64], y: int) -> None:
-        """Evaluate every model, update the scores, choose, train the chosen."""
+        """Evaluate every model, update the scores, choose models and train them."""
         index, value = self.encoder.encode(x)
         self.encoder.learn(x)
         inputs = torch.zeros(1, self.encoder.inputs)

@@ -1,7 +1,7 @@
-"""The pool of `torch_pool` with stacked models: all models of one width in one batched product.
+"""The pool of `torch_pool` with stacked models: all models of one width use one batched product.
 
-Fifty separate modules spend most of their time on calls. Here one forward pass, one backward pass and one
-update serve all models of a width. Models that were not chosen get an update of size 0. Starting weights,
+Fifty separate modules spend most of their time on calls. Here, all models of a width share one forward pass,
+one backward pass and one update. Models that were not chosen get an update of size 0. Initial weights,
 encoding, scores, policy and results are those of `TorchPool`, up to rounding.
 """
 
@@ -21,7 +21,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8  # PyTorch's defaults
 
 
 class Stack:
-    """Perceptrons of one width as stacked tensors, those with Adam first."""
+    """Perceptrons of one width as stacked tensors; models with Adam come first."""
 
     def __init__(self, nets: Sequence[torch.nn.Module], rates: Sequence[float], adam: int) -> None:
         layers = [(net[0], net[2]) for net in nets]
@@ -37,13 +37,13 @@ class Stack:
         self.moments = [tuple(torch.zeros_like(p[:adam]) for _ in range(3)) for p in stacked]
 
     def logits(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Logits (models, classes) for inputs (1, n)."""
+        """Return logits (models, classes) for inputs (1, n)."""
         first, bias, second, last = self.parameters
         hidden = torch.relu(torch.baddbmm(bias, inputs.expand(len(first), 1, -1), first))
         return torch.baddbmm(last, hidden, second)[:, 0]
 
     def update(self, gradients: Sequence[torch.Tensor], chosen: torch.Tensor) -> None:
-        """One step of Adam or SGD for each chosen model."""
+        """Perform one step of Adam or SGD for each chosen model."""
         n, mine = self.adam, chosen[: self.adam]
         self.steps += mine
         steps = self.steps.clamp(min=1)
@@ -81,7 +81,7 @@ class StackedPool(TorchPool):
         self.parameters = [p for stack in self.stacks for p in stack.parameters]
 
     def step(self, x: NDArray[np.float64], y: int) -> None:
-        """Evaluate every model, update the scores, choose, train the chosen."""
+        """Evaluate every model, update the scores, choose models and train them."""
         index, value = self.encoder.encode(x)
         self.encoder.learn(x)
         inputs = torch.zeros(1, self.encoder.inputs)

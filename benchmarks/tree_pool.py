@@ -1,9 +1,9 @@
-"""CPU time per instance: our pool of 50 trees against loops over 50 CapyMOA trees and 50 River trees.
+"""CPU time per instance: our pool of 50 trees, and loops over 50 CapyMOA trees and 50 River trees.
 
-One run, one core, the paper's grid of trees, k = 20, the ζ policy: every tree predicts, 20 are trained.
-The loops keep their scores and choose with the same compiled code as ours, so that what is compared is
-the trees. All three see the same instances; CapyMOA first gets others for its compiler to warm up on.
-Real streams are read from HEROS_DATA; --quick takes fewer instances.
+One run on one core with the paper's grid of trees, k = 20 and the ζ policy: every tree predicts, 20 are
+trained. The loops use our compiled code for scores and choices, so that only the trees differ. All three see
+the same instances; CapyMOA first gets other instances to warm up its compiler. Real streams are read from
+HEROS_DATA; --quick uses fewer instances.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def first(name: str, n: int) -> tuple[streams.Stream, np.ndarray, np.ndarray]:
 
 
 def ours(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """CPU seconds per instance, and the share of choosing."""
+    """Return the CPU seconds per instance, and the share of choosing."""
     model = Heros(pools.HoeffdingGrid(), POLICY, K, seed=1, schema=stream.schema)
     start = time.process_time()
     for at in range(0, len(y), 4096):
@@ -46,7 +46,7 @@ def ours(stream: streams.Stream, X: np.ndarray, y: np.ndarray) -> tuple[float, f
 
 
 def loop(trees: list[Any], step: Step, X: np.ndarray, y: np.ndarray) -> float:
-    """CPU seconds per instance of predicting with all trees and training k of them."""
+    """Return the CPU seconds per instance of predicting with all trees and training k of them."""
     rng = np.random.default_rng(1)
     running = scores.Adwin().bind(len(trees))
     costs = pools.HoeffdingGrid().bind(streams.Agrawal().schema, rng).costs

@@ -1,6 +1,6 @@
-"""Accuracy against byte limit: trees of the paper's sizes, every instance trained on, whole streams.
+"""Accuracy by byte limit: trees of the paper's sizes, trained on every instance of whole streams.
 
-Real streams are read from HEROS_DATA. Arguments: the streams, by default four of them.
+Real streams are read from HEROS_DATA. Arguments: names of streams; by default four of them.
 """
 
 from __future__ import annotations

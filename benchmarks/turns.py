@@ -1,10 +1,10 @@
-"""Alternate two builds: the ratio of their CPU times per instance, on the same machine and load.
+"""Alternate two builds and print the ratio of their CPU times per instance, under the same load.
 
     python benchmarks/turns.py BEFORE/bin/python AFTER/bin/python
 
-Each round starts either interpreter once per setting; the median of the rounds' ratios counts, since the
-machine's speed moves within minutes. Settings use names that both builds know. Real streams
-are skipped where HEROS_DATA does not name their directory.
+Each round starts both interpreters once per setting. The result is the median ratio over the rounds, because
+the speed of the machine changes within minutes. Settings use names that both builds know. Real streams
+are skipped if HEROS_DATA does not name their directory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SLOWER = 1.05
 
 
 def microseconds(python: str, setting: tuple[str, str, str, int]) -> float:
-    """CPU time per instance of one build."""
+    """Return the CPU time per instance of one build."""
     done = subprocess.run(
         [python, "-c", PROGRAM, *map(str, setting)], capture_output=True, text=True, check=True
     )
@@ -57,12 +57,12 @@ def microseconds(python: str, setting: tuple[str, str, str, int]) -> float:
 def in_turns(
     before: str, after: str, setting: tuple[str, str, str, int], rounds: int
 ) -> list[tuple[float, float]]:
-    """CPU time per instance of both builds, round by round."""
+    """Return the CPU times per instance of both builds, by round."""
     return [(microseconds(before, setting), microseconds(after, setting)) for _ in range(rounds)]
 
 
 def middle_of(pairs: list[tuple[float, float]]) -> float:
-    """The median of the rounds' ratios."""
+    """Return the median of the rounds' ratios."""
     return statistics.median(after / before for before, after in pairs)
 
 
@@ -85,7 +85,7 @@ def main() -> None:
             print(f"{name:28} SKIPPED: HEROS_DATA has no {setting[0]}.parquet")
             continue
         pairs = in_turns(arguments.before, arguments.after, setting, arguments.rounds)
-        if middle_of(pairs) > SLOWER:  # more rounds tell a slower kernel from a busy machine
+        if middle_of(pairs) > SLOWER:  # more rounds distinguish a slower kernel from a busy machine
             pairs += in_turns(arguments.before, arguments.after, setting, 2 * arguments.rounds)
         ratios = sorted(after / before for before, after in pairs)
         before = statistics.median(before for before, _ in pairs)

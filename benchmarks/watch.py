@@ -1,11 +1,11 @@
-"""The cost of a step if only trained models are evaluated, as a share of training everything, beside Σγ.
+"""The cost of a step if only trained models are evaluated, as a share of training every model, beside Σγ.
 
-    make bench        (the last tables; or python benchmarks/watch.py)
+    make bench        (prints these tables last), or python benchmarks/watch.py
 
 Perceptrons, trees and River models. All settings of a pool alternate block by block on a stream, so that
-other load on the machine affects all of them; the share is the median over blocks of a setting's CPU time
-divided by the time of everything on the same block. Σγ is what was trained, by the pool's own costs: hidden
-units, byte limits, or the time that each model takes. The limit is Σγ and what we allow for the rest.
+load on the machine affects all of them. The share is the median over blocks of a setting's CPU time divided
+by that of Everything on the same block. Σγ is the cost of training by the pool's own costs: hidden units,
+byte limits, or the time of each model. The limit is Σγ plus an allowance for all other work.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ CAND = policies.Cand()
 M = 50
 STREAMS = ("agr_a", "rbf_m", "covtype")
 EVERYTHING = "everything"
-BLOCKS = 30  # of a stream; the first ones, in which all models are trained for a while, do not count
+BLOCKS = 30  # blocks of a stream; the first ones, with the warm-up, are not counted
 WARM_BLOCKS = 3
 
 
 class Setting(NamedTuple):
-    """What is trained, who looks and who answers."""
+    """Which models are trained, which are evaluated (`watch`), and how the pool predicts (`answer`)."""
 
     policy: policies.Policy
     k: int
@@ -55,22 +55,22 @@ def settings(k: int) -> Settings:
         f"cand, k = {k}": Setting(CAND, k, "trained"),
         "cand, k = 10": Setting(CAND, 10, "trained"),
         "cheapest, k = 10": Setting(policies.Cheapest(), 10, 8),
-        "cand, k = 8, best 5 answer": Setting(CAND, 8, "trained", Top(5)),
+        "cand, k = 8, best 5 predict": Setting(CAND, 8, "trained", Top(5)),
     }
 
 
 MEMBER_SETTINGS: Settings = {
     EVERYTHING: Setting(policies.Everything(), M, "all"),
-    "cand, k = 10, all look": Setting(CAND, 10, "all"),
+    "cand, k = 10, all evaluated": Setting(CAND, 10, "all"),
     "cand, k = 10": Setting(CAND, 10, "trained"),
-    "cand, k = 25, all look": Setting(CAND, 25, "all"),
+    "cand, k = 25, all evaluated": Setting(CAND, 25, "all"),
     "cand, k = 25": Setting(CAND, 25, "trained"),
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Per block that counts and instance of it: CPU seconds, Σγ, and how many models looked."""
+    """The results per counted block: CPU seconds and Σγ per instance, and the number of evaluated models."""
 
     seconds: NDArray[np.float64]
     spent: NDArray[np.float64]
@@ -78,7 +78,7 @@ class Walk:
 
 
 def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> dict[str, Walk]:
-    """All settings side by side through n instances."""
+    """Run all settings in turns on n instances."""
     X, y = stream.take(n).draw(n)
     models = {
         name: Heros(pool, policy, k, seed=1, schema=stream.schema, watch=watch, answer=answer)
@@ -99,7 +99,7 @@ def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> 
 def compare(
     console: Console, title: str, pool: pools.Pool, wanted: Settings, rest: float, sizes: Mapping[str, int]
 ) -> None:
-    """A line per stream and setting; `rest`: what its share of everything may be above its Σγ."""
+    """Print a line per stream and setting; `rest` is the allowance on top of Σγ."""
     table = Table(title=f"{title}, limit Σγ + {rest:.2f}", box=box.SIMPLE_HEAD)
     for heading in ("stream", "setting", "looks", "µs per instance", "of everything", "Σγ", "limit", ""):
         table.add_column(heading, justify="left" if heading in ("stream", "setting", "") else "right")
@@ -131,7 +131,7 @@ def _said(kept: bool) -> str:
 
 
 def river_members() -> pools.Pool:
-    """Trees of River's, each at the same cost: Σγ is k/M."""
+    """Return River trees with equal costs: Σγ is k/M."""
     graces = np.linspace(50, 540, M).astype(int).tolist()
     named = [(f"grace {grace}", HoeffdingTreeClassifier(grace_period=grace)) for grace in graces]
     return pools.Models(named, costs=[1.0] * M)
@@ -146,7 +146,7 @@ def main() -> None:
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core
     console = Console()
-    console.print(f"Only those look that are trained; load average {os.getloadavg()[0]:.2f}")
+    console.print(f"Only trained models are evaluated; load average {os.getloadavg()[0]:.2f}")
 
     def sizes(usual: int, names: tuple[str, ...] = STREAMS) -> dict[str, int]:
         return dict.fromkeys(names, int(usual * options.size))

@@ -1,9 +1,9 @@
-"""The numbers of docs/paper.md, recomputed from the records by other means.
+"""Recompute the numbers of docs/paper.md from the records, independently of HEROS.
 
-Nothing of HEROS is imported: pandas reads the records, SciPy ranks and correlates, and what the paper prints
-comes from a transcription of its own (published.csv). `python paper/recompute.py` prints rows of the tables
-of this page and ends with an error if one is stated otherwise there; with `--write` it puts them right, and
-what the text around them says is left to whoever reads it.
+This script does not import HEROS: pandas reads the records, and SciPy computes ranks and correlations. The
+paper's numbers come from a separate transcription (published.csv). `python paper/recompute.py` prints rows of
+the page's tables and ends with an error if a row on the page is different. With `--write` it corrects these
+rows; the text around them must be corrected by hand.
 """
 
 from __future__ import annotations
@@ -56,50 +56,50 @@ LABELS = {
 
 
 def records(part: str) -> pd.DataFrame:
-    """The runs of a part."""
+    """Return the runs of a part."""
     kept = ["auroc", "gamma_share", "kwh", "cpu_seconds"]
     wanted = ["stream", "pool", "policy", "k", "seed", "n_instances", *kept]
     return pd.read_parquet(HERE / "records" / part / "records.parquet", columns=wanted)
 
 
 def printed(table: str, figure: str = "auroc") -> pd.DataFrame:
-    """A table of the paper: a row per stream."""
+    """Return a table of the paper with one row per stream."""
     all_ = pd.read_csv(HERE / "published.csv")
     chosen = all_[(all_.table == table) & (all_.figure == figure)]
     return chosen.pivot_table(index="stream", columns="column", values="value")
 
 
 def grid(pool: str, figure: str) -> pd.DataFrame:
-    """Our means over seeds, ten on WISDM with perceptrons: a row per stream, a column per policy."""
+    """Return our means over seeds (ten on WISDM with perceptrons), per stream (row) and policy (column)."""
     runs = pd.concat([records("grid"), records("seeds")])
     runs = runs.drop_duplicates(["stream", "pool", "policy", "seed"])
     return runs[runs.pool == pool].pivot_table(index="stream", columns="policy", values=figure)
 
 
 def of_ten(table: pd.DataFrame) -> pd.DataFrame:
-    """The paper's ten policies under its own names."""
+    """Return the paper's ten policies under the paper's names."""
     return table[list(COLUMNS)].rename(columns=COLUMNS)
 
 
 def within(ours: pd.DataFrame, paper: pd.DataFrame) -> float:
-    """Correlation after each row's mean is taken off."""
+    """Return the correlation after subtracting each row's mean."""
     ours, paper = (table.sub(table.mean(axis=1), axis=0) for table in (ours, paper))
     return float(stats.pearsonr(ours.to_numpy().ravel(), paper.to_numpy().ravel()).statistic)
 
 
 def mean_ranks(table: pd.DataFrame) -> pd.Series:
-    """Mean rank of every column: 1 has the highest values."""
+    """Return the mean rank of each column; rank 1 has the highest value."""
     return table.rank(axis=1, ascending=False).mean()
 
 
 def near(ours: pd.DataFrame, paper: pd.DataFrame, allowed: pd.Series | float) -> int:
-    """How many cells are as near as allowed."""
+    """Return the number of cells within the allowed difference."""
     limit = pd.Series(allowed, index=paper.index)
     return int((ours - paper).abs().le(limit, axis=0).to_numpy().sum())
 
 
 def signed_rank(differences: pd.Series) -> float:
-    """Wilcoxon's exact p-value, from all ways to give signs: SciPy's has none where ties are."""
+    """Return Wilcoxon's exact p-value from all assignments of signs; SciPy has no exact value for ties."""
     values = differences[differences != 0].to_numpy()
     sizes = stats.rankdata(np.round(np.abs(values) / np.abs(values).max(), 9))
     signs = np.array(list(product((0, 1), repeat=len(values))))
@@ -114,7 +114,7 @@ def holm(p_values: pd.Series) -> pd.Series:
 
 
 def closeness(pool: str, table: str) -> dict[str, list[str]]:
-    """How near a table is to the paper's, and how near the medians of the paper's rows would be."""
+    """Compare a table, and the medians of the paper's rows, with the paper's table."""
     paper = printed(table)
     ours = of_ten(grid(pool, "auroc")).loc[paper.index, paper.columns]
     guess = paper.apply(lambda row: pd.Series(row.median(), paper.columns), axis=1)
@@ -141,7 +141,7 @@ def both() -> dict[str, list[str]]:
 
 
 def order() -> dict[str, list[str]]:
-    """The mean ranks of the ten policies, ours beside those of the paper's figures."""
+    """Return the mean ranks of the ten policies beside those computed from the paper's numbers."""
     paper = printed("II")
     ours = mean_ranks(of_ten(grid("mlp50", "auroc")).loc[paper.index])
     theirs = mean_ranks(paper)
@@ -149,7 +149,7 @@ def order() -> dict[str, list[str]]:
 
 
 def energy() -> dict[str, list[str]]:
-    """The kWh of one run of each of the paper's cells, ours with seed 1 and the paper's."""
+    """Return the kWh of one run of each cell: ours with seed 1, and the paper's."""
     first = records("grid").query("seed == 1")
     sums = [
         first[(first.pool == pool) & first.policy.isin(COLUMNS)].kwh.sum() for pool in ("mlp50", "trees50")
@@ -162,7 +162,7 @@ def energy() -> dict[str, list[str]]:
 
 
 def savings() -> dict[str, list[str]]:
-    """What ζ loses in AUROC and saves in the costs measured in turn, perceptrons."""
+    """Return ζ's loss of AUROC and its savings in the paired cost measurements with perceptrons."""
     auroc, cpu, gamma = grid("mlp50", "auroc"), in_turn("cpu"), in_turn("gamma")
     gained = {(zeta, other): auroc[zeta] - auroc[other] for other in RIVALS for zeta in ZETAS}
     p_values = holm(pd.Series({pair: signed_rank(values) for pair, values in gained.items()}))
@@ -186,7 +186,7 @@ def savings() -> dict[str, list[str]]:
 
 
 def in_turn(figure: str) -> pd.DataFrame:
-    """Costs measured in turn: a row per stream, a column per policy."""
+    """Return the paired costs, with a row per stream and a column per policy."""
     turns = pd.read_csv(HERE / "records" / "paired" / "mlp.csv").set_index(["stream", "policy"])
     turns["cpu"] = turns[["encode", "evaluate", "choose", "train"]].sum(axis=1)
     turns["gamma"] = turns.gamma_share * turns.n_instances
@@ -194,7 +194,7 @@ def in_turn(figure: str) -> pd.DataFrame:
 
 
 def beyond() -> dict[str, list[str]]:
-    """Mean rank by AUROC of all thirteen, CPU seconds in turn, and the median Σγ of whole streams."""
+    """Return mean ranks by AUROC of all thirteen policies, paired CPU seconds, and median Σγ per stream."""
     ranks, cpu, shares = (
         mean_ranks(grid("mlp50", "auroc")),
         in_turn("cpu").sum(),
@@ -213,7 +213,7 @@ def beyond() -> dict[str, list[str]]:
 
 
 def ensembles() -> dict[str, list[str]]:
-    """Mean ranks of Table III, on all streams and on the distinct ones, and CPU times measured alone."""
+    """Return mean ranks of Table III on all and on distinct streams, and CPU times on an idle machine."""
     runs = records("rivals")
     runs["stream"] = runs.stream.str.replace(r"_\d+k?$", "", regex=True)
     table = runs.pivot_table(index="stream", columns="policy", values="auroc")
@@ -232,7 +232,7 @@ def ensembles() -> dict[str, list[str]]:
 
 
 def tried() -> dict[str, list[str]]:
-    """What the paper leaves open, as we take it and otherwise: AUROC of single runs, seed 1."""
+    """Return the AUROC of single runs (seed 1) with our assumptions on open points, and with alternatives."""
     runs = pd.read_csv(HERE / "records" / "assumptions" / "runs.csv")
     found = {}
     for (point, stream, policy), some in runs.groupby(["point", "stream", "policy"], sort=False):
@@ -245,7 +245,7 @@ def tried() -> dict[str, list[str]]:
 
 
 def third_drift() -> dict[str, list[str]]:
-    """Σγ per step of ζ(.05, .1) on AGR: 50,000 instances before the third drift, and the last 50,000."""
+    """Return Σγ per step of ζ(.05, .1) on AGR: 50,000 instances before the third drift and at the end."""
     found = {}
     fifty, twenty, other = spending("grid", "mlp50"), spending("drifts", "mlp20"), spending("twenty", "mlp20")
     runs = {"AGR_a": fifty.loc["agr_a"], "AGR_g": fifty.loc["agr_g"]} | {
@@ -261,7 +261,7 @@ def third_drift() -> dict[str, list[str]]:
 
 
 def spending(part: str, pool: str) -> pd.DataFrame:
-    """Where the windows of ζ(.05, .1)'s first runs end, and Σγ of each: a row per stream."""
+    """Return the ends of the windows in ζ(.05, .1)'s first runs, and Σγ of each window, per stream."""
     columns = ["stream", "pool", "policy", "seed", "curve_end_int64", "curve_spent_float"]
     runs = pd.read_parquet(HERE / "records" / part / "records.parquet", columns=columns)
     first = (runs.pool == pool) & (runs.policy == "zeta_0.05_0.1") & (runs.seed == 1)
@@ -269,7 +269,7 @@ def spending(part: str, pool: str) -> pd.DataFrame:
 
 
 def wisdm() -> dict[str, list[str]]:
-    """WISDM: the paper's mean of three seeds, ours of ten, and of three with sums that round otherwise."""
+    """Return WISDM means: the paper's three seeds, our ten, and three with different rounding of sums."""
     paper, ten, otherwise = printed("II").loc["wisdm"], records("seeds"), records("rounding")
     found = {}
     for name in ["perform_best_0.1", "perform_worst_0.1", "cheapest_0.1", "expensive_0.1", *ZETAS]:
@@ -283,7 +283,7 @@ def wisdm() -> dict[str, list[str]]:
 
 
 def exploring() -> dict[str, list[str]]:
-    """AUROC and Σγ without and with exploration, whole streams, perceptrons, over the seeds that all have."""
+    """Return AUROC and Σγ with and without exploration on whole streams, over the seeds of all runs."""
     with_it, greedy = records("grid"), records("greedy")
     runs = pd.concat([with_it[with_it.pool == "mlp50"], greedy])
     found = {}
@@ -298,14 +298,14 @@ def exploring() -> dict[str, list[str]]:
 
 
 def figures(runs: pd.DataFrame) -> str:
-    """Mean AUROC and mean Σγ of some runs."""
+    """Return the mean AUROC and the mean Σγ of some runs."""
     return f"{runs.auroc.mean():.4f}, {100 * runs.gamma_share.mean():.0f} %"[1:]
 
 
 def limits() -> dict[str, list[str]]:
-    """Trees set up otherwise beside the paper's: limits, k, grace periods, where those were run.
+    """Compare trees with other limits, k and grace periods with the paper's, on streams with such runs.
 
-    Last the mean distance of the ten policies from the paper.
+    The last value is the mean distance of the ten policies from the paper.
     """
     paper, runs = printed("appendix"), records("grid")
     names = ["cheapest_0.1", "expensive_0.1", "perform_best_0.1", "random"]
@@ -334,7 +334,7 @@ def limits() -> dict[str, list[str]]:
 
 
 def other_k() -> dict[str, list[str]]:
-    """AUROC and Σγ of ζ(.05) for five k, the first instances of three streams, perceptrons."""
+    """Return AUROC and Σγ of ζ(.05) for five k on the first instances of three streams (perceptrons)."""
     runs = records("sweep").set_index(["stream", "policy", "k"]).sort_index()
     streams = ("electricity", "rbf_f", "agr_a")
     policies = {"ε = 0": "zeta_0.05", "ε = .1": "zeta_0.05_0.1", "ε = .2": "zeta_0.05_0.2"}
@@ -348,7 +348,7 @@ def other_k() -> dict[str, list[str]]:
 
 
 def beginnings() -> dict[str, list[str]]:
-    """Mean ranks by AUROC over the beginnings of nine streams, with and without exploration."""
+    """Return mean ranks by AUROC on the first instances of nine streams, with and without exploration."""
     runs = records("sweep")
     table = runs[runs.k == 30].pivot_table(index="stream", columns="policy", values="auroc")
     ranks = mean_ranks(table.drop(columns="perform_best_0.2"))
@@ -363,13 +363,13 @@ def beginnings() -> dict[str, list[str]]:
 
 
 def signed(value: float) -> str:
-    """Four digits with a sign."""
+    """Format a number with its sign and four digits."""
     text = f"{value:+.4f}".replace("0.", ".").replace("-", "−")
     return ".0000" if text[1:] == ".0000" else text
 
 
 def choosing() -> dict[str, list[str]]:
-    """What choosing takes of the CPU time: in turn and alone on electricity, in turn in the median stream."""
+    """Return the share of CPU time for choosing: paired and alone on electricity, and the paired median."""
     names = ["cand_as_published", "cand", "perform_best_0.1", "zeta_0.01_0.1", "zeta_0.05_0.1"]
     phases = ["encode", "evaluate", "choose", "train"]
     columns = ["stream", "pool", "policy", *(f"cpu_{phase}" for phase in phases)]
@@ -389,19 +389,19 @@ def choosing() -> dict[str, list[str]]:
 
 
 def short(value: float) -> str:
-    """Two digits, without the leading zero."""
+    """Format a number with two digits and without the leading zero."""
     return f"{value:.2f}".replace("0.", ".", 1)
 
 
 def stated(page: Path) -> dict[str, list[str]]:
-    """The rows of all tables of the page, by their first cell, without emphasis."""
+    """Return the rows of all tables on the page by their first cell, without emphasis."""
     lines = page.read_text(encoding="utf-8").replace("**", "").splitlines()
     rows = [cells_of(line) for line in lines if line.startswith("|")]
     return {row[0]: row[1:] for row in rows}
 
 
 def put_right(page: Path, found: dict[str, list[str]]) -> None:
-    """Write these rows into the tables of the page; what is bold there stays so."""
+    """Write these rows into the tables of the page; bold cells stay bold."""
     lines = page.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines):
         name, *old = cells_of(line) if line.startswith("|") else [""]
@@ -414,14 +414,14 @@ def put_right(page: Path, found: dict[str, list[str]]) -> None:
 
 
 def cells_of(row: str) -> list[str]:
-    """The cells of a table's row."""
+    """Return the cells of a table row."""
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
 def main() -> int:
-    """Print every number, and those that the page states otherwise."""
+    """Print every number, and mark the numbers that differ on the page."""
     options = argparse.ArgumentParser(description="Recompute the tables of the page from the records.")
-    options.add_argument("--write", action="store_true", help="put right what the page states otherwise")
+    options.add_argument("--write", action="store_true", help="correct the rows that differ on the page")
     write = options.parse_args().write
     parts = (
         both,
@@ -447,7 +447,7 @@ def main() -> int:
     for name, cells in found.items():
         mark = f"   <- docs: {said.get(name)}" if name in wrong else ""
         sys.stdout.write(f"| {name} | {' | '.join(cells)} |{mark}\n")
-    sys.stdout.write(f"{len(found)} rows, {len(wrong)} of which the page states otherwise or not at all\n")
+    sys.stdout.write(f"{len(found)} rows, {len(wrong)} of which differ on the page or are missing\n")
     return 1 if wrong else 0
 
 

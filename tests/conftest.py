@@ -1,4 +1,4 @@
-"""What pytest needs to know about this folder."""
+"""Shared configuration and fixtures of the tests."""
 
 import os
 from pathlib import Path
@@ -14,24 +14,24 @@ collect_ignore = [  # scripts; some need torch or MOA
     "make_moa_golden.py",
 ]
 hear_ctrl_c()
-settings.register_profile("all", deadline=None)  # a busy machine is no failure
+settings.register_profile("all", deadline=None)  # a busy machine must not cause failures
 settings.register_profile("few", deadline=None, max_examples=20)
 
 
 def pytest_configure(config):
-    """Choose how many examples Hypothesis tries, unless a test says so itself."""
+    """Set the number of Hypothesis examples, unless a test sets its own number."""
     settings.load_profile("all" if config.getoption("--all") else "few")
 
 
 @pytest.fixture
 def thorough(request):
-    """Whether a test that tries many moments tries all of them, or a few."""
+    """Whether a test tries all moments of an interruption, instead of a few."""
     return request.config.getoption("--all")
 
 
 @pytest.fixture(scope="session")
 def real_data():
-    """The directory with the five real streams."""
+    """Return the directory with the five real streams."""
     directory = os.environ.get("HEROS_DATA")
     if not directory or not Path(directory, "covtype.parquet").exists():
         pytest.skip("the real streams are not here: set HEROS_DATA to their directory")
@@ -40,7 +40,7 @@ def real_data():
 
 @pytest.fixture
 def dask_cluster():
-    """Two dask workers, each a process of its own."""
+    """Start two dask workers in separate processes."""
     import distributed  # noqa: PLC0415 - slow, and few tests need it
 
     with distributed.LocalCluster(

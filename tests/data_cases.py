@@ -1,4 +1,4 @@
-"""One table in every form in which people have it, and every entrance it can take."""
+"""One table in every supported form, for every interface that accepts it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Row = dict[str, Any]
 
 
 def model(**settings: Any) -> Heros:
-    """A small ensemble in which every kind of input counts."""
+    """Return a small ensemble that uses every kind of input."""
     return Heros(pools.MLPGrid(hidden=[4]), k=3, seed=1, **settings)
 
 
 @dataclass
 class Case:
-    """Rows as typed values and the same rows as text, with their labels."""
+    """The same rows as typed values and as text, with their labels."""
 
     typed: list[Row]
     text: list[Row]
@@ -39,12 +39,12 @@ class Case:
         self.names = list(dict.fromkeys(name for row in self.text for name in row))
 
     def part(self, start: int, stop: int) -> Case:
-        """Some of the rows, with the columns of all."""
+        """Return some of the rows, with the columns of all rows."""
         return Case(self.typed[start:stop], self.text[start:stop], self.labels[start:stop])
 
 
 def orders(n: int = 120, seed: int = 1, new_from: int | None = None) -> Case:
-    """Orders with dates, amounts, percentages, booleans, gaps and nested values; new things halfway."""
+    """Return orders with dates, amounts, percentages, booleans, gaps and nested values, some only later."""
     rng = np.random.default_rng(seed)
     new_from = n // 2 if new_from is None else new_from
     typed, text, labels = [], [], []
@@ -91,11 +91,11 @@ def orders(n: int = 120, seed: int = 1, new_from: int | None = None) -> Case:
     return Case(typed, text, labels)
 
 
-# -- the forms a table has ----------------------------------------------------------------------------------
+# -- forms of a table ---------------------------------------------------------------------------------------
 
 
 def pandas_of(rows: list[Row]) -> pd.DataFrame:
-    """A frame of text, or of typed columns, nested mappings as dotted names."""
+    """Return a data frame of text or typed columns, with dotted names for nested mappings."""
     return pd.json_normalize(rows).reindex(columns=_names(rows))
 
 
@@ -110,7 +110,7 @@ def _names(rows: list[Row]) -> list[str]:
 
 
 def arrow_of(rows: list[Row]) -> pa.Table:
-    """An Arrow table of typed columns, structs and all."""
+    """Return an Arrow table of typed columns, including structs."""
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
@@ -119,7 +119,7 @@ def arrow_of(rows: list[Row]) -> pa.Table:
 
 
 def csv_of(case: Case, path: Path) -> Path:
-    """The text as a CSV file."""
+    """Write the text as a CSV file."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, [*case.names, "target"], restval="")
         writer.writeheader()
@@ -128,7 +128,7 @@ def csv_of(case: Case, path: Path) -> Path:
 
 
 def json_of(case: Case, path: Path) -> Path:
-    """The text as JSON lines, every column in every line."""
+    """Write the text as JSON lines, with every column in every line."""
     lines = [
         json.dumps({**dict.fromkeys(case.names), **row, "target": y})
         for row, y in zip(case.text, case.labels, strict=True)
@@ -138,7 +138,7 @@ def json_of(case: Case, path: Path) -> Path:
 
 
 def parquet_of(case: Case, path: Path) -> Path:
-    """The typed values as a Parquet file."""
+    """Write the typed values as a Parquet file."""
     table = arrow_of(case.typed)
     pq.write_table(table.append_column("target", pa.array(case.labels)), path)
     return path

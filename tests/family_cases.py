@@ -1,6 +1,6 @@
-"""Small pools of every compiled family: the one list that all contract tests of families read.
+"""Small pools of every compiled family, used by all contract tests of families.
 
-A family that is added to HEROS gets an entry here; `tests/pools/test_families_contract.py` checks that none is missing.
+Every new family needs an entry here; `tests/pools/test_families_contract.py` checks that none is missing.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ class Case:
     """The example pools of a family."""
 
     classes: pools.Pool | None = (
-        None  # a few quick models with different settings; None: cannot learn classes
+        None  # a few fast models with different settings; None if the family cannot learn classes
     )
-    numbers: pools.Pool | None = None  # the same for a target that is a number
-    twelve_of_classes: pools.Pool | None = None  # twelve models; by default the few, repeated
+    numbers: pools.Pool | None = None  # the same for numeric targets
+    twelve_of_classes: pools.Pool | None = None  # twelve models; by default the few models, repeated
     twelve_of_numbers: pools.Pool | None = None
 
 
 def every(**axes):
-    """All combinations of these values."""
+    """Return all combinations of these values."""
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
@@ -45,7 +45,7 @@ LINES = [
 ]
 NETS = [
     {"optimizer": o, "learning_rate": r, "hidden": h, "loss": loss}
-    for o, r in (("adam", 0.005), ("sgd", 0.01), ("sgd", 0.5))  # the last of them diverge
+    for o, r in (("adam", 0.005), ("sgd", 0.01), ("sgd", 0.5))  # the last two models diverge
     for h in (4, 64)
     for loss in ("squared", "huber")
 ]
@@ -153,7 +153,7 @@ CASES = {
 
 
 def repeated(pool):
-    """A pool of twelve models: those of this pool, repeated."""
+    """Return a pool of twelve models, made by repeating those of this pool."""
     family = pool.family
     return (
         replace(pool, configurations=[*islice(cycle(pool.configurations), 12)])

@@ -1,9 +1,9 @@
-"""Kill a run with checkpoints again and again, resume it, and compare with a run that nobody disturbed.
+"""Kill and resume a run with checkpoints repeatedly, and compare it with an undisturbed run.
 
     python tests/kill_resume.py --kills 200
 
-Every run must end with the same results, bit for bit (CPU time and energy excepted), and after every kill
-each checkpoint there must be whole. The delays before the kills are seeded; exit code 1 if anything differs.
+Every run must end with the same results, bit for bit (except CPU time and energy). After every kill, each
+checkpoint must be complete. The delays before the kills are seeded; the exit code is 1 if any result differs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def trees():
 
 
 def long_curves():
-    """More windows than curves have points: neighbours are merged on the way, and again after it."""
+    """A run with more windows than points of a curve: points are merged during the run and again after it."""
     pool = pools.MLP([{"hidden": 4}, {"hidden": 8, "optimizer": "sgd"}])
     measured = [measures.Auroc(), measures.Kappa(), measures.F1(), measures.PrAuc()]
     settings = {"exact": False, "window": 1, "measures": measured}
@@ -61,7 +61,7 @@ def long_curves():
 
 
 def growing():
-    """New values, features and classes on the way, and bad rows that are skipped."""
+    """New values, features and classes during the run, and skipped bad rows."""
 
     def pairs():
         rng = random.Random(3)
@@ -79,7 +79,7 @@ def growing():
 
 
 def numbers():
-    """Every family that learns a number, one whose unit changes on the way."""
+    """All families that support regression; for one, the unit of the target changes during the run."""
     pool = pools.Join(*NUMBERS.values(), costs=[1] * len(NUMBERS))
     X, y = streams.Friedman("global", length=N).draw(N)
     y[N // 2 :] *= 1000.0
@@ -88,7 +88,7 @@ def numbers():
 
 
 def growing_numbers():
-    """New values and features on the way, and bad rows, some of them for their targets."""
+    """New values and features during the run, and bad rows, some because of their targets."""
 
     def pairs():
         rng = random.Random(4)
@@ -107,7 +107,7 @@ CASES = (perceptrons, trees, growing, long_curves, numbers, growing_numbers)
 
 
 def outcome(run, model) -> dict[str, str]:
-    """Everything a run gave but for the time and energy it took, each as a digest of its bits."""
+    """Return digests of all results of a run except time and energy."""
     found = {}
     of_run = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
     for owner, values in (("run", of_run | run.figures), ("curves", run.curves.columns())):
@@ -132,7 +132,7 @@ def _bits(value) -> str:
 def work(
     case: int, directory: str, kept: dict[str, int] | None, death: tuple[str, int] | None = None
 ) -> None:
-    """One run, resumed if there is something to resume, and its outcome in a file.
+    """Execute one run, resume it if there is a checkpoint, and write its outcome to a file.
 
     A `death` is a kill at the n-th call of a function of `os`.
     """
@@ -157,7 +157,7 @@ def _die_at(name: str, n: int) -> None:
 
 
 class Killer:
-    """Runs, kills, resumes, compares."""
+    """Start runs, kill and resume them, and compare their results."""
 
     def __init__(self, root: Path, seed: int, every: int = 100, keep: int = 3) -> None:
         self.kept = {"every": every, "keep": keep}
@@ -170,7 +170,7 @@ class Killer:
         self.expected, self.seconds = [expected for expected, _ in both], [seconds for _, seconds in both]
 
     def _undisturbed(self, case: int) -> tuple[dict[str, str], float]:
-        """What a run gives without checkpoints, and how long it takes with them."""
+        """Return the results of a run without checkpoints, and the duration with them."""
         plain, kept = self._fresh(), self._fresh()
         self._finish(self._start(case, plain, kept=False))
         start = time.perf_counter()
@@ -181,7 +181,7 @@ class Killer:
         return expected, seconds
 
     def run(self, kills: int, task) -> None:
-        """A run that is killed until no kill is left or chance lets it live, and its end compared."""
+        """Run with random kills until a run survives, and compare its results."""
         case = self.runs % len(CASES)
         directory, mine = self._fresh(), 0
         while True:
@@ -197,14 +197,14 @@ class Killer:
                     continue
             self._finish(process)
             break
-        if mine == 0:  # a machine that is busy or idle now takes more or less time than before
+        if mine == 0:  # the load of the machine changes the durations
             self.seconds[case] = time.perf_counter() - start
         self.runs, self.most = self.runs + 1, max(self.most, mine)
         text = f"{CASES[case].__name__}, killed {mine} times"
         self._compare(self.expected[case], self._outcome(directory), text)
 
     def at_every_step(self, name: str, stride: int) -> int:
-        """A kill at the first call of a function while checkpoints are written, `stride` later, and so on."""
+        """Kill at the first call of a function while checkpoints are written, then `stride` calls later, and so on."""
         for kills, n in enumerate(itertools.count(1, stride)):
             directory = self._fresh()
             process = self._start(0, directory, death=(name, n))
@@ -249,7 +249,7 @@ class Killer:
 
 
 def steps(seed: int, stride: int) -> int:
-    """Kill at every call that writes a checkpoint, and say what happened."""
+    """Kill at every call that writes a checkpoint, and print the results."""
     with tempfile.TemporaryDirectory() as root:
         killer = Killer(Path(root), seed, every=700, keep=1)
         killed = {name: killer.at_every_step(name, stride) for name in STEPS}
@@ -259,12 +259,12 @@ def steps(seed: int, stride: int) -> int:
 
 
 def main() -> int:
-    """Kill so often, and say what happened."""
+    """Kill a number of times, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", action="store_true", help="kill at every step of writing instead")
-    parser.add_argument("--stride", type=int, default=1, help="with --steps: kill at every n-th step")
+    parser.add_argument("--steps", action="store_true", help="kill at every write call")
+    parser.add_argument("--stride", type=int, default=1, help="with --steps: kill at every n-th call")
     asked = parser.parse_args()
     if asked.steps:
         return steps(asked.seed, asked.stride)

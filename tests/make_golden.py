@@ -1,4 +1,4 @@
-"""Writes data/torch_trajectories.npz and torch_numbers.npz: what PyTorch makes of perceptrons in 200 steps.
+"""Write data/torch_trajectories.npz and torch_numbers.npz: perceptrons in PyTorch over 200 steps.
 
 Run with torch 2.13 installed: python tests/make_golden.py
 """
@@ -17,7 +17,7 @@ STEPS = 200
 
 
 def instances(values, rng):
-    """X with codes, and the dense inputs PyTorch sees: numbers first, then one input per category."""
+    """Return X with codes, and PyTorch's dense inputs: numbers first, then one input per category."""
     columns = [
         rng.integers(0, n, STEPS) if n else rng.standard_normal(STEPS).astype(np.float32) for n in values
     ]
@@ -52,7 +52,7 @@ def trajectory(optimizer, rate, hidden, values, classes, seed):
 
 
 def number_trajectory(optimizer, rate, hidden, values, loss, seed):
-    """In the unit of the target; where that changes, weights and Adam's moments are taken over into the new one."""
+    """Train in the unit of the target; if the unit changes, convert the weights and Adam's moments."""
     rng = np.random.default_rng(seed)
     torch.manual_seed(seed)
     X, dense = instances(values, rng)

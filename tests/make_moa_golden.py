@@ -1,6 +1,6 @@
-"""Writes data/moa_trees.json: what MOA's own HoeffdingTree answers, instance by instance, as hashes.
+"""Write data/moa_trees.json: the predictions of MOA's own HoeffdingTree, as hashes.
 
-Needs capymoa (which carries MOA) and Java; HEROS_DATA for the real streams.
+Needs capymoa (which includes MOA) and Java, and HEROS_DATA for the real streams.
 
     python tests/make_moa_golden.py [stream ...]
 """
@@ -42,7 +42,7 @@ def header(schema: Any) -> Any:
 
 
 def answers(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The classes MOA answers and the true ones, tested before trained on."""
+    """Return MOA's predicted classes and the true classes, in test-then-train order."""
     from com.yahoo.labs.samoa.instances import DenseInstance  # noqa: PLC0415
     from moa.classifiers.trees import HoeffdingTree  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Models in plain Python for pools of models: importable, so that copies of them can be pickled."""
+"""Models in plain Python for `pools.Models`, in a module so that they can be pickled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class Majority:
-    """The shares of the classes, weighing old instances less."""
+    """Predicts the frequencies of the classes; older instances have lower weights."""
 
     def __init__(self, fading=1.0):
         self.fading, self.counts = fading, []
@@ -23,7 +23,7 @@ class Majority:
 
 
 class Nearest:
-    """The class whose running mean of one feature is nearest; missing values count as 0."""
+    """Predicts the class with the nearest running mean of one feature; missing values count as 0."""
 
     def __init__(self, feature, rate=0.1):
         self.feature, self.rate, self.means = feature, rate, []
@@ -44,7 +44,7 @@ class Nearest:
 
 
 class Witness(Majority):
-    """Notes what it is asked and taught."""
+    """Records its calls."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,7 @@ class Witness(Majority):
 
 
 class Fragile(Majority):
-    """Raises at a given call of a method, and says what it is told to say otherwise."""
+    """Raises an error at a given call of a method; otherwise it returns a given prediction."""
 
     def __init__(self, method="predict_proba", at=0, says=None):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of every kernel. The tests hold the compiled core against these."""
+"""Slow, simple versions of every kernel. The tests compare the compiled core with these."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def budget(scores, costs, k, budget):
 
 
 class MLCB:
-    """The account of trained instances and its bounds: choose as a policy in Python, update as one that learns."""
+    """MLCB's account of training and its bounds: a policy with an update method."""
 
     def __init__(self, scale=1.0, factor=1.0, rate=0.5, delta=0.05):
         self.scale, self.factor, self.rate, self.delta = scale, factor, rate, delta
@@ -104,7 +104,7 @@ class MLCB:
 
 
 def stateful(policy):
-    """The slow twin of a policy that keeps account of what it saw; another policy as it is."""
+    """Return the slow version of a policy that stores observations; return other policies unchanged."""
     if type(policy).__name__ != "MLCB":
         return policy
     return MLCB(policy.scale, policy.factor, policy.rate, policy.delta)
@@ -114,7 +114,7 @@ def stateful(policy):
 
 
 class Adwin:
-    """ADWIN with its buckets in plain lists: (outcomes summed up, how many, sum of squares)."""
+    """ADWIN with buckets in plain lists: (sum of outcomes, count, sum of squares)."""
 
     def __init__(self, delta=1e-5, restart=False, *, clock=32, buckets=5, minimum=5, grace=10):
         self.delta, self.restart = delta, restart
@@ -122,7 +122,7 @@ class Adwin:
         self.clear()
 
     def clear(self):
-        self.buckets, self.ticks, self.changed = [], 0, False  # the oldest bucket first
+        self.buckets, self.ticks, self.changed = [], 0, False  # oldest bucket first
 
     @property
     def width(self):
@@ -166,7 +166,7 @@ class Adwin:
 
 
 def calibration_error(y, p, bins=15):
-    """Bin by bin, in plain loops."""
+    """Compute the value bin by bin, in plain loops."""
     total = 0.0
     for b in range(bins):
         inside = [(max(row), row.argmax() == label) for row, label in zip(p, y, strict=True)]
@@ -188,10 +188,10 @@ def fading_mean(outcomes, factor):
 
 
 def encode(values, history, x, divisor=3):
-    """x as a dense input vector: the scaled features first, then one input per category.
+    """Return x as a dense input vector: scaled features first, then one input per category.
 
-    values: the number of values of each feature, 0 if numeric; history: the instances before x; divisor: how
-    many standard deviations become 1.
+    values: the number of values of each feature, 0 if numeric; history: the instances before x; divisor: the number
+    of standard deviations that become 1.
     """
     seen = np.array([*history, x], dtype=float)
     scaled, categories = [], []
@@ -209,7 +209,7 @@ def encode(values, history, x, divisor=3):
 
 
 class Perceptron:
-    """One hidden layer, ReLU, softmax cross-entropy, dense, in float64; Adam or SGD as PyTorch has them."""
+    """One hidden layer, ReLU, softmax cross-entropy, dense, in float64; Adam or SGD as in PyTorch."""
 
     def __init__(self, weights, optimizer, rate):
         self.w = {name: np.array(value, dtype=np.float64) for name, value in weights.items()}
@@ -218,7 +218,7 @@ class Perceptron:
         self.optimizer, self.rate, self.t = optimizer, rate, 0
 
     def add_class(self, weights):
-        """One more output, with these weights; nothing is known of its moments."""
+        """Add an output with these weights and with moments of 0."""
         for name in ("2.weight", "2.bias"):
             known = len(self.w[name])
             self.w[name] = np.concatenate([self.w[name], weights[name][known:].astype(np.float64)])
@@ -257,7 +257,7 @@ class Perceptron:
 
 
 def average_precision(positive, score):
-    """The mean over positives of the share of positives among all that score at least as high."""
+    """Return the mean, over positives, of the share of positives among all instances with at least this score."""
     shares = [
         sum(p for p, s in zip(positive, score, strict=True) if s >= mine) / sum(1 for s in score if s >= mine)
         for is_positive, mine in zip(positive, score, strict=True)
@@ -267,7 +267,7 @@ def average_precision(positive, score):
 
 
 def of_each_class(y, predicted, classes):
-    """(hits, instances, predictions) of each class, counted one by one."""
+    """Return (hits, instances, predictions) of each class, counted one by one."""
     pairs = list(zip(y, predicted, strict=True))
     return [
         (sum(a == b == c for a, b in pairs), sum(a == c for a, _ in pairs), sum(b == c for _, b in pairs))
@@ -293,7 +293,7 @@ def kappa(y, predicted, classes):
 
 
 def auroc(positive, score):
-    """All pairs of a positive and a negative instance."""
+    """Compare all pairs of a positive and a negative instance."""
     pairs = [(p > n) + 0.5 * (p == n) for p in score[positive] for n in score[~positive]]
     return float(np.mean(pairs))
 
@@ -302,7 +302,7 @@ def auroc(positive, score):
 
 
 class Fading:
-    """The mean with fading weights, in the order in which the core adds."""
+    """Return the mean with fading weights, in the core's order of summation."""
 
     def __init__(self, factor):
         self.factor, self.sum, self.weight = factor, 0.0, 0.0
@@ -314,7 +314,7 @@ class Fading:
 
 
 class RecentLoss:
-    """The loss over about 100 and about 1,000 instances: steady while they differ by two standard deviations at most."""
+    """The loss over about 100 and 1,000 instances: steady if they differ by at most two standard deviations."""
 
     def __init__(self):
         self.losses, self.short, self.long, self.square = 0, 0.0, 0.0, 0.0
@@ -336,13 +336,13 @@ def step_loop(
     members, costs, choose, X, y, classes, *, answer="best", warmup=0, watch="all", score=Adwin, looks=None,
     update=None, burst=0, surprise=None, rng=None,
 ):  # fmt: skip
-    """Test, then train, members with predict_proba(x) and learn(x, y); choose(L, costs) gives a mask.
+    """Test, then train members with predict_proba(x) and learn(x, y); choose(L, costs) returns a mask.
 
-    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`; `watch` is "all", "trained" or a
-    number; whoever looked at each instance is appended to `looks`; update(outcomes, mask) is told of the trained;
-    all look at `burst` instances once the model with the highest L gets worse; with `surprise` nothing is trained,
-    and the weights of a stack stay, on instances that were expected, unless a draw of `rng` says so; on the others
-    members that are `slow` rest while the loss is steady, unless a draw says so; members with an `expect` are told. Returns, per instance: the probabilities, who answered, the mask, Σγ and R.
+    `answer` is "best", "average", "weighted", (n, sharpness) or a `Stacked`. `watch` is "all", "trained" or a number.
+    The models evaluated on each instance are appended to `looks`. update(outcomes, mask) gets the outcomes of trained models.
+    All models are evaluated on `burst` instances after the model with the highest L gets worse. With `surprise`, expected
+    instances train no model and no stack weights, unless a draw of `rng` selects them. On other instances, `slow` members
+    pause while the loss is steady, unless drawn. Members with an `expect` method get expected instances. Returns, per instance: the probabilities, the predicting models, the mask, Σγ and R.
     """
     windows, L, rows = [score() for _ in members], np.zeros(len(members)), []
     everyone, detector, before, left = np.ones(len(members), dtype=bool), Adwin(0.002), 0.0, 0
@@ -366,9 +366,7 @@ def step_loop(
         recent.note(1 - given[label])
         if isinstance(answer, Stacked) and not expected:
             answer.learn(label)
-        scored = (
-            range(len(members)) if watch == "all" else p
-        )  # those that were not asked would have said the same
+        scored = range(len(members)) if watch == "all" else p  # models not evaluated would predict the same
         outcomes = {i: float(p.get(i, given).argmax() == label) for i in scored}
         if burst:
             mean = detector.update(outcomes[_by_score(L)[0]])
@@ -393,7 +391,7 @@ def step_loop(
 
 
 def _heard(members, x, classes, L, answer, looked):
-    """What each member says that looks, and who that is: some look only where the others are not sure."""
+    """Return predictions and evaluated models: some models are evaluated only if the others are uncertain."""
 
     def ask(mask):
         return {int(i): _shares(members[i].predict_proba(x), classes) for i in np.flatnonzero(mask)}
@@ -416,7 +414,7 @@ def _by_score(L):
 
 
 def _answering(L, answer):
-    """Who is asked to look because they answer."""
+    """Return the models that are evaluated because they predict."""
     n = answer[0] if isinstance(answer, tuple) else 1 if answer == "best" else len(L)
     mask = np.zeros(len(L), dtype=bool)
     mask[_by_score(L)[:n]] = True
@@ -426,9 +424,9 @@ def _answering(L, answer):
 class Stacked:
     """Softmax of a weighted sum of log-odds, of a mixture of the best and of each model; gradient descent.
 
-    With several rates there are weights for each, whose answers are averaged: those that lost less of late count
-    more. The members that the mask `last` names are asked only if a stack of the others gives no class more than
-    `sure`; else they are taken to say what that stack says.
+    With several rates, each rate has its own weights. Their predictions are averaged, with more weight for rates of lower
+    recent loss. Members in the mask `last` are evaluated only if a stack of the others gives no class more than
+    `sure`; otherwise they are assumed to predict the same as that stack.
     """
 
     def __init__(self, models, n, sharpness, rate, sure=1.0, last=None):
@@ -480,7 +478,7 @@ def _answer(L, p, answer):
 
 
 def balanced_weights(labels, heaviest=100.0):
-    """What instances count where classes are balanced, by counting all that came before at every instance."""
+    """Return the weights of instances with balanced classes, by counting all earlier labels each time."""
     weights = []
     for t in range(len(labels)):
         so_far = list(labels[: t + 1])
@@ -489,7 +487,7 @@ def balanced_weights(labels, heaviest=100.0):
 
 
 def whole_times(weights):
-    """Weights as whole times: after every instance they are the sum of the weights, rounded down."""
+    """Convert weights to whole repetitions: their running sum is the sum of the weights, rounded down."""
     sums = [Fraction(0)]  # exact: no remainder is lost
     for weight in weights:
         sums.append(sums[-1] + Fraction(weight))

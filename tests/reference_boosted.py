@@ -1,4 +1,4 @@
-"""Boosted trees, slow and obvious: a tree is a nest of dictionaries, bins are lists."""
+"""Boosted trees, slow and simple: a tree is nested dictionaries, bins are lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BINS = 24
 
 
 class Bins:
-    """What came to the bins of one number: lists of (weight, G and H per output)."""
+    """The instances in the bins of one number: lists of (weight, G and H per output)."""
 
     def __init__(self, outputs):
         self.low, self.high, self.sums = None, None, [np.zeros(1 + 2 * outputs) for _ in range(BINS)]
@@ -36,7 +36,7 @@ class Bins:
         return min(int((x - self.low) / (self.high - self.low) * BINS), BINS - 1)
 
     def parts(self):
-        """The cuts: what comes before and what is left."""
+        """Return the cuts: the sums before each cut and the remainder."""
         total = sum(self.sums)
         for b in range(BINS - 1):
             below = sum(self.sums[: b + 1])
@@ -45,7 +45,7 @@ class Bins:
 
 
 class Values:
-    """What came with each value of a nominal feature."""
+    """The instances with each value of a nominal feature."""
 
     def __init__(self, n, outputs):
         self.sums = [np.zeros(1 + 2 * outputs) for _ in range(n)]
@@ -59,7 +59,7 @@ class Values:
 
 
 class Boosted:
-    """`pools.Boosted` without a byte limit, for the columns that its trees know."""
+    """`pools.Boosted` without a byte limit, for the columns known to its trees."""
 
     def __init__(self, values, classes, columns, numeric=False, **settings):
         self.values, self.numeric, self.settings = values, numeric, settings
@@ -91,7 +91,7 @@ class Boosted:
         return np.array([-g / (h + self.settings["shrinkage"]) for g, h in leaf["sums"][1:].reshape(-1, 2)])
 
     def _stages(self, x):
-        """What is said before the first tree, after it, and so on."""
+        """Return the prediction before the first tree, after the first tree, and so on."""
         if self.numeric:
             said = np.array([self.prior[1]])
         elif self.outputs == 1:

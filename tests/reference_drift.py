@@ -1,4 +1,4 @@
-"""Slow, obvious twins of what native/drift does."""
+"""Slow, simple versions of the detectors in native/drift."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import reference
 
 
 def adwin(values, delta=0.002, clock=32, max_buckets=5, min_window_length=5, grace_period=10):
-    """Where ADWIN finds a change."""
+    """Return where ADWIN detects a change."""
     settings = {"clock": clock, "buckets": max_buckets, "minimum": min_window_length, "grace": grace_period}
     window = reference.Adwin(delta, True, **settings)
     found = []
@@ -23,7 +23,7 @@ def adwin(values, delta=0.002, clock=32, max_buckets=5, min_window_length=5, gra
 
 
 def page_hinkley(values, min_instances=30, delta=0.005, threshold=50.0, alpha=1 - 0.0001, mode="both"):
-    """Where Page and Hinkley's test finds a change, with all sums made anew from the numbers since the last."""
+    """Return where Page and Hinkley's test detects a change; sums are recomputed from the numbers since the last change."""
     found, since = [], []
     for i, value in enumerate(values):
         since.append(float(value))
@@ -44,7 +44,7 @@ def page_hinkley(values, min_instances=30, delta=0.005, threshold=50.0, alpha=1 
 
 
 def kswin(values, alpha=0.005, window_size=100, stat_size=30, seed=None):
-    """Where KSWIN finds a change; the test by counting the ways in which two samples can be mixed."""
+    """Return where KSWIN detects a change; its test counts the ways to mix two samples."""
     found, window, rng = [], [], random.Random(seed)
     for i, value in enumerate(values):
         window = [*window, float(value)][-window_size:]
@@ -61,7 +61,7 @@ def kswin(values, alpha=0.005, window_size=100, stat_size=30, seed=None):
 
 
 def ks_chance(n, h):
-    """The share of paths from (0, 0) to (n, n) that are h or more off the diagonal somewhere."""
+    """Return the share of paths from (0, 0) to (n, n) that are at least h off the diagonal somewhere."""
     within = {(0, 0): 1}
     for i in range(n + 1):
         for j in range(n + 1):

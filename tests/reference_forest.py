@@ -1,7 +1,7 @@
-"""A forest, slow and obvious: bagging, subspaces, background trees, weights; no byte limit.
+"""A forest, slow and simple: bagging, subspaces, background trees, weights; no byte limit.
 
-What the compiled forest works out in single precision is in double precision here: where two cuts are nearly as
-good as each other, the trees may go different ways.
+The compiled forest uses single precision, this version double precision. If two cuts are nearly equal, the trees may
+therefore differ.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Draws:
 
 
 class ForestTree(ReferenceTree):
-    """A tree that is offered some features at each leaf, has twelve cuts or a random one, and puts looks off."""
+    """A tree that gets some features per leaf, uses twelve cuts or a random one, and delays split checks."""
 
     def __init__(self, settings, classes, key, columns, offered, random_cuts):
         super().__init__(settings, classes)

@@ -1,20 +1,20 @@
-"""Memories of labels as they are defined: every case kept, every sum taken anew."""
+"""Memories of labels by definition: all cases are stored, and all sums are recomputed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-PRIOR_CASES = 4.0  # numbers: cases that speak for the last label
+PRIOR_CASES = 4.0  # numbers: cases that support the last label
 FEW = 8
 EVERY, LEAST, CLOSE = 64, 0.1, 0.9
 
 
 class FollowingClasses:
-    """Which class follows the last labels: all cases, each weighing fading^age."""
+    """The class after the last labels: all cases, each with weight fading^age."""
 
     def __init__(self, classes: int, fading: float = 0.9995, order: int = 1) -> None:
         self.classes, self.fading, self.order = classes, fading, order
-        self.cases: list[tuple[list[int], int, float]] = []  # the labels before, newest first; label; weight
+        self.cases: list[tuple[list[int], int, float]] = []  # the earlier labels, newest first; label; weight
 
     def predict(self, before: list[int]) -> np.ndarray:
         p = np.full(self.classes, 1 / self.classes)
@@ -32,16 +32,16 @@ class FollowingClasses:
 
 
 class FollowingNumbers:
-    """A number from those before it: weighted least squares over all cases."""
+    """Predict a number from earlier numbers: weighted least squares over all cases."""
 
     def __init__(self, memory: int, fading: float = 0.9995, seasons: int = 2) -> None:
         self.memory, self.fading, self.n_seasons = memory, fading, seasons
         self.labels: list[float] = []
         self.cases: list[tuple[np.ndarray, float, float]] = []  # inputs, difference, weight
-        self.lags = [0, 0]  # the seasons
+        self.lags = [0, 0]  # the seasonal lags
 
     def inputs(self, newest: int, target: int) -> np.ndarray:
-        """For the label at index `target`, where those up to the index `newest` are known."""
+        """Return the case for the label at index `target`, if labels up to index `newest` are known."""
         labels, oldest = self.labels, max(0, len(self.labels) - self.memory)
         last = labels[newest]
         found = np.zeros(8)
@@ -90,7 +90,7 @@ class FollowingNumbers:
                 self.relearn(len(self.labels) - 2 - newest)
 
     def relearn(self, delay: int) -> None:
-        """Other seasons: the cases are those that the labels kept give."""
+        """Change the seasons: the cases are recomputed from the stored labels."""
         self.cases, oldest = [], max(0, len(self.labels) - self.memory)
         for target in range(oldest + 1 + delay, len(self.labels)):
             newest = target - 1 - delay
@@ -103,7 +103,7 @@ class FollowingNumbers:
         d = np.diff(self.labels)
         faded = d * fading ** np.arange(len(d) - 1, -1, -1)
         r = np.array([faded[lag:] @ d[: len(d) - lag] if lag < len(d) else 0 for lag in range(longest + 1)])
-        r[0] -= faded[0] * d[0]  # the first difference has none before it
+        r[0] -= faded[0] * d[0]  # the first difference has no predecessor
         if not r[0] > 0:
             return self.lags
         r, count = r / r[0], len(self.labels) - 2
@@ -132,7 +132,7 @@ def kept(lag: int, other: int, r: np.ndarray, least: float) -> int:
 
 
 def running_mean(labels: list[float]) -> float:
-    """Each of the first 1000 with the same weight, then fading."""
+    """Weight the first 1000 instances equally; then use fading."""
     mean = 0.0
     for i, label in enumerate(labels):
         mean += (label - mean) / min(i + 1, 1000)

@@ -1,4 +1,4 @@
-"""Linear models and naive Bayes, slow and obvious: dense steps over all inputs, statistics over all instances."""
+"""Linear models and naive Bayes, slow and simple: dense steps over all inputs, statistics over all instances."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ def softmax(z):
 
 
 class Steps:
-    """Weights (inputs, ...), a one for the bias first, and how each optimiser moves them by a gradient."""
+    """Weights (inputs, ...) with the bias first, and the gradient step of each optimizer."""
 
     def __init__(self, shape, optimizer, learning_rate, l1=0.0, l2=0.0):
         self.optimizer, self.rate, self.l1, self.l2 = optimizer, learning_rate, l1, l2
         self.w, self.a, self.b = (np.zeros(shape) for _ in range(3))
-        self.pays = np.ones((shape[0], *(1 for _ in shape[1:])))  # the bias pays neither l1 nor l2
+        self.pays = np.ones((shape[0], *(1 for _ in shape[1:])))  # l1 and l2 do not apply to the bias
         self.pays[0] = 0
         self.t = 0
 
@@ -59,7 +59,7 @@ class Linear(Steps):
 
 
 class NaiveBayes:
-    """Everything is kept and weighed anew at every question."""
+    """All instances are stored and weighted again for each prediction."""
 
     def __init__(self, values, classes, fading=1.0, smoothing=1.0, variance_prior=1.0):
         self.values, self.classes = values, classes
@@ -100,7 +100,7 @@ class NaiveBayes:
 
 
 def moments(column, weight):
-    """How many, their mean and their variance."""
+    """Return the count, the mean and the variance."""
     if len(column) == 0:
         return 0.0, 0.0, 0.0
     mean = np.average(column, weights=weight)

@@ -1,4 +1,4 @@
-"""Nearest neighbours, slow and obvious: every window a list, every distance a sum."""
+"""Nearest neighbours, slow and simple: every window is a list, every distance a sum."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Neighbours:
     def __init__(self, models, values, classes, *, forget=None, room=None):
         self.models, self.values, self.classes = models, values, classes
         self.forget, self.room = forget, room or 10**9
-        self.rows, self.labels = [], []  # as they were scaled when they came
-        self.history = [[] for _ in values]  # of each feature, every number that was not missing
+        self.rows, self.labels = [], []  # scaled by the statistics at arrival
+        self.history = [[] for _ in values]  # all non-missing numbers of each feature
         self.begin = [0] * len(models)
         self.hits = [Adwin(forget) if forget else None for _ in models]
 
     def scaled(self, x):
-        """Numbers in standard deviations, the instance itself included; codes as they are, -1 if missing."""
+        """Return numbers in standard deviations, including the instance itself; codes as they are, -1 if missing."""
         row = np.zeros(len(x), dtype=np.float32)
         for f, value in enumerate(x):
             if self.values[f] > 0:
@@ -34,18 +34,18 @@ class Neighbours:
         return row
 
     def window(self, i):
-        """Where the window of model i begins."""
+        """Return the start of the window of model i."""
         return max(0, len(self.rows) - min(self.models[i][0], self.room), self.begin[i])
 
     def squares(self, row, start):
-        """Squared distances to the rows from `start` on."""
+        """Return squared distances to the rows from `start` on."""
         rows = np.array(self.rows[start:], dtype=np.float64).reshape(-1, len(row))
         nominal = np.array(self.values) > 0
         off = np.where(nominal, rows != row, rows - row)
         return (off**2).sum(axis=1)
 
     def look(self, x):
-        """What every model says."""
+        """Return the prediction of every model."""
         row = self.scaled(x)
         return [self.predict(row, i) for i in range(len(self.models))]
 
@@ -60,7 +60,7 @@ class Neighbours:
         return p / p.sum()
 
     def learn(self, x, y, chosen, spared=False):
-        """One instance, and which models were chosen for it; `spared`: none had to look, for it was expected."""
+        """Learn one instance with the chosen models; `spared`: an expected instance, on which no model is evaluated."""
         row = self.scaled(x)
         if any(chosen) and self.forget:
             for i in np.flatnonzero(chosen):

@@ -1,4 +1,4 @@
-"""What is made of a target that is a number, slow and obvious: its unit, outcomes, intervals, members."""
+"""Numeric targets, slow and simple: their unit, outcomes, intervals and members."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MEMORY, APART, FARTHEST = 1000, 0.1, 10.0
 
 
 class TargetScale:
-    """Moments of the targets, of which the latest count; the unit in use follows when it is a tenth off."""
+    """Moments of recent targets; the unit in use is updated if it is a tenth off."""
 
     def __init__(self):
         self.n, self.mean, self.variance = 0, 0.0, 0.0
         self.unit = (0.0, 0.0)
 
     def learn(self, y):
-        """Whether another unit is in use now."""
+        """Return whether the unit has changed."""
         self.n = min(self.n + 1, MEMORY)
         weight = 1 / self.n
         before = self.mean
@@ -40,13 +40,13 @@ class TargetScale:
         return mean + sd * z
 
     def within(self, said):
-        """What counts of answers where several are mixed."""
+        """Return the predictions that count in a mixture."""
         mean, sd = self.unit
         return np.clip(said, mean - FARTHEST * sd, mean + FARTHEST * sd) if sd > 0 else said
 
 
 def rescaling(before, after):
-    """Factor and shift of what is said in another unit."""
+    """Return the factor and shift to convert predictions to another unit."""
     (mean, sd), (new_mean, new_sd) = before, after
     return (sd / new_sd, (mean - new_mean) / new_sd) if sd > 0 and new_sd > 0 else (1.0, 0.0)
 
@@ -56,7 +56,7 @@ def closeness(error, s):
 
 
 class Interval:
-    """The quantile of the last thousand errors, at a level that is corrected by how often it held."""
+    """The quantile of the last thousand errors, at a level that is corrected by the observed coverage."""
 
     def __init__(self, level=0.9):
         self.level, self.miss, self.errors = level, 1 - level, []
@@ -86,7 +86,7 @@ class Linear(Steps):
         return self.scale.unscaled(x @ self.w)
 
     def note(self, y):
-        """A target that everyone sees, whoever is trained."""
+        """A target whose statistics all models see, trained or not."""
         before = self.scale.unit
         if self.scale.learn(y):
             self.rescale(*rescaling(before, self.scale.unit))
@@ -116,7 +116,7 @@ class Linear(Steps):
 
 
 def answer(kind, said, sound, L, stack, scale):
-    """What the ensemble says, and how far each model is from the mixture, where answers are stacked."""
+    """Return the ensemble's prediction and each model's distance from the mixture, for stacks."""
     order = sorted(range(len(said)), key=lambda i: (-L[i], i))
     order = [i for i in order if sound[i]]
     if kind == "best":

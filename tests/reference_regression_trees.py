@@ -1,4 +1,4 @@
-"""Hoeffding trees for numbers, slow and obvious: nodes are objects, and a leaf remembers every target it has seen."""
+"""Hoeffding trees for regression, slow and simple: nodes are objects, and a leaf stores all its targets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RATE, FADING, FEWEST, FARTHEST = 0.1, 0.995, 5, 3.0
 
 
 class Node:
-    """A leaf, until it has children. What it inherits: (how many, mean, squared deviations) of its part."""
+    """A leaf, until it is split. It inherits (count, mean, squared deviations) of its part."""
 
     def __init__(self, tree, depth, inherited=(0.0, 0.0, 0.0), weights=None, errors=(0.0, 0.0)):
         self.depth, self.inherited, self.targets = depth, inherited, []
@@ -22,7 +22,7 @@ class Node:
         self.count, self.off = (
             inherited[0],
             0.0,
-        )  # Σ of deviations from the origin: large targets lose no digits
+        )  # Σ of deviations from the origin: keeps the digits of large targets
         self.tried = inherited[0]
         self.observers, self.feature, self.cut, self.children = None, None, None, ()
 
@@ -43,17 +43,17 @@ class Node:
 
 
 class RegressionTree:
-    """One model of `pools.RegressionTrees`; `values`: how many each feature has, 0 if it is a number."""
+    """One model of `pools.RegressionTrees`; `values`: the number of values of each feature, 0 if numeric."""
 
     def __init__(self, values, **settings):
         self.values, self.settings = values, settings
         self.numbers = sum(n == 0 for n in values)
-        self.seen = [np.zeros(0) for _ in values]  # of each feature, all that came
-        self.nodes = [Node(self, 0)]  # in the order in which they were made
+        self.seen = [np.zeros(0) for _ in values]  # all values of each feature
+        self.nodes = [Node(self, 0)]  # in order of creation
         if self._fits(self._observer_bytes()):
             self._observe(self.nodes[0])
 
-    # -- answering ----------------------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------
 
     def predict(self, x):
         leaf = self._leaf(x)
@@ -76,7 +76,7 @@ class RegressionTree:
         return node
 
     def _standardised(self, x):
-        """The numbers, in deviations from the mean of all that came, this one included, and a one."""
+        """Return numbers as deviations from their running means, which include this instance, and a one."""
         z = []
         for n, value, seen in zip(self.values, x, self.seen, strict=True):
             if n > 0:
@@ -138,7 +138,7 @@ class RegressionTree:
         self._split(leaf, feature, cut, below, above)
 
     def _best(self, observer):
-        """What takes most from the squared deviations: how much, where, and the sums on both sides."""
+        """Return the split with the largest reduction of squared deviations: reduction, place, sums on both sides."""
         found = (0.0, None, None, None)
         for cut, below, above in observer.parts():
             if below[0] < FEWEST or above[0] < FEWEST:
@@ -186,6 +186,6 @@ class RegressionTree:
 
 
 def deviations(sums):
-    """Of targets about their mean, squared, from how many there were, their sum and the sum of their squares."""
+    """Return the squared deviations from the mean, from the count, the sum and the sum of squares."""
     n, total, squares = sums
     return max(squares - total * total / n, 0.0) if n > 0 else 0.0

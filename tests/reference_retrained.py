@@ -1,4 +1,4 @@
-"""Retrained boosted trees, slow and obvious: every training at once, histograms are dictionaries, sums are Python's."""
+"""Retrained boosted trees, slow and simple: one-step trainings, histograms as dictionaries, Python sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def between(a, b):
 
 
 def edges_of(values, bins, before):
-    """Cut points: a bin per value if there are few, else bins of about equally many values."""
+    """Return cut points: a bin per value if there are few values, otherwise bins of about equal size."""
     counts = sorted(Counter(values).items())
     edges, left, in_bin = [], len(values), 0
     for (value, n), (following, n_following) in itertools.pairwise(counts):
@@ -37,11 +37,11 @@ def edges_of(values, bins, before):
 
 
 class Feature:
-    """How the values of a feature become bins, and the bins of the instances that are kept."""
+    """The bins of a feature's values, and the bins of the stored instances."""
 
     def __init__(self, nominal, bins, sample):
         self.nominal, self.bins, self.sample, self.edges = nominal, bins, sample, []
-        self.raw, self.column = [], []  # the latest values, and the bin of every instance there ever was
+        self.raw, self.column = [], []  # the latest values, and the bins of all instances so far
 
     def bin(self, x):
         if math.isnan(x):
@@ -67,7 +67,7 @@ class Feature:
         self.column = [self.bin(x) for x in [*older, *self.raw]]
 
     def _crowded(self, kept):
-        """Whether a bin holds more than its share, and different values among those that are known."""
+        """Return whether a bin holds more than its share and has distinct stored values."""
         counts = Counter(b for b in self.column[-kept:] if b > 0)
         bins = {}
         for b, x in zip(self.column[-len(self.raw) :], self.raw, strict=True):
@@ -78,7 +78,7 @@ class Feature:
 
 
 class Retrained:
-    """`pools.Retrained` without a byte limit. The work of a training is spread by delaying its result."""
+    """`pools.Retrained` without a byte limit. Spreading of the work is simulated by delaying its result."""
 
     def __init__(self, values, classes, numeric=False, **settings):
         self.values, self.classes, self.numeric, self.settings = values, classes, numeric, settings
@@ -91,9 +91,9 @@ class Retrained:
         self.rate = max(rate, min(rate * settings["trees"] / self.rounds, 0.5))
         self.features = [Feature(n > 0, settings["bins"], min(SAMPLE, settings["window"])) for n in values]
         self.y, self.w, self.waiting, self.model = [], [], None, None
-        self.next, self.postponed = 50, 0  # when to train, and by how many instances that was put off
+        self.next, self.postponed = 50, 0  # the time of the next training, and its delay in instances
         self.loss = Adwin(settings["drift"]) if settings.get("drift") else None
-        self.start, self.errors = 0, []  # the first instance since the last change; errors for a number
+        self.start, self.errors = 0, []  # the first instance since the last change; errors for numbers
 
     # Predicting
 
@@ -170,7 +170,7 @@ class Retrained:
             self.next, self.postponed, self.waiting = max(n, self.start + 200), 0, None
 
     def _advance(self, job):
-        """Features are fitted when it is their turn; the trees grow at the end, for nothing they need changes."""
+        """Fit each feature in its turn; grow the trees at the end, because their inputs no longer change."""
         job["step"] += 1
         due = job["total"] * job["step"] // job["steps"]
         while job["fitted"] < min(due, len(self.features)):
@@ -213,7 +213,7 @@ class Retrained:
         return first, [b * curvature * q * (1 - q) for q, b in zip(p, w, strict=True)]
 
     def _grow(self, columns, first, second):
-        """The root of a tree, or None if it cannot be split."""
+        """Return the root of a tree, or None if it cannot be split."""
         total = sum(map(abs, first)), sum(second)
         if not (total[0] > 0 and total[1] > 0):
             return None
@@ -223,7 +223,7 @@ class Retrained:
         root = self._open(columns, range(len(first)))
         leaves = [root]
         while len(leaves) < self.settings["leaves"]:
-            best = max(leaves, key=lambda leaf: leaf["gain"])  # the first of equals
+            best = max(leaves, key=lambda leaf: leaf["gain"])  # the first of equal splits
             if best["gain"] <= 0:
                 break
             f, below = best["test"] = best["found"]
@@ -240,7 +240,7 @@ class Retrained:
         return (g * self.units[0]) ** 2 / (h * self.units[1] + shrinkage)
 
     def _open(self, columns, rows):
-        """A leaf, its step, and the best split of it."""
+        """A leaf, its step, and its best split."""
         g, h = self._sums(rows)
         rate, shrinkage = self.rate, self.settings["shrinkage"]
         step = (
@@ -277,14 +277,14 @@ class Retrained:
         return leaf
 
     def _cuts(self, bins, each, least, h):
-        """The bins below each cut, with the missing values there and without."""
+        """Return the bins below each cut, with and without the missing values."""
         known = sorted(set(bins) - {0})
         for missing in ([0], []) if 0 in bins else ([],):
             for n in range(1 - len(missing), len(known) + 1):
                 yield [*missing, *known[:n]], least, 0.0
 
     def _closed(self, below, bins, hb, h, f):
-        """With the bins between the ones that were there, and where missing values go if there were none."""
+        """Add the bins between existing bins, and choose a side for missing values if there were none."""
         if self.values[f] > 0:
             return set(below)
         found = set(range(1, max(below) + 1)) | ({0} & set(below))

@@ -1,4 +1,4 @@
-"""The synthetic streams again, slow and plain: what the compiled ones are compared with."""
+"""Slow, simple versions of the synthetic streams, for comparison with the compiled ones."""
 
 import math
 
@@ -41,7 +41,7 @@ class JavaRandom:
 
 
 def agrawal(function, seed=1, perturbation=0.05, balance=False):
-    """Rows (features, class), for ever."""
+    """Yield rows (features, class) endlessly."""
     random = JavaRandom(seed)
     wanted = 1
     while True:
@@ -169,7 +169,7 @@ SEGMENTS = {
 
 
 def led(drift=0, seed=1, noise=10):
-    """Rows (features, class), for ever."""
+    """Yield rows (features, class) endlessly."""
     random = JavaRandom(seed)
     place = list(range(24))
     for i in range(drift):
@@ -186,7 +186,7 @@ def led(drift=0, seed=1, noise=10):
 
 
 def random_rbf(classes=2, features=10, centroids=50, model_seed=1, instance_seed=1, drifting=50, speed=0.0):
-    """Rows (features, class), for ever."""
+    """Yield rows (features, class) endlessly."""
     model = JavaRandom(model_seed)
     centres, labels, deviations, weights = [], [], [], []
     for _ in range(centroids):
@@ -219,7 +219,7 @@ def random_rbf(classes=2, features=10, centroids=50, model_seed=1, instance_seed
 
 
 def drift(before, after, position, width=1, seed=1):
-    """Rows from one iterator, then more and more often from the other."""
+    """Yield rows from one iterator, then increasingly often from the other."""
     random = JavaRandom(seed)
     n = 0
     while True:

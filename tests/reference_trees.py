@@ -1,7 +1,7 @@
-"""A Hoeffding tree, slow and obvious: one tree, no byte limit. The compiled pool must agree with it.
+"""A Hoeffding tree, slow and simple: one tree, no byte limit. The compiled pool must agree with it.
 
-It follows the published algorithm (Domingos and Hulten 2000) with the choices MOA makes, naive-Bayes
-products in plain double precision included.
+It follows the published algorithm (Domingos and Hulten 2000) with MOA's choices, including naive-Bayes
+products in plain double precision.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SMALLEST_BRANCH = 0.01
 
 @dataclass
 class Settings:
-    values: list[int]  # per feature: how many values it has, 0 if numeric
+    values: list[int]  # number of values per feature, 0 if numeric
     grace_period: int = 200
     split_confidence: float = 1e-7
     tie_threshold: float = 0.05
@@ -54,7 +54,7 @@ class Gaussian:
         return 1 / (math.sqrt(2 * math.pi) * self.sd) * math.exp(exponent)
 
     def sides(self, cut: float) -> tuple[float, float]:
-        """The weight at most and above a cut, by the normal distribution inside the range seen."""
+        """Return the weight up to a cut and above it, by the normal distribution within the observed range."""
         if cut < self.low:
             return 0.0, self.n
         if cut >= self.high:
@@ -137,7 +137,7 @@ class Node:
     last_look: float = 0.0
     majority_hits: int = 0
     bayes_hits: int = 0
-    outcomes: list[bool] = field(default_factory=list)  # since change was last found
+    outcomes: list[bool] = field(default_factory=list)  # since the last detected change
 
     def weight(self) -> float:
         return sum(self.counts[c] for c in sorted(self.counts))
@@ -153,7 +153,7 @@ class ReferenceTree:
     # --- answering ----------------------------------------------------------------------------------
 
     def find(self, x: list[float]) -> tuple[Node | None, Node | None, int, int]:
-        """The node x arrives at (None: an absent branch), the node above, the branch taken, the depth."""
+        """Return the node that x reaches (None: no such branch), its parent, the branch and the depth."""
         above, branch, node, depth = None, -1, self.root, 0
         while node.test is not None:
             feature, kind, value = node.test
@@ -190,7 +190,7 @@ class ReferenceTree:
         for c in range(self.classes):
             vote = node.counts.get(c, 0.0) / total if total > 0 else 0.0
             for f, v in enumerate(x):
-                # A feature nobody here has had a value of says nothing (MOA: every vote becomes 0).
+                # A feature without a value at this leaf contributes nothing (MOA: every vote becomes 0).
                 if not math.isnan(v) and f in node.observers and node.observers[f].of:
                     vote *= node.observers[f].probability(v, c)
             out.append(vote)
@@ -199,7 +199,7 @@ class ReferenceTree:
     # --- learning -----------------------------------------------------------------------------------
 
     def learn(self, x: list[float], y: int, times: int = 1) -> None:
-        """Learn from an instance that counts so many times."""
+        """Learn from an instance with this weight."""
         node, above, branch, depth = self.find(x)
         if node is None:
             assert above is not None
@@ -252,13 +252,13 @@ class ReferenceTree:
             node.observers = {}
 
     def put_off(self, node: Node, gap: float, bound: float) -> None:
-        """The leaf is not split; it looks again after the grace period."""
+        """Do not split the leaf; check it again after the grace period."""
 
     def split(self, node: Node) -> None:
-        """The leaf is split."""
+        """Split the leaf."""
 
     def offers(self, node: Node) -> list[tuple[float, int, tuple[str, float]]]:
-        """The best test of every feature that offers one."""
+        """Return the best test of every feature that has one."""
         out = []
         for f in sorted(node.observers):
             best = None
@@ -283,7 +283,7 @@ class ReferenceTree:
 
 
 def changed(outcomes: list[bool], delta: float) -> bool:
-    """HDDM-A, both ways: the mean against that of the first n, for the n where it was surely lowest or highest."""
+    """HDDM-A in both directions: compare the mean with that of the first n, at the most certain minimum or maximum."""
     log, n = math.log(1 / delta), len(outcomes)
     means = [hits / (i + 1) for i, hits in enumerate(accumulate(map(int, outcomes)))]
     bounds = [math.sqrt(log / (2 * (i + 1))) for i in range(n)]

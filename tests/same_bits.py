@@ -1,11 +1,11 @@
-"""Whether two builds give the same probabilities, bit for bit, over random settings.
+"""Print checksums that show whether two builds give identical results for random settings.
 
     python tests/same_bits.py --settings 200 > before.txt     # with one build installed
     python tests/same_bits.py --settings 200 > after.txt      # with the other
     diff before.txt after.txt
 
-A line per setting: what was run, and a checksum of every probability, choice and score. Only names that both
-builds know may be used here. `--isa` holds the perceptrons' kernel, where the builds have different ones.
+Each line has a setting and a checksum of all probabilities, choices and scores. Settings use only names that both
+builds know. `--isa` selects the kernel of the perceptrons if the builds would choose different ones.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STREAMS = {
 
 
 def policy(rng: np.random.Generator) -> Any:
-    """One of the built-in policies, perhaps with exploration."""
+    """Return a built-in policy, sometimes with exploration."""
     number = float(rng.choice([0.01, 0.05, 0.3]))
     made = [
         policies.Zeta(number),
@@ -58,7 +58,7 @@ def policy(rng: np.random.Generator) -> Any:
 
 
 def score(rng: np.random.Generator) -> Any:
-    """One of the built-in scores."""
+    """Return a built-in score."""
     return [
         scores.Adwin(),
         scores.Adwin(delta=0.1, restart=True),
@@ -69,7 +69,7 @@ def score(rng: np.random.Generator) -> Any:
 
 
 def pool(rng: np.random.Generator, isa: str | None) -> Any:
-    """Perceptrons or trees of random settings."""
+    """Return perceptrons or trees with random settings."""
     n = int(rng.integers(1, 9))
     if rng.random() < 0.35:
         return pools.Hoeffding(
@@ -97,7 +97,7 @@ def pool(rng: np.random.Generator, isa: str | None) -> Any:
 
 
 def setting(number: int, isa: str | None) -> str:
-    """Run a setting; its line."""
+    """Run a setting and return its line."""
     rng = np.random.default_rng([20, number])
     name = str(rng.choice(list(STREAMS)))
     models = pool(rng, isa)

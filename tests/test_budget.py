@@ -1,4 +1,4 @@
-"""A budget: the cost stays inside it by a clock of the test's, models sleep and wake, and nothing of it is lost."""
+"""A budget: the cost stays within it by a simulated clock, models pause and resume, and state is saved."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from test_ensemble import equal_state
 
 STREAM = streams.Agrawal(function=2)
 SCHEMA = STREAM.schema
-PRICES = np.array([1.0, 2.0, 4.0, 20.0])  # microseconds of an evaluation, and as much for a training step
+PRICES = np.array([1.0, 2.0, 4.0, 20.0])  # microseconds of an evaluation, and of a training step
 
 
 def pool():
-    """Return four models in three parts; the forest is the most expensive one."""
+    """Return four models in three parts; the forest is the most expensive model."""
     return pools.Join(
         pools.NaiveBayes([{}]),
         pools.MLP([{"hidden": 8}, {"hidden": 16}]),
@@ -36,7 +36,7 @@ def pool():
 
 
 class Simulated(Clock):
-    """A clock by which each model has a price, whatever machine the test runs on."""
+    """A clock that gives each model a fixed cost, independent of the machine."""
 
     part = np.array([0, 1, 1, 2])
 
@@ -48,7 +48,9 @@ class Simulated(Clock):
 
     def parts(self, step):
         each = np.array([step.looked * self.prices, step.trained * self.prices])
-        return np.stack([each[:, self.part == p].sum(axis=1) for p in range(4)], axis=1)  # the last: no rest
+        return np.stack(
+            [each[:, self.part == p].sum(axis=1) for p in range(4)], axis=1
+        )  # part 3 has no models
 
     def now(self):
         return self.time
@@ -67,7 +69,7 @@ def data(n, seed=1):
 
 
 def cost(model, since=0.0, instances=0):
-    """Return the microseconds per instance by the clock of the test's, after the first ones."""
+    """Return the microseconds per instance by the simulated clock, without the first instances."""
     total = 1e6 * model.dial.clock.spent(model._learner.step).sum()
     return (total - since) / (model.instances - instances)
 
@@ -75,7 +77,7 @@ def cost(model, since=0.0, instances=0):
 @pytest.mark.parametrize("asked", [3.0, 5.0, 9.0, 20.0, 30.0])
 def test_the_cost_stays_inside_the_budget(asked):
     model = budgeted(f"{asked} us").learn(*data(20_000))
-    assert 0.4 * asked < cost(model) < 1.05 * asked  # less, where the next model would be too much
+    assert 0.4 * asked < cost(model) < 1.05 * asked  # less, if the next model would exceed the budget
     assert model.dial.told()["asked"] == f"{asked} us"
     assert float(model.dial.used.split()[0]) == pytest.approx(cost(model), rel=0.05)
 
@@ -85,7 +87,7 @@ def test_models_that_the_budget_cannot_feed_sleep():
     assert model.asleep.tolist()[3]
     looked = model.looked
     assert looked[0] == 10_000
-    assert looked[3] < 1000  # never but at the start
+    assert looked[3] < 1000  # never, except at the start
     assert model.trained[3] <= looked[3]
     forest = copy.deepcopy(model.bound.state())
     model.learn(*data(200, seed=2))
@@ -112,7 +114,7 @@ def test_sleeping_models_wake_when_the_machine_becomes_faster():
 
 
 class Faster(Simulated):
-    """A machine that is twice as fast from now on."""
+    """A machine that becomes twice as fast."""
 
     def __init__(self, before, step):
         super().__init__(PRICES / 2)
@@ -127,11 +129,11 @@ def test_a_sleeping_model_is_tried_when_the_awake_ones_get_worse():
     everyone = np.ones(3, dtype=bool)
     one.prices.note(everyone, np.array([1.2e-5, 1.2e-5]), np.ones((2, 4)) * [1, 1, 1, 0], np.ones(3))
     one.trust[:] = 1e6
-    one._choose(np.array([0.9, 0.9, 0.5]), 1.5e-5)  # room for two
+    one._choose(np.array([0.9, 0.9, 0.5]), 1.5e-5)  # two models fit into the budget
     assert one.awake.tolist() == [True, True, False]
     one._choose(np.array([0.9, 0.6, 0.5]), 1.5e-5)
     assert one.awake.tolist() == [True, True, False]
-    one._choose(np.array([0.55, 0.6, 0.5]), 1.5e-5)  # the best model has become worse: another one is tried
+    one._choose(np.array([0.55, 0.6, 0.5]), 1.5e-5)  # the best model has become worse: another model is tried
     assert one.awake.tolist() == [False, True, True]
 
 
@@ -211,7 +213,7 @@ def test_keys_and_late_labels_have_a_budget_each():
     X, y = data(1500)
     with Keyed(
         Heros(pool(), budget="9 us", seed=3, schema=SCHEMA), capacity=1
-    ) as keyed:  # the others are on disk
+    ) as keyed:  # others are on disk
         for start in range(0, 1500, 500):
             for key in ("a", "b"):
                 keyed.learn(key, X[start : start + 500], y[start : start + 500])
@@ -237,7 +239,7 @@ def test_inspection_says_who_sleeps():
 
 
 def test_a_power_is_shared_by_the_instances_that_arrive():
-    """At 5 W of 10 W per core, an instance may take 5 µs if one arrives every 10 µs, and twice that if half as many do."""
+    """At 5 W of 10 W per core, an instance may take 5 µs at one arrival per 10 µs, and twice that at half the rate."""
     clock = Simulated()
     model = budgeted("5 W", clock)
     object.__setattr__(model.dial.budget, "watts", 10.0)
@@ -259,7 +261,7 @@ def test_every_way_to_predict_and_to_watch_keeps_to_the_awake(answer, watch):
     chosen = Stack() if answer == "stack" else answer
     policy = policies.Explore(policies.Zeta(0.05), 0.2)
     model = budgeted("6 us", answer=chosen, watch=watch, policy=policy, k=2).learn(*data(4000))
-    model.learn(*data(20, seed=5))  # who is awake is chosen at the first of these
+    model.learn(*data(20, seed=5))  # the awake models are chosen at the first of these instances
     before, asleep = model.looked, model.asleep
     assert asleep.any()
     model.learn(*data(100, seed=6))

@@ -1,4 +1,4 @@
-"""The public checks: what is right passes, and what is wrong is named."""
+"""The public checks accept valid parts, and name the errors of invalid parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from member_cases import Majority, Nearest
 
 
 class Policy:
-    """Right as it is; the classes below break a rule each."""
+    """A valid model; each class below breaks one rule."""
 
     def choose(self, scores, costs, k, rng):
         return np.arange(len(scores)) < k
@@ -87,7 +87,7 @@ def test_what_is_wrong_with_a_policy_is_named(policy, rule):
 
 
 class Score:
-    """A running mean with a step that falls; the classes below break a rule each."""
+    """A running mean with a decreasing step; each class below breaks one rule."""
 
     def bind(self, models):
         return self.Bound(models)
@@ -145,7 +145,7 @@ def test_what_is_wrong_with_a_score_is_named(score, rule):
 
 
 class Hits:
-    """Accuracy; the classes below break a rule each."""
+    """Accuracy; each class below breaks one rule."""
 
     name = "hits"
 
@@ -205,7 +205,7 @@ def test_what_is_wrong_with_a_measure_is_named(measure, rule):
 
 
 class Source:
-    """Twenty rows; the classes below break a rule each."""
+    """Twenty rows; each class below breaks one rule."""
 
     schema = Schema.of(["size"], classes=["no", "yes"])
 

@@ -1,4 +1,4 @@
-"""Heros: the order of the step, Python against compiled, one at a time against blocks, state, errors."""
+"""Heros: order of a step, Python and compiled code, single instances and blocks, state, errors."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from heros.ensemble.heros import ELSEWHERE
 
 SMALL = pools.MLPGrid(hidden=[4, 16, 64], learning_rates=[0.05, 0.005])  # 12 models
 K = 5
-MANY = 10_000  # instances of the longest test with --all; fewer where other files ask other pools the same
-NUMERIC = False  # whether the target is a number: test_regression_contract.py asks all this of numbers, too
+MANY = 10_000  # instances of the longest test with --all; fewer for the pools of other files
+NUMERIC = False  # whether the target is numeric: test_regression_contract.py runs these tests for regression
 EVERY_POLICY = [
     policies.Random(),
     policies.PerformBest(),
@@ -55,9 +55,9 @@ EVERY_POLICY += [kind() for kind in parts("policy").values() if kind not in map(
 
 
 class InPython:
-    """A policy the core does not know, which chooses like one it does."""
+    """A policy that the core does not know, which chooses like a built-in policy."""
 
-    def __repr__(self):  # the name of a test must not change from process to process
+    def __repr__(self):  # the name of a test must be the same in all processes
         return type(self).__name__
 
     def __init__(self, policy):
@@ -70,7 +70,7 @@ class InPython:
 
 
 def in_python(policy):
-    """The policy written in Python; whether an instance is trained on at all is not the policy's to say."""
+    """Return the policy in Python; the policy does not decide whether an instance is trained on at all."""
     if isinstance(policy, policies.Surprise):
         return replace(policy, policy=InPython(policy.policy))
     return InPython(policy)
@@ -119,12 +119,12 @@ def test_a_policy_in_python_equals_the_compiled_one(policy, thorough):
     built_in = Heros(SMALL, policy, k, seed=3, schema=schema)
     own = Heros(SMALL, in_python(policy), k, seed=3, schema=schema)
     assert same(built_in.test_then_train(X, y), own.test_then_train(X, y))
-    assert equal_state(own, built_in)  # an account of its own is the policy's in Python
+    assert equal_state(own, built_in)  # the Python policy keeps its own account
 
 
 @pytest.mark.parametrize("answer", ["best", "average", "weighted"])
 def test_the_step(answer):
-    """The loop in plain Python over the pool's own parts: order, ties, warm-up, scores, costs, rewards."""
+    """The loop in plain Python with the pool's parts: order, ties, warm-up, scores, costs, rewards."""
     X, y = data(400)
     schema = drifting(10).schema
     zeta = 0.05
@@ -149,7 +149,7 @@ def test_the_step(answer):
             weights = L if answer == "weighted" and L.any() else np.ones(len(L))
             expected = weights @ p / weights.sum()
             agree += block.answered[t] == -1
-        if agree == t + 1:  # float32 and float64 may part at a tie; up to there they agree
+        if agree == t + 1:  # float32 and float64 may differ at a tie; up to there they agree
             np.testing.assert_allclose(block.probabilities[t], expected, atol=5e-3)
         L = np.array([w.update(float(q.argmax() == y[t])) for w, q in zip(windows, p, strict=True)])
         chosen = np.ones(len(L), dtype=bool) if t < 20 else reference.zeta(L, gamma, K, zeta)
@@ -168,7 +168,7 @@ def test_the_step(answer):
 
 @pytest.mark.parametrize("answer", ["best", "average"])
 def test_one_at_a_time_equals_the_block(answer):
-    """predict_proba then learn, with other questions in between, against test_then_train."""
+    """predict_proba then learn, with other predictions in between, equals test_then_train."""
     X, y = data(1500)
     schema = drifting(10).schema
     policy = policies.Explore(policies.Zeta(0.05), 0.2)
@@ -177,7 +177,7 @@ def test_one_at_a_time_equals_the_block(answer):
     single = Heros(SMALL, policy, K, answer=answer, seed=7, schema=schema)
     for t in range(len(X)):
         if t % 3 == 0:
-            single.answers(X[: 1 + t % 5])  # asking changes nothing
+            single.answers(X[: 1 + t % 5])  # predictions change nothing
         p = single.answers(X[t])
         if t % 7 == 0:
             single.predict(X[t - 1])
@@ -195,7 +195,7 @@ def test_warmup_trains_everything():
 
 
 def test_the_first_answer_is_the_first_models():
-    """Before anything is known all scores are 0: ties go to the lowest index."""
+    """Before training, all scores are 0: ties go to the lowest index."""
     X, y = data(2)
     assert Heros(SMALL, seed=1, schema=drifting(10).schema).test_then_train(X, y).answered[0] == 0
 
@@ -264,7 +264,7 @@ def test_growing_in_mid_stream():
 
 
 def test_two_threads_are_kept_apart():
-    """A clear error instead of a race: the core runs without Python's lock."""
+    """A clear error instead of a race condition: the core runs without Python's lock."""
     entered, leave = threading.Event(), threading.Event()
 
     class Slow:
@@ -336,7 +336,7 @@ def test_several_heros_run_side_by_side():
 
 
 class Broken:
-    """A policy that returns what it is told, or raises it."""
+    """A policy that returns a given value, or raises it."""
 
     def __init__(self, result):
         self.result = result
@@ -377,7 +377,7 @@ def test_a_policy_that_misbehaves_is_named_and_what_came_before_is_kept(result, 
     assert model.instances == 11
     assert model.cpu_seconds["evaluate"] > 0
     nothing = Heros(SMALL, Broken(np.zeros(12, dtype=bool)), K, warmup=10, seed=1, schema=drifting(10).schema)
-    nothing.learn(X[:11], y[:11])  # as if nothing had been trained on the instance it failed at
+    nothing.learn(X[:11], y[:11])  # as if the failed instance had not been used for training
     assert equal_state(model, nothing)
 
 
@@ -485,7 +485,7 @@ def test_arrays_of_any_layout_are_taken():
 
 @pytest.mark.parametrize("pool", [SMALL, pools.Hoeffding([{}] * 12)], ids=["mlp", "trees"])
 def test_a_nominal_feature_without_values_yet(pool):
-    """Its kind never changes: values may come later, and until then only "missing" is one."""
+    """The kind of a feature never changes: values may appear later, and until then it is always missing."""
     empty = Schema((Feature("c", (), missing=True), Feature("a")), ("no", "yes"))
     model = Heros(pool, k=K, seed=1, schema=empty)
     model.learn([[np.nan, float(t)] for t in range(300)], np.arange(300) % 2)
@@ -528,7 +528,7 @@ def test_numbers_at_the_end_of_the_range_do_not_ruin_the_models():
 
 
 def test_denormals_are_flushed_only_inside():
-    """The processor's flag is restored: Python still computes with the smallest numbers."""
+    """The processor's flag is restored: Python still computes with denormal numbers."""
     X, y = data(200)
     Heros(SMALL, seed=1, schema=drifting(10).schema).learn(X, y)
     assert np.float64(5e-324) * 1.0 > 0
@@ -536,7 +536,7 @@ def test_denormals_are_flushed_only_inside():
 
 
 class Constant:
-    """A model of the user's own."""
+    """A user-defined model."""
 
     def __init__(self):
         self.seen = 0

@@ -1,4 +1,4 @@
-"""Jobs of any kind: recorded once, kept, run again if broken, reported if they fail."""
+"""Jobs of any kind: recorded once, kept, repeated if damaged, and reported if they fail."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""ONNX: raw instances in, our probabilities out."""
+"""ONNX: raw instances as input, and the same probabilities as HEROS as output."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def assert_equal_answers(model, path, X):
 
 
 def in_a_pool_of_its_own(bound, schema):
-    """The models of a part of a joined pool, as they are."""
+    """Return the models of a part of a joined pool."""
     lone = Heros(bound.pool, k=1, seed=1, schema=schema)
     lone.bound.restore(bound.state())
     return lone
 
 
 def mixed(n, seed, missing=True):
-    """Numbers of all sizes, a constant, binary and many-valued names, and holes everywhere."""
+    """Numbers of all sizes, a constant, binary and nominal features, with many missing values."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
         [
@@ -93,7 +93,7 @@ def test_on_the_papers_streams(name, tmp_path):
 
 
 def test_a_schema_that_has_grown(tmp_path):
-    """A switch with a third position turns one-hot; the number it was is never looked at again."""
+    """A binary feature with a third value becomes one-hot; its old numeric input is no longer used."""
     X, y = mixed(1000, 3)
     model = Heros(pools.MLP([{"hidden": 8}]), seed=1, schema=schema(("a", "b", "c"))).learn(X, y)
     features = [*schema().features, Feature("new", missing=True)]
@@ -135,7 +135,7 @@ def test_the_file_says_what_its_numbers_mean(tmp_path):
 
 
 class Coin:
-    """A model of somebody's own."""
+    """A user-defined model."""
 
     def predict_proba(self, x):
         return [1 / 3] * 3
@@ -145,7 +145,7 @@ class Coin:
 
 
 def exported(families):
-    """The families that can be exported, except those with tests of their own."""
+    """Return the exportable families, except those with separate tests."""
     own = ("mlp", "linear")
     return {name: pool for name, pool in families.items() if pool.bound_by in WRITERS and name not in own}
 
@@ -174,11 +174,11 @@ def test_every_family_says_what_it_says_here(family, learnt, tmp_path):
     export.to_onnx(model, path)
     fresh, _ = mixed(300, 2)
     fresh[0] = np.nan
-    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # beyond all that was seen
+    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # outside the observed range
     np.testing.assert_allclose(answers(path, fresh)[0], model.predict_proba(fresh), atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["led_a", "rbf_f"])  # names only, numbers only
+@pytest.mark.parametrize("name", ["led_a", "rbf_f"])  # only nominal features, only numeric features
 def test_every_family_on_the_papers_streams(name, tmp_path):
     stream = streams.load(name)
     X, y = stream.draw(1500)
@@ -250,7 +250,7 @@ def test_linear_models_and_members_of_joined_pools(scale, tmp_path):
         probabilities, _ = answers(path, X[:50])
         bound = joined.bound.parts[part]
         lone = in_a_pool_of_its_own(bound, schema)
-        export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a pool of their own
+        export.to_onnx(lone, tmp_path / "lone.onnx", member=i)  # the same models in a separate pool
         np.testing.assert_array_equal(probabilities, answers(str(tmp_path / "lone.onnx"), X[:50])[0])
     hashed = Heros(pools.Linear([{}], own_values=4, hashed_to=8), k=1, seed=1, schema=schema).learn(X, y)
     with pytest.raises(ParameterError, match="a model without hashed values"):
@@ -276,7 +276,7 @@ def test_boosted_trees_of_two_classes(pool, tmp_path):
 
 @pytest.mark.parametrize("name", ["perceptron", "huber", "linear", "pa", "joined"])
 def test_models_of_numbers(name, tmp_path):
-    """In the unit of the target, whose mean and scale are frozen as they are."""
+    """The target's mean and scale are exported with their current values."""
     perceptron, linear = pools.MLP([{"hidden": 16}]), pools.Linear([{}])
     pool = {
         "perceptron": perceptron,
@@ -285,7 +285,7 @@ def test_models_of_numbers(name, tmp_path):
         "pa": pools.Linear([{"optimizer": "pa"}]),
         "joined": pools.Join(linear, perceptron, costs=[1, 1]),
     }[name]
-    stream = streams.Agrawal().with_target("salary")  # words among its features
+    stream = streams.Agrawal().with_target("salary")  # with nominal features
     X, y = stream.draw(400)
     model = Heros(pool, k=pool.n_models, seed=1, schema=stream.schema).learn(X, y)
     path = str(tmp_path / "number.onnx")
@@ -310,7 +310,7 @@ OF_NUMBERS = exported(NUMBERS) | {
 
 
 def a_number(X):
-    """A target of large size that hangs on numbers and names."""
+    """Return a large numeric target that depends on numbers and names."""
     large, switch, colour, waiting = np.nan_to_num(X[:, [0, 3, 4, 5]]).T
     return 1e5 * (large > 1e6) + 1e3 * waiting * (switch == 1) + 1e4 * colour + 3e6
 
@@ -326,7 +326,7 @@ def test_every_family_of_numbers_says_what_it_says_here(family, learnt, tmp_path
     export.to_onnx(model, path)
     fresh, _ = mixed(300, 2)
     fresh[0] = np.nan
-    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # beyond all that was seen
+    fresh[1:3] = [[1e300, -1e300, 7, 1, 4, 0], [0, 0, 8, 0, 0, 1e9]]  # outside the observed range
     (value,) = answers(path, fresh)
     assert (value.dtype, value.shape) == (np.float64, (300,))
     assert learnt == 1 or len(np.unique(value)) > 8

@@ -1,4 +1,4 @@
-"""Optional dependencies that are there, are not, or are broken themselves."""
+"""Optional dependencies that are installed, missing, or broken."""
 
 import sys
 
@@ -11,7 +11,7 @@ from heros._base.extras import needed
 def test_a_missing_package_names_its_extra(monkeypatch):
     import scipy.stats  # noqa: F401, PLC0415
 
-    monkeypatch.setitem(sys.modules, "scipy", None)  # hides the package, not the parts imported already
+    monkeypatch.setitem(sys.modules, "scipy", None)  # hides the package, not imported modules
     with pytest.raises(
         MissingExtra, match=r"^A fit needs packages .* \(extra 'sklearn'\): pip install 'scikit-learn>=1\.6'$"
     ):

@@ -1,4 +1,4 @@
-"""What malformed input of every kind leads to: an error of HEROS' own, with a text that says what is wrong."""
+"""Malformed input of every kind raises a HerosError with a clear message."""
 
 import re
 from datetime import UTC, datetime
@@ -402,7 +402,7 @@ def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
 
 @pytest.mark.parametrize("pool", CLASSES.values(), ids=CLASSES)
 def test_a_state_holds_arrays_and_nothing_that_only_looks_like_one(pool):
-    """A date of NumPy's offers a buffer that is none: without a look at what it is, the process ends."""
+    """A NumPy date offers an invalid buffer: without a type check, the process crashes."""
     model = small(pool).learn([[1.0, 0.0]] * 9, [0, 1, 0] * 3)
     state, before = model.bound.state(), model.predict_proba([2.0, 1.0])
     for name in state:

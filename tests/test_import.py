@@ -1,4 +1,4 @@
-"""`import heros` is quick: what is heavy is imported by those who use it."""
+"""`import heros` is fast: large packages are imported only when they are used."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ print(model, model.leaderboard(), model.explain_choice(), model.pool_summary(), 
 
 
 def imported(program):
-    """What of the heavy packages a fresh Python has after a program."""
+    """Return the large packages that a new Python process has imported after a program."""
     look = f"\nimport sys\nprint(*(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)"
     command = [sys.executable, "-c", program + look]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr.split()

@@ -1,4 +1,4 @@
-"""What a model looks at: importance of columns over time, and explanations of single predictions."""
+"""Importance of columns over time, and explanations of single predictions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fresh(**settings):
 
 
 def planted(n, column=3, seed=1, numeric=False):
-    """Numbers of which one column alone decides."""
+    """Return numbers, of which only one column determines the class."""
     X = np.random.default_rng(seed).normal(size=(n, len(NAMES)))
     y = 5 * X[:, column] if numeric else (X[:, column] > 0).astype(np.int64)
     return X, y, Schema.of(NAMES, classes=None if numeric else ["no", "yes"])
@@ -53,7 +53,7 @@ def test_the_column_that_decides_is_the_most_important_one(numeric):
     assert len(told.end) >= 4
     assert (told.history[1:, 3] == told.history[1:].max(axis=1)).all()
     assert told.end[-1] == 3000
-    np.testing.assert_array_equal(told.history[-1], told.values)  # measured now, not a running mean
+    np.testing.assert_array_equal(told.history[-1], told.values)  # a current measurement, not a running mean
 
 
 def test_it_follows_a_change_of_concept():
@@ -63,7 +63,7 @@ def test_it_follows_a_change_of_concept():
     assert model.importance().ranked()[0] == "x3"
     told = model.learn(X[2500:4500], y[2500:4500]).importance()
     assert told.ranked()[0] == "x5"
-    assert told.history[told.end <= 2500].argmax(axis=1)[-1] == 3  # and the history remembers what was
+    assert told.history[told.end <= 2500].argmax(axis=1)[-1] == 3  # the history keeps earlier values
 
 
 def test_nominal_features_count():
@@ -247,11 +247,11 @@ def test_contributions_add_up_and_name_the_planted_column(numeric):
         assert abs(told.prediction - right) < 1e-6
         assert (told.of is None) == numeric
         first += told.columns[0].name == "x3"
-    assert first >= 90  # where x3 is near the mean of the others, it adds next to nothing
+    assert first >= 90  # if x3 is near the mean of the others, its contribution is almost 0
 
 
 def test_contributions_are_those_of_a_slow_exact_twin():
-    """Three columns: all orders and all instances of the background, by the definition of Shapley values."""
+    """Three columns: all orders and all background instances, by the definition of Shapley values."""
     rng = np.random.default_rng(4)
     X = rng.normal(size=(800, 3))
     schema = Schema.of(["a", "b", "c"], classes=["no", "yes"])

@@ -1,4 +1,4 @@
-"""What a Heros says about its models is what happened."""
+"""The inspection of a Heros agrees with the actual steps."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ POOL = pools.MLPGrid(optimizers=["adam", "sgd"], learning_rates=[0.05, 0.005], h
 
 
 class Fair:
-    """Trains what has been trained least: a policy without words of its own."""
+    """Trains the models that were trained least: a policy without its own reasons."""
 
-    def __repr__(self):  # the name of a test must not change from process to process
+    def __repr__(self):  # the name of a test must be the same in all processes
         return type(self).__name__
 
     def __init__(self):
@@ -92,7 +92,7 @@ def test_the_explained_models_are_those_of_the_last_step(policy, size):
 @pytest.mark.parametrize("inner", [policies.Cheapest(), Fair()], ids=["compiled", "python"])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_exploration_is_told_from_the_policy(inner, depth):
-    """The next draw of a copy of the generator says whether the step explores."""
+    """The next draw of a copy of the generator shows whether the step explores."""
     epsilons = [0.4, 0.3][:depth]
     policy = inner
     for epsilon in reversed(epsilons):

@@ -1,4 +1,4 @@
-"""One model per key: each as if it were alone, in bounded memory, and whole after a kill."""
+"""One model per key: independent of other keys, in bounded memory, and complete after a kill."""
 
 import copy
 import os
@@ -32,7 +32,7 @@ def template(task="classes", **settings):
 
 
 def visits(keys, n=400, seed=7, task="classes"):
-    """Keys at random, each time with a few instances."""
+    """Return random keys, each time with a few instances."""
     rng = np.random.default_rng(seed)
     stream = copy.deepcopy(STREAMS[task])
     stream.restart()
@@ -40,7 +40,7 @@ def visits(keys, n=400, seed=7, task="classes"):
 
 
 def alone(todo, task="classes"):
-    """What every key's model says if nothing else is there."""
+    """Return the predictions of every key's model when trained alone."""
     models = {}
     for key, X, y in todo:
         models.setdefault(key, template(task)).learn(X, y)
@@ -106,7 +106,7 @@ def test_figures_of_a_key_and_of_all():
 
 @pytest.mark.parametrize("limit", LIMITS)
 def test_figures_of_all_keys_are_read_without_a_visit_to_each(tmp_path, limit, monkeypatch):
-    """A million keys take seconds to visit, in which nothing is predicted."""
+    """Visiting a million keys takes seconds, during which predictions wait."""
     seen = 0
     with Keyed(template(), directory=tmp_path, **limit) as keyed:
         for at, (key, X, y) in enumerate(visits(8, 30)):
@@ -142,7 +142,7 @@ def test_figures_of_numbers():
         assert (figures.mae, figures.rmse) == pytest.approx((errors.mean(), np.sqrt((errors**2).mean())))
         assert figures.relative_error == pytest.approx(errors.sum() / naive.sum())
         assert figures.gamma_share == pytest.approx(lone.spent.mean())
-        assert overall.mae == pytest.approx((errors.sum() + abs(y[0])) / 301)  # the first answer of all is 0
+        assert overall.mae == pytest.approx((errors.sum() + abs(y[0])) / 301)  # the first prediction is 0
         assert np.isnan([figures.accuracy, keyed.figures("nobody").mae]).all()
         low, high = keyed.predict_interval("a", X[0])
         assert low <= keyed.predict("a", X[0]) <= high
@@ -167,7 +167,7 @@ def test_a_target_that_is_no_number_changes_nothing():
 
 def test_an_interrupt_leaves_figures_that_are_those_of_the_model():
     class Pressing:
-        """A policy at whose third instance somebody presses Ctrl-C."""
+        """A policy that raises Ctrl-C at its third instance."""
 
         calls = 0
 
@@ -249,7 +249,7 @@ def test_what_was_committed_is_there_again_and_nothing_else(tmp_path, task):
     keyed.learn("a", X[:10], y[:10]).learn("b", X[:10], y[:10])
     keyed.commit({"offset": 20})
     expected, figures = keyed.answers("a", X), keyed.overall()
-    keyed.learn("a", X[10:], y[10:]).learn("c", X, y)  # "a" is spilled again, but not committed
+    keyed.learn("a", X[10:], y[10:]).learn("c", X, y)  # "a" is written to the file again, but not committed
     keyed.close()
     with Keyed(template(task), directory=tmp_path) as again:
         assert sorted(again) == ["a", "b"]
@@ -341,7 +341,9 @@ def test_models_share_what_never_changes():
     X, y = STREAM.take(20).draw(20)
     with Keyed(template(), capacity=1) as keyed:
         keyed.learn("a", X, y).learn("b", X, y)
-        parts = [keyed._resident(name, make=False).model.pool for name in ('"b"', '"a"')]  # a from the file
+        parts = [
+            keyed._resident(name, make=False).model.pool for name in ('"b"', '"a"')
+        ]  # "a" is read from the file
         assert parts[0] is parts[1] is keyed.template.pool
 
 
@@ -371,7 +373,7 @@ def test_the_store_of_another_pool_or_schema_is_refused(tmp_path):
 
 
 def test_a_store_that_began_without_a_task_is_opened_again(tmp_path):
-    for n in (1, 2):  # the default model is one for classes until the first labels, which are numbers
+    for n in (1, 2):  # the default model is for classification until the first labels, which are numbers
         with Keyed(Heros(k=1, seed=1), directory=tmp_path) as keyed:
             keyed.learn("a", [{"size": 1.0}, {"size": 2.0}], [1.5, 2.5])
             assert keyed.figures("a").instances == 2 * n
@@ -381,7 +383,7 @@ def test_a_store_that_began_without_a_task_is_opened_again(tmp_path):
 
 
 def rows(n=90):
-    """Rows of two keys as people write them; columns, values and classes come on the way."""
+    """Return rows of two keys in the form that users write; columns, values and classes appear over time."""
     for i in range(n):
         x = {
             "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24) if i % 2 else f"2026-03-0{1 + i % 9}",
@@ -437,7 +439,7 @@ def test_one_key_learns_from_rows_what_a_model_alone_does(numeric):
 
 @quiet
 def test_rows_in_any_form_and_after_any_stop_are_learnt_alike(tmp_path):
-    """One by one, in lists, in frames once the first rows are known, with stops; one encoder for all keys."""
+    """Single rows, lists, and frames once the first rows are known, with stops; one encoder for all keys."""
     pa = pytest.importorskip("pyarrow")
     found = []
     for form in ("rows", "lists", "stops"):
@@ -475,9 +477,9 @@ def test_a_list_of_rows_of_which_one_is_bad_leaves_the_schema_of_what_was_learnt
         assert keyed.seen == alone.instances
         with pytest.raises(DataError, match="must be a number"):
             keyed.learn("b", {"size": "large"}, "no")
-        assert "b" not in keyed  # what was refused leaves no key
+        assert "b" not in keyed  # rejected input creates no key
         with pytest.raises(DataError, match=r"must have \d features"):
-            keyed.learn("b", [1.0, 2.0, 3.0], 0)  # an array is checked by the model itself
+            keyed.learn("b", [1.0, 2.0, 3.0], 0)  # the model itself checks arrays
         assert ("b" in keyed, len(keyed), keyed.in_memory) == (False, 1, 1)
         assert keyed.learn("b", {"size": 2.0}, "yes").seen == keyed.encoder().seen == alone.instances + 1
 

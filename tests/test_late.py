@@ -1,4 +1,4 @@
-"""Labels that come late: what is answered, learnt, given up and counted."""
+"""Late labels: predicted, learnt, expired and counted instances."""
 
 import math
 from datetime import UTC, date, datetime, time, timedelta
@@ -42,7 +42,7 @@ def test_a_label_that_comes_at_once_is_prequential_learning():
 def test_what_was_answered_then_is_measured_and_labels_are_learnt_as_they_come():
     late, plain = LateLabels(fresh()), fresh()
     order = np.random.default_rng(1).permutation(len(Y))
-    given = [late.answer(f"order {i}", x) for i, x in enumerate(X)]  # all before the first label
+    given = [late.answer(f"order {i}", x) for i, x in enumerate(X)]  # all instances before the first label
     for i in order:
         late.learn(f"order {i}", Y[i])
         plain.learn(X[i], Y[i])
@@ -59,7 +59,7 @@ def test_too_many_or_too_old_go_and_are_counted():
         late.answer(i, X[i])
         clock.now += 10
     assert gone == [0, 1]
-    clock.now += 40  # the third has waited for 70 seconds
+    clock.now += 40  # the third instance has waited for 70 seconds
     assert not late.learn(2, Y[2])
     assert late.learn(4, Y[4])
     assert gone == [0, 1, 2]
@@ -175,7 +175,7 @@ def test_a_label_may_be_the_name_of_its_class():
 
 
 def table(n=80):
-    """Rows as people write them; columns, values and classes come on the way."""
+    """Return rows in the form that users write; columns, values and classes appear over time."""
     for i in range(n):
         row = {
             "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24, tzinfo=UTC if i % 2 else None),
@@ -253,7 +253,7 @@ def test_a_row_asked_again_is_the_same_if_it_reads_alike():
     late = LateLabels(Heros(POOL, k=2, seed=1))
     row = {"a": math.nan, "b": {"c": 1}, "d": Decimal("2.50")}
     late.answer(1, row)
-    row["b"]["c"] = 2  # which is nobody's business
+    row["b"]["c"] = 2  # the caller may change its row afterwards
     late.answer(1, {"a": None, "b": {"c": 1}, "d": Decimal("2.50")})
     for other in (row, [1.0, 2.0, 3.0]):
         with pytest.raises(DataError, match="must be new"):

@@ -1,4 +1,4 @@
-"""One at a time, whoever is interrupted wherever."""
+"""The lock allows one caller at a time, whatever call is interrupted."""
 
 import sys
 import threading
@@ -19,7 +19,7 @@ HERE = str(Path(heros.__file__).parent)
 
 
 def interrupted_at(step, act):
-    """Whether `act` was interrupted before the step-th instruction of HEROS's own Python code."""
+    """Return whether `act` was interrupted before the step-th instruction of HEROS's Python code."""
     left = step
 
     def trace(frame, event, arg):
@@ -70,7 +70,7 @@ def test_an_interrupt_at_any_instruction_leaves_nobody_locked_out(act, task):
 
 
 class Counting:
-    """A model of one's own."""
+    """A user-defined model."""
 
     def __init__(self):
         self.seen = 0
@@ -143,7 +143,7 @@ def test_what_an_interrupted_thread_held_is_taken_over_by_one():
     alone = ExclusiveUse("taken")
 
     def left_behind():
-        alone.__enter__()  # and never out again
+        alone.__enter__()  # the lock would never be released
 
     left_behind()
     got, gate, done = [], threading.Barrier(8), threading.Barrier(8)

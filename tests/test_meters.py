@@ -1,4 +1,4 @@
-"""Meters: what they read, where they refuse, and that the bill adds up."""
+"""Meters: their readings, their errors, and consistent totals."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ def counter(root, zone, name, value, size=1000):
 
 @pytest.fixture
 def powercap(tmp_path):
-    """Two packages, one with memory and cores; psys on top. A zone below another is also linked at the top."""
+    """Two packages, one with memory and cores, and psys at the top. A nested zone is also linked at the top."""
     counter(tmp_path, "intel-rapl:0", "package-0", 100)
     counter(tmp_path, "intel-rapl:0/intel-rapl:0:0", "core", 50)
     counter(tmp_path, "intel-rapl:0/intel-rapl:0:1", "dram", 10)
@@ -124,7 +124,7 @@ def test_the_watts_of_a_core_are_stated_known_or_the_default(monkeypatch):
     [
         ("processor : 0\nmodel name : Abacus 3000\n\nprocessor : 1\nmodel name : Abacus 9\n", "Abacus 3000"),
         ("CPU implementer\t: 0x41\nCPU part\t: 0xd08\nCPU revision\t: 3\n", "Cortex-A72"),
-        ("CPU implementer\t: 0x61\nCPU part\t: 0xd08\n", "slide rule"),  # another maker's numbers
+        ("CPU implementer\t: 0x61\nCPU part\t: 0xd08\n", "slide rule"),  # values from another manufacturer
         ("", "slide rule"),
     ],
 )
@@ -150,9 +150,7 @@ def test_co2e_only_where_an_intensity_is_stated():
 
 
 def test_the_phases_add_up_to_the_cpu_time_of_the_run():
-    evaluate(
-        Heros(seed=1), streams.Agrawal().take(100)
-    )  # prices are measured once, when the meter has stopped
+    evaluate(Heros(seed=1), streams.Agrawal().take(100))  # measured once, after the meter has stopped
     before = time.process_time()
     run = evaluate(Heros(seed=1), streams.Agrawal().take(20_000), meter=meters.Cpu(10))
     spent = time.process_time() - before
@@ -173,7 +171,7 @@ def test_a_meter_is_asked_for_by_name():
 
 @pytest.mark.parametrize("name", meters.Meter.names())
 def test_every_meter_reads_in_order_or_says_why_it_cannot(name):
-    """What holds of every meter: it is found by itself."""
+    """The contract of all meters, which are discovered automatically."""
     carbon = meters.Carbon.of(intensity=100)
     try:
         meter = meters.Meter.of(name, carbon)

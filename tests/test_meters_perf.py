@@ -41,7 +41,7 @@ def test_perf_events_are_counted_per_package(tmp_path, monkeypatch):
     monkeypatch.setattr("heros.meters.perf._opened", counters)
     meter = meters.Perf(power)
     assert counters.asked == [(32, 2, 0), (32, 2, 28), (32, 3, 0), (32, 3, 28)]
-    monkeypatch.setattr(os, "read", lambda file, n: os.pread(file, n, 0))  # an event is read again and again
+    monkeypatch.setattr(os, "read", lambda file, n: os.pread(file, n, 0))  # the same event is read repeatedly
     meter.start()
     counters.set(2, 28, 104)
     counters.set(3, 0, 108)

@@ -1,4 +1,4 @@
-"""The places that repeat what pyproject.toml says agree with it, and what is deployed asks for metrics that exist."""
+"""Copies of settings in pyproject.toml agree with it, and dashboards and alerts use existing metrics."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ async def asked_for_metrics(api):
 
 def test_the_dashboard_and_the_alerts_ask_for_metrics_of_the_service():
     with Service(OneModel(Heros(pools.MLPGrid(hidden=[8]), seed=1))) as service:
-        for i in range(300):  # measures are known when both classes have been predicted
+        for i in range(300):  # measures are defined once both classes have been predicted
             service.learn({"x": {"km": i % 7}, "y": "yes" if i % 7 > 3 else "no"})
         service.wait()
         given = set(re.findall(r"^heros_\w+", asyncio.run(asked_for_metrics(Api(service))), re.M))

@@ -1,4 +1,4 @@
-"""The paper's figures on Electricity: M = 50, k = 30, AUROC; in paper/records they are there for every seed."""
+"""The paper's AUROC on Electricity with M = 50, k = 30; paper/records has all seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from heros import Heros, evaluate, policies, pools, streams
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("real_data")]
 
-# policy, what the paper (for Cand: a replication) gives, how far off we may be, seed
+# policy, the paper's value (for Cand: of a replication), the tolerance, seed
 PAPER = [
     (policies.Explore(policies.Zeta(0.01), 0.1), 0.966, 0.004, 1),
     (policies.Random(), 0.951, 0.006, 2),

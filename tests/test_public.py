@@ -1,4 +1,4 @@
-"""The public names, exactly, and the errors as a tree."""
+"""The exact list of public names, and the hierarchy of errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regression: the task against its slow twin, what it is found from, hard targets, measures of a run."""
+"""Regression: slow version of the task, detection of the task, extreme targets, measures of a run."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def small(**settings):
 
 
 def jumping(n):
-    """Friedman's numbers, some of another scale among them."""
+    """Friedman's data, with some numbers on another scale."""
     X, y = streams.Friedman().draw(n)
     y[n // 3 : 2 * n // 3] = 1e3 * y[n // 3 : 2 * n // 3] - 5
     return X, y
 
 
 class Fixed:
-    """A model that learns nothing: some features, weighed."""
+    """A model that learns nothing: a weighted sum of some features."""
 
     def __init__(self, *weights):
         self.weights = np.array(weights)
@@ -64,7 +64,7 @@ MEMBERS = [Fixed(9.0, 3.0), Fixed(0.0, 0.0, 0.0, 10.0), Fixed(5.0, 5.0, 0.0, 10.
 
 @pytest.mark.parametrize("answer", ["best", "average", "weighted", Top(2), Stack(2, 60, 0.05)], ids=str)
 def test_the_task_equals_its_slow_twin(answer):
-    """Outcomes, scores, answers, intervals and the running mean; a model that says NaN is wrong and never answers."""
+    """Outcomes, scores, predictions, intervals and the running mean; a model with a NaN is wrong and is not used."""
     X, y = jumping(1200)
     pool = pools.Models(MEMBERS, costs=[1] * 4)
     model = Heros(
@@ -100,16 +100,14 @@ def test_the_task_equals_its_slow_twin(answer):
 
 @pytest.mark.parametrize("answer", ["average", "weighted", Top(3, 0), Stack(3, 0, 0.01)], ids=str)
 def test_a_model_far_off_does_not_outweigh_the_others(answer):
-    """It counts as if it had said the farthest target that would be learnt: ten standard deviations off."""
+    """It counts as the farthest target that would be learnt: ten standard deviations off."""
     X, y = streams.Friedman().draw(400)
     wild = pools.Models([MEMBERS[1], MEMBERS[2], Fixed(*[1e5] * 5)], costs=[1] * 3)
     model = Heros(wild, policies.Everything(), 3, answer=answer, seed=1, schema=streams.Friedman().schema)
     block = model.test_then_train(X, y)
     assert abs(block.outputs[100:, 0] - y.mean()).max() < 11 * y.std()
     single = Heros(wild, policies.Everything(), 3, seed=1, schema=streams.Friedman().schema)
-    assert single.test_then_train(X, y).outputs[0, 0] == MEMBERS[1].predict(
-        X[0]
-    )  # one alone is taken at its word
+    assert single.test_then_train(X, y).outputs[0, 0] == MEMBERS[1].predict(X[0])  # a single model is used
 
 
 def test_a_number_is_found_from_the_schema_or_asked_for():
@@ -192,12 +190,12 @@ def finite(model):
 @pytest.mark.parametrize("factor", [1e12, 1e-12, 1.0, -1e6])
 @pytest.mark.parametrize("shift", [0.0, 1e3])
 def test_the_unit_of_the_target_does_not_matter(factor, shift):
-    """Answers are those of the same stream in another unit, in that unit."""
+    """Predictions equal those of the same stream in another unit, converted to that unit."""
     X, y = streams.Friedman().draw(1500)
     one, two = small(), small()
     said = one.test_then_train(X, y).outputs[:, 0]
     other = two.test_then_train(X, factor * (y + shift)).outputs[:, 0] / factor - shift
-    errors = np.array([said - y, other - y])[:, 1:]  # of the first one nothing is known, not even its unit
+    errors = np.array([said - y, other - y])[:, 1:]  # before the first target, even its unit is unknown
     assert np.sqrt(np.mean(errors[1] ** 2)) == pytest.approx(np.sqrt(np.mean(errors[0] ** 2)), rel=0.15)
     assert finite(two)
     assert not two.diverged.any()

@@ -1,4 +1,4 @@
-"""What Heros asks of every pool, asked of pools that learn a number: the ensemble's tests."""
+"""The ensemble's tests of pools, applied to regression pools."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _family(request, monkeypatch):
 @pytest.mark.parametrize("block", [1, 3, 64, 1000])
 def test_how_blocks_are_cut_does_not_matter(block):
     X, y = contract.data(1000)
-    y[500:] *= 1e6  # the unit in which targets are learnt changes on the way
+    y[500:] *= 1e6  # the unit of the targets changes during the stream
     whole, cut = (Heros(contract.SMALL, k=5, seed=1, schema=contract.drifting(10).schema) for _ in range(2))
     said = whole.test_then_train(X, y).outputs
     parts = [cut.test_then_train(X[t : t + block], y[t : t + block]).outputs for t in range(0, 1000, block)]

@@ -1,4 +1,4 @@
-"""A target that is no number: said, or counted as a bad row, whatever it comes from; never turned into one."""
+"""Invalid numeric targets are an error or a bad row for all sources; they are never converted to numbers."""
 
 import json
 from datetime import date
@@ -22,7 +22,7 @@ def rows(bad, n=60):
 
 
 def written(place, kind, bad):
-    """A file with the bad target in its line 41."""
+    """Return a file with the bad target in line 41."""
     path = place / f"rows.{kind}"
     if kind == "jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows(bad)))
@@ -75,7 +75,7 @@ def test_of_arrays_and_frames(bad):
     with pytest.raises(DataError, match="y must be an array of numbers"):
         streams.from_arrays(X, words, task="regression")
     frame = pd.DataFrame({"a": X[:, 0], "y": words})
-    if bad == "12":  # text that is a number is one, wherever it comes from
+    if bad == "12":  # numbers as text are accepted from all sources
         assert model().learn(frame[["a"]], words).instances == 9
         assert len(streams.from_frame(frame, target="y", task="regression").draw(9)[1]) == 9
         return

@@ -1,4 +1,4 @@
-"""The report: what is on the page, and that a browser shows it without complaint."""
+"""The report: the contents of the page, and its display in a browser without errors."""
 
 import json
 import re
@@ -31,7 +31,7 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """Three policies on a stream with drifts, and a stream whose name and values are full of markup."""
+    """Three policies on a stream with drifts, and a stream whose name and values contain markup."""
     out = tmp_path_factory.mktemp("records")
     pool = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05])
     for policy in (policies.Cheapest(), policies.Everything(), policies.Explore(policies.Zeta(0.05), 0.2)):
@@ -53,7 +53,7 @@ def recorded(tmp_path_factory):
 
 
 def test_the_default_model_is_called_by_its_name(tmp_path):
-    """The policy in words is among the settings of each run only; with another k it is not the default."""
+    """The text on the policy appears only in the settings of each run; with another k, it is not the default."""
     words = "best half and random half, mostly on surprising instances"
     runs = [
         evaluate(model, streams.Agrawal(function=2).take(500), window=100)
@@ -122,7 +122,7 @@ def test_a_report_says_how_to_measure_importance(tmp_path):
 
 
 def test_the_rows_of_a_map_differ_in_their_names():
-    """Also where the names are cut: settings that are not needed to distinguish the models are left out."""
+    """Also where names are truncated: settings that are not needed to distinguish the models are omitted."""
     labels = labels_of(pools.default().configurations)
     assert len(set(labels)) == len(labels) == 14
     assert {"retrained boosted trees, trees 30", "retrained boosted trees, trees 60"} < set(labels)
@@ -160,11 +160,11 @@ def test_the_page_is_whole_and_has_everything(page):
         assert sum(f"{measure}, per window" in label for label in labels) == 2
     assert sum("Which models were trained when" in label for label in labels) == 3
     assert text.count("Every model was trained at every step, so there is no map") == 1
-    assert sum("Performance against energy" in label for label in labels) == 1  # a single run has no rivals
+    assert sum("Performance against energy" in label for label in labels) == 1  # no competitors
     assert text.count("The best model over time") == 2 * 4
     assert "γ: cost of a training step, as a share of training all models." in text
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
-    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the one stream
+    assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the first stream
     assert "56 g CO2e per kWh (FRA: Ember" in text
     assert "10 W per core (stated)" in text
     assert "not stated" in text  # the CO2e of the other stream
@@ -185,7 +185,7 @@ def test_the_figures_are_those_of_the_records(recorded, page):
 
 
 def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
-    """Neither its own report is broken nor those of later runs into the same directory."""
+    """Neither its own report nor later reports in the same directory are damaged."""
     X = np.random.default_rng(1).normal(size=(400, 3))
     for seed, label in ((1, "ones"), (2, "ones"), (1, "signs")):
         y = np.ones(400, dtype=int) if label == "ones" else (X[:, 0] > 0).astype(int)
@@ -198,8 +198,10 @@ def test_a_stream_of_one_class_has_no_auroc_and_a_report_all_the_same(tmp_path):
     assert "nan" not in text
     assert re.search(r"<td>2</td><td>–</td><td>[01]\.\d{4} ± [01]\.\d{4}</td><td>", text)
     assert text.count('aria-label="AUROC, per window"') == 1
-    assert "Performance against energy" not in text  # there is nobody to compare with
-    assert re.search(r"accuracy <b>[01]\.\d{4} ± [01]\.\d{4}</b> over 2 seeds", text)  # the headline then
+    assert "Performance against energy" not in text  # no other run to compare with
+    assert re.search(
+        r"accuracy <b>[01]\.\d{4} ± [01]\.\d{4}</b> over 2 seeds", text
+    )  # the headline for two seeds
 
 
 def test_no_records_is_said(tmp_path):
@@ -254,7 +256,7 @@ def test_values_are_shown_on_hover_without_a_script():
 
 
 def tips_of(chart):
-    """Return position and values of each tip, and the strip over the chart that shows the tip."""
+    """Return the position and the values of each tip, and the strip over the chart that shows the tip."""
     found = re.findall(
         r'<div class="hit" style="left:([\d.]+)%;width:([\d.]+)%"><div class="tip[^"]*">(.*?)</div>', chart
     )
@@ -262,7 +264,7 @@ def tips_of(chart):
 
 
 def test_tips_show_the_true_end_of_each_window():
-    """Nine windows of 50 and one of 48: every value stands at the end of its own window."""
+    """Nine windows of 50 and one of 48: every value is drawn at the end of its own window."""
     ends = np.array([*range(50, 500, 50), 498.0])
     accuracy = np.linspace(0.5, 0.95, 10)
     tips = tips_of(line_chart("t", [Line(0, "a", ends, accuracy)]))
@@ -273,7 +275,7 @@ def test_tips_show_the_true_end_of_each_window():
 
 
 def test_tips_of_many_windows_show_values_of_the_record():
-    """A tip shows one window of several then; a line that ends elsewhere says where."""
+    """A tip then shows one of several windows; a line that ends elsewhere shows its position."""
     ends = np.arange(1.0, 301) * 100
     long, short = Line(0, "long", ends, ends / 1e5), Line(1, "short", ends[:-1] - 50, ends[:-1])
     tips = tips_of(line_chart("t", [long, short]))
@@ -288,7 +290,7 @@ def test_tips_of_many_windows_show_values_of_the_record():
 
 
 def test_a_map_shows_the_true_ends_of_its_columns():
-    """The last column is shorter, and narrower."""
+    """The last column covers fewer instances and is narrower."""
     chart = heat_map("t", np.array([[0.0, 0.0, 1.0]]), np.array([400, 800, 1000]), [], ["a"])
     assert "<title>a: 100% from 800 to 1,000</title>" in chart
     assert "<title>a: 20% of the time</title>" in chart
@@ -309,7 +311,7 @@ def test_no_axis_of_shares_goes_beyond_one(values):
 
 
 def test_names_meet_neither_points_nor_each_other():
-    """Four points on one spot have room for three names at most; a name without room is left to the hover."""
+    """Four points at one position have space for three names at most; other names appear on hover."""
     points = [Point(i, f"policy_number_{i}", 10.0 + i / 1000, 0.9) for i in range(6)] + [
         Point(6, "far", 30.0, 0.5)
     ]
@@ -319,7 +321,7 @@ def test_names_meet_neither_points_nor_each_other():
     assert 'title="policy_number_5"' in chart
 
 
-# -- what is said -----------------------------------------------------------------------------------------
+# -- notices ----------------------------------------------------------------------------------------------
 
 
 def section(page, stream):
@@ -368,13 +370,13 @@ def test_classes_are_named_and_counted(recorded, tmp_path):
     )
     assert f"</i></span>{run.confusion.f1[2]:.3f}</td>" in text
     document = json.loads((place / "record.json").read_text())
-    del document["classes"]  # as an older record
+    del document["classes"]  # as in an older record
     (place / "record.json").write_text(json.dumps(document))
     write_report(tmp_path / "new", tmp_path / "old.html")
     text = (tmp_path / "old.html").read_text()
     assert "Confusion matrix" in text
     assert "storm" not in text
-    document["confusion"] = None  # of a run that has not counted
+    document["confusion"] = None  # of a run without this count
     (place / "record.json").write_text(json.dumps(document))
     write_report(tmp_path / "new", tmp_path / "none.html")
     assert "Confusion matrix" not in (tmp_path / "none.html").read_text()
@@ -391,7 +393,7 @@ def test_a_number_as_target_is_reported_by_its_own_measures(tmp_path):
     assert "Performance against energy: RMSE (lower is better)" in text
     assert "Confusion matrix" not in text
     figures = [float(one) for one in re.findall(r"<td>1</td><td>(?:<b>)?([\d.]+)", text)]
-    assert figures == sorted(figures)  # the lowest first
+    assert figures == sorted(figures)  # the lowest value first
 
 
 def test_many_classes_are_a_list_of_mistakes(tmp_path):
@@ -440,7 +442,7 @@ onload = () => {{
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here to open the report in")
 @pytest.mark.parametrize("width", [390, 1200])
 def test_a_browser_shows_it_without_complaint_and_without_the_network(page, tmp_path, width):
-    """In a frame, for a browser's window has a least width, and its own requests are not the page's."""
+    """In a frame, because a browser window has a minimum width, and its requests are not the page's requests."""
     frame = tmp_path / "frame.html"
     frame.write_text(FRAME.format(width=width, page=escape(page.read_text())))
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1300,1000"]
@@ -464,13 +466,13 @@ def test_charts_of_quality_show_what_simple_predictors_reach(recorded, page):
 
 def test_a_report_has_words_instead_of_code(recorded, page):
     text = re.sub(r"<style>.*?</style>", "", page.read_text())
-    seen = re.sub(r"<summary>[^<]*/seed\d</summary>|<dd>[^<]*</dd>", "", text)  # ids, below Settings
+    seen = re.sub(r"<summary>[^<]*/seed\d</summary>|<dd>[^<]*</dd>", "", text)  # ids, listed under Settings
     assert not re.search(r"\b(?:zeta|cand|surprise)_|Explore\(|MLPGrid\(|champion", seen)
     assert "<abbr title=" in text
 
 
 def test_the_report_names_the_target_and_what_is_not_read(tmp_path):
-    """Also of a part of a file; a stream whose target has no name says nothing of it in its head."""
+    """The same for a part of a file; the heading omits a target without a name."""
     rng = np.random.default_rng(1)
     rows = "".join(f"{i},{'unknown' if i % 9 == 0 else rng.integers(9)},{'ab'[i % 2]}\n" for i in range(400))
     (tmp_path / "shop.csv").write_text("order,size,<late>\n" + rows)

@@ -1,4 +1,4 @@
-"""Rows as people have them: dictionaries, frames, names of classes; the same answers as from arrays."""
+"""Rows in the form that users have: dictionaries, frames, class names; the same predictions as from arrays."""
 
 import copy
 from datetime import datetime
@@ -58,7 +58,7 @@ def test_a_misspelt_column_is_told_once_when_predicting(learnt, form):
     asked.predict_proba(form([{"age": 18, "coluor": "red"}]))
     asked.predict_proba(
         form([{"age": 18, "colour": "red", "colours": "red", "customer": 7}])
-    )  # nothing is missing here
+    )  # no missing values
 
 
 def test_a_stream_with_new_columns_says_nothing(learnt):
@@ -112,7 +112,7 @@ def test_a_frame_makes_the_schema_grow_row_by_row():
     assert [feature.name for feature in grown.schema.features] == ["age", "colour", "new"]
     assert grown.schema.features[1].values == ("red", "green", "blue", "pink")
     assert grown.schema.features[0].missing
-    assert not grown.schema.features[2].missing  # it was there from the first instance on
+    assert not grown.schema.features[2].missing  # present from the first instance on
     assert grown.instances == 2
 
 
@@ -183,7 +183,7 @@ def test_a_few_rows_of_a_frame_take_the_short_way_to_the_same_answer(learnt, con
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """A model that learnt from a file with all that people write, and the file's rows as they stand."""
+    """Return a model trained on a file in many formats, and the file's original rows."""
     path = tmp_path_factory.mktemp("rows") / "orders.csv"
     header = "when;price;share;size;gift;late"
     lines = [
@@ -238,7 +238,7 @@ def test_raw_rows_teach_what_the_file_would(written):
     assert two.schema.classes == three.schema.classes == ("false", "true")
     assert (one.predict_proba(X) == two.predict_proba(X)).all()
     assert (one.predict_proba(X) == three.predict_proba(X)).all()
-    two.learn(raw[0] | {"colour": "red"}, "true")  # it grows, and knows still how prices are written
+    two.learn(raw[0] | {"colour": "red"}, "true")  # the schema grows, and the format of prices is still known
     assert two.predict_proba(raw[3]) == two.predict_proba(raw[3] | {"price": 5400.5})
 
 
@@ -247,7 +247,7 @@ LACKING = ["", "-999", "unknown", " -999 "]
 
 @pytest.fixture(scope="module")
 def lacking(tmp_path_factory):
-    """A model that learnt from a file in which -999 and unknown stand for a missing value."""
+    """Return a model trained on a file in which -999 and unknown mean a missing value."""
     path = tmp_path_factory.mktemp("rows") / "weather.csv"
     lines = [
         f"{'-999' if i % 7 == 0 else i % 30},{'unknown' if i % 5 == 0 else 'abc'[i % 3]},{i % 2}"
@@ -264,7 +264,7 @@ def lacking(tmp_path_factory):
 
 
 @pytest.mark.parametrize("word", LACKING)
-@pytest.mark.parametrize("rows", [1, 300])  # few go row by row, many by Arrow
+@pytest.mark.parametrize("rows", [1, 300])  # few rows are read row by row, many by Arrow
 @pytest.mark.parametrize("kind", ["string", "category"])
 def test_what_stood_for_nothing_in_the_file_does_so_in_rows_and_frames(lacking, word, rows, kind):
     nothing = lacking.predict_proba([{"warm": None, "where": None}])[0]

@@ -1,4 +1,4 @@
-"""Running scores: against slow twins, and ADWIN against River's."""
+"""Running scores, compared with slow versions; ADWIN, compared with River's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from heros.scores import Adwin, Cumulative, Fading, Window
 
 
 def drifting_hits(seed, n=6000):
-    """Hits whose probability jumps now and then."""
+    """Return hits whose probability changes from time to time."""
     rng = np.random.default_rng(seed)
     levels = np.repeat(rng.random(n // 500 + 1), rng.integers(100, 900, n // 500 + 1))
     p = np.resize(levels, n)
@@ -56,7 +56,7 @@ def test_adwin_takes_any_outcome_in_0_1(outcomes, delta):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_adwin_equals_river(seed):
-    """River's window, and River's detector, which forgets everything one instance after a change."""
+    """River's window, and River's detector, which is reset one instance after a change."""
     drift = pytest.importorskip("river.drift")
     hits = drifting_hits(100 + seed, 20_000)
     detector = drift.ADWIN(delta=1e-5)
@@ -152,7 +152,7 @@ def test_passes_the_public_check(score):
 
 @pytest.mark.parametrize("score", EVERY_SCORE, ids=repr)
 def test_every_model_has_a_clock_of_its_own(score):
-    """The score of a model that looks now and then is that of a model alone that sees what it looked at."""
+    """The score of a model that is evaluated sometimes equals that of a model with only these instances."""
     models, rng = 5, np.random.default_rng(7)
     together, alone = score.bind(models), [score.bind(1) for _ in range(models)]
     shares = np.array([1.0, 0.7, 0.3, 0.05, 0.0])
@@ -162,7 +162,7 @@ def test_every_model_has_a_clock_of_its_own(score):
         together.update(outcomes, looked)
         for i in np.flatnonzero(looked):
             alone[i].update(*one(outcomes[i]))
-        if t % 97 == 0:  # in the middle of everything its state is enough to go on
+        if t % 97 == 0:  # its state is sufficient to continue from the middle
             state, together = together.state(), score.bind(models)
             together.restore(state)
         np.testing.assert_array_equal(together.values, [model.values[0] for model in alone])
@@ -181,7 +181,7 @@ def test_a_mask_that_lets_all_look_is_no_mask():
 
 
 class Recent:
-    """An exponential mean, as its slow twin has it."""
+    """An exponential mean, as in its slow version."""
 
     def __init__(self, models, factor):
         self.means = [reference.Fading(factor) for _ in range(models)]
@@ -202,7 +202,7 @@ class Recent:
 
 
 class InPython:
-    """A score the core does not know, which keeps what `Fading` keeps."""
+    """A score that the core does not know, with the same state as `Fading`."""
 
     def __init__(self, factor=0.97):
         self.factor = factor
@@ -265,7 +265,7 @@ def test_a_run_with_a_score_in_python_goes_on_from_its_checkpoint(tmp_path):
 
 
 class Says:
-    """A score that binds what it is told to."""
+    """A score that binds a given object."""
 
     def __init__(self, bound):
         self.bound = bound
@@ -278,7 +278,7 @@ class Says:
 
 
 class Wrong:
-    """Scores of one's own that are no scores."""
+    """Invalid user-defined scores."""
 
     def __init__(self, values, error=None):
         self.values, self.error = values, error
@@ -329,7 +329,7 @@ def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
 
 
 def test_a_model_its_policy_and_its_score_are_let_go_together():
-    """Who knows whom in a circle is no leak."""
+    """Reference cycles between a model, its policy and its score do not leak memory."""
 
     class Known:
         def choose(self, scores, costs, k, rng):

@@ -1,4 +1,4 @@
-"""What a download of the library carries."""
+"""The contents of the source distribution."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ def test_the_source_distribution_is_small_and_without_the_paper(tmp_path, monkey
     backend = pytest.importorskip("scikit_build_core.build")
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("this is not a clone")
-    # Of the files of a clone: a virtual environment beside them has 100,000 more, which take their time to be ignored.
+    # Only files of the clone: a virtual environment in it has 100,000 more files, which take long to filter.
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     clone = tmp_path / "clone"
     for name in listed.stdout.split("\0"):

@@ -70,4 +70,4 @@ def test_columns_that_can_be_spared_go_where_the_terminal_is_narrow(monkeypatch,
         text = capsys.readouterr().out
         assert text.splitlines()[0].split() == shown
         assert said in " ".join(text.split())
-    assert "train s" in str(table)  # all of it, where there is no terminal
+    assert "train s" in str(table)  # the complete text if there is no terminal

@@ -1,4 +1,4 @@
-"""Threads and forked processes: equal results, or an error that says what is wrong."""
+"""Threads and forked processes: equal results, or a clear error."""
 
 import copy
 import os
@@ -50,7 +50,7 @@ def test_models_in_parallel_threads_give_what_they_give_alone(pool):
 
 
 class Waiting:
-    """A policy that holds its step until it is told to go on."""
+    """A policy that waits in its step until it is released."""
 
     def __init__(self):
         self.inside, self.go_on = threading.Event(), threading.Event()
@@ -199,7 +199,7 @@ def go_on(model, X, y):
 
 
 def in_a_fresh_process(call):
-    """This one may have threads of other tests: a fork takes their locks along, but not the threads that free them."""
+    """This process may have threads of other tests: a fork copies their locks, but not the threads that release them."""
     program = f"import {Path(__file__).stem} as tests; tests.{call}"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent, timeout=300)
 
@@ -215,7 +215,7 @@ def go_on_in_a_forked_child(pool):
     X, y = stream.draw(500)
     ours, theirs = os.pipe()
     child = os.fork()
-    if child == 0:  # nothing of pytest's may run in here
+    if child == 0:  # no code of pytest may run in the child
         try:
             os.write(theirs, pickle.dumps(go_on(model, X, y)))
         finally:

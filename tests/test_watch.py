@@ -1,4 +1,4 @@
-"""Who looks and who answers: against a plain loop, in blocks and one at a time, and what looking less saves."""
+"""`watch` and `answer`: compared with a plain loop, in blocks and one at a time; savings of fewer evaluations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def members():
     return made
 
 
-# Every two of the three meet; all three of them need not.
+# Covers every pair of the three settings; not every combination of all three.
 @pytest.mark.matrix
 @pytest.mark.parametrize(
     ("policy", "answer", "watch"),
@@ -53,7 +53,7 @@ def members():
     ],
 )
 def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer):
-    """The same choices, scores and probabilities, before a drift and after it."""
+    """The same choices, scores and probabilities, before and after a drift."""
     X, y = data(1000)
     costs = np.arange(1.0, 5) / 10
     k = len(FOUR) if isinstance(policy, policies.Everything) else 2
@@ -86,7 +86,7 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
 
 
 def changing(n, seed=1):
-    """A stream whose labels say nothing any more from the middle on."""
+    """Return a stream whose labels are random from the middle on."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 5))
     y = (X[:, 0] > 0).astype(int)
@@ -135,7 +135,7 @@ def test_a_burst_does_not_depend_on_blocks_and_is_kept_by_copies(pool, tmp_path)
     whole = Heros(EVERY_POOL[pool], policy, 2, **settings)
     block = whole.test_then_train(X, y)
     off = Heros(EVERY_POOL[pool], policy, 2, **settings | {"burst": 0}).learn(X, y)
-    assert whole.looked.sum() > off.looked.sum() + 150  # there was one
+    assert whole.looked.sum() > off.looked.sum() + 150  # there was a burst
     for size in (1, 50):
         cut = Heros(EVERY_POOL[pool], policy, 2, **settings)
         for start in range(0, len(X), size):
@@ -159,7 +159,7 @@ def test_without_a_burst_files_hold_nothing_of_it():
 
 @pytest.mark.parametrize("watch", ["trained", 5])
 def test_perceptrons_that_look_now_and_then_equal_slow_ones(watch):
-    """What a model at rest owes to Adam is paid when it looks again."""
+    """Delayed Adam updates of a model that is not trained are applied at its next evaluation."""
     X, y = data(600)
     schema = drifting(10).schema
     policy = policies.Explore(policies.Zeta(0.05), 0.3)
@@ -182,7 +182,7 @@ def test_perceptrons_that_look_now_and_then_equal_slow_ones(watch):
     last = reference.encode(values, X[:-1], X[-1])
     for i, perceptron in enumerate(slow):
         alone = Heros(pools.MLP([SMALL.configurations[i]]), k=1, schema=schema)
-        alone.learn(X[:-1], y[:-1])  # for the encoder: it has seen the same instances
+        alone.learn(X[:-1], y[:-1])  # for the encoder, which has seen the same instances
         alone.bound.set_weights(0, model.bound.weights(i))
         np.testing.assert_allclose(alone.predict_proba(X[-1]), perceptron.forward(last), atol=5e-3)
 
@@ -202,7 +202,7 @@ def test_results_do_not_depend_on_how_blocks_are_cut(pool, watch, answer):
             part = slice(start, start + size)
             if size == 1:
                 assert np.array_equal(cut.predict_proba(X[start]), block.probabilities[start]), start
-                cut.predict_proba(X[:2])  # asking changes nothing
+                cut.predict_proba(X[:2])  # predictions change nothing
             mine = cut.test_then_train(X[part], y[part])
             assert np.array_equal(mine.probabilities, block.probabilities[part])
             assert np.array_equal(mine.chosen, block.chosen[part])
@@ -214,7 +214,7 @@ def test_results_do_not_depend_on_how_blocks_are_cut(pool, watch, answer):
 
 @pytest.mark.parametrize("pool", EVERY_POOL)
 def test_if_all_are_trained_it_does_not_matter_who_is_watched(pool):
-    """A mask of everybody is no mask, bit for bit."""
+    """A mask with all models is equal to no mask, bit for bit."""
     X, y = data(700)
     settings = {"seed": 1, "schema": drifting(10).schema}
     runs = [
@@ -264,7 +264,7 @@ def test_a_policy_that_never_explores_must_evaluate_idle_models(policy):
     assert model.trained.tolist() == [900, 100, 100]
     assert (model.looked >= 100 + 800 / 8).all()
     own = Heros(pool, InPython(policy), 1, watch="trained", **settings).learn(X, y)
-    assert own.looked.sum() < model.looked.sum()  # what it does is not known, so that is up to its author
+    assert own.looked.sum() < model.looked.sum()  # its effect is unknown, so its author decides
 
 
 def test_the_policy_chooses_from_what_was_known_before_the_instance():
@@ -310,7 +310,7 @@ def test_a_copy_in_mid_stream_goes_on_bit_for_bit(copying, score, answer, tmp_pa
 
 
 class Broken:
-    """A policy that raises after some choices."""
+    """A policy that raises an error after some choices."""
 
     def __init__(self, choices):
         self.left = choices
@@ -350,7 +350,7 @@ def test_a_model_set_aside_is_not_paid_for_whoever_looks():
         runs.append((np.concatenate([b.chosen for b in blocks]), model.trained, model.scores, model.diverged))
     for one, other in zip(*runs, strict=True):
         assert np.array_equal(one, other)
-    assert runs[0][1][1] == 41  # the instance at which it failed was paid for
+    assert runs[0][1][1] == 41  # the cost of the failed instance is counted
     assert runs[0][3].tolist() == [False, True, False]
 
 

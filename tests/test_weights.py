@@ -1,4 +1,4 @@
-"""What instances count: weights of instances and of classes, in training and in L."""
+"""Weights of instances and of classes, in training and in L."""
 
 import copy
 
@@ -57,7 +57,7 @@ def test_nothing_is_trained_on_what_counts_nothing(name):
     assert not block.chosen.any()
     assert (model.trained == trained).all()
     assert (model.scores == scores_before).all()
-    if name in ("trees", "bayes", "forest"):  # of the others the running moments go on
+    if name in ("trees", "bayes", "forest"):  # other families still update running moments
         assert (model.predict_proba(X) == before).all()
 
 
@@ -211,9 +211,7 @@ def test_a_tree_of_numbers_that_weighs_two_has_seen_two(prediction):
     heavy.learn(rows, targets, sample_weight=np.full(len(rows), 2.0))
     none.learn(rows, targets, sample_weight=np.zeros(len(rows)))
     assert twice.bound.stats()[0].leaves == heavy.bound.stats()[0].leaves > 3
-    close = (
-        1e-9 if prediction == "mean" else 0.05
-    )  # numbers are scaled by what was seen of them, which is not weighed
+    close = 1e-9 if prediction == "mean" else 0.05  # numbers are scaled by statistics that ignore weights
     np.testing.assert_allclose(
         heavy.predict(rows), twice.predict(rows), rtol=close, atol=close * targets.std()
     )
@@ -284,7 +282,7 @@ def test_a_file_has_a_column_of_weights(tmp_path):
     for said in (
         streams.read(tmp_path / "weighed.csv", target="group").with_weights("counts"),
         streams.read(tmp_path / "weighed.csv", columns={"group": "target", "counts": "weights"}),
-        streams.read(tmp_path / "weighed.csv", weights="counts"),  # the last column is not the target then
+        streams.read(tmp_path / "weighed.csv", weights="counts"),  # the last column is then not the target
     ):
         assert (evaluate(Heros(pool, seed=1), said).predictions.outputs == expected).all()
     later = streams.read(tmp_path / "weighed.csv", target="group")

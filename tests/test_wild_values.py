@@ -1,4 +1,4 @@
-"""One wild value among ten thousand costs the default little, and is forgotten."""
+"""One extreme value among ten thousand has little effect on the default, and is forgotten."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FREE, REACH = 100, 3.0
 
 
 class Range:
-    """The slow twin: the range of one column."""
+    """A slow version of the range of one column."""
 
     def __init__(self) -> None:
         self.values: list[float] = []
@@ -50,7 +50,7 @@ def small(bounded: bool) -> pools.Pool:
 
 
 def wild_rows(n: int = 600) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Rows with gaps, wild values of both signs, a constant column and a change of scale."""
+    """Return rows with missing values, extreme values of both signs, a constant column and a change of scale."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, 4))
     X[rng.random(X.shape) < 0.05] = math.nan

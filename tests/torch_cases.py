@@ -1,7 +1,7 @@
-"""The perceptrons that PyTorch has trained: see make_golden.py.
+"""The perceptrons trained by PyTorch: see make_golden.py.
 
-Those of torch_trajectories.npz: optimiser, learning rate, hidden units, values per feature, classes; those of
-torch_numbers.npz, whose target is a number: the loss instead of the classes.
+The cases of torch_trajectories.npz: optimizer, learning rate, hidden units, values per feature, classes. Cases of
+torch_numbers.npz have a numeric target: the loss replaces the classes.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ NUMBERS_FILE = Path(__file__).parent / "data" / "torch_numbers.npz"
 
 
 def arrays_of(case):
-    """What PyTorch made of one of the NUMBERS."""
+    """Return PyTorch's result for one of NUMBERS."""
     with np.load(NUMBERS_FILE) as golden:
         return {
             name.removeprefix(case + "/"): golden[name]

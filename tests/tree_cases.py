@@ -1,4 +1,4 @@
-"""Random streams for trees, and a pool of trees driven through the core step by step."""
+"""Random streams for trees, and functions that run a pool of trees in the core step by step."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DEFAULTS: dict[str, Any] = {
 class Case:
     X: np.ndarray  # (n, features)
     y: np.ndarray  # (n,)
-    values: np.ndarray  # per feature: how many values it has, 0 if numeric
+    values: np.ndarray  # number of values per feature, 0 if numeric
     classes: int
 
 
 def random_case(seed: int, n: int, max_features: int = 12, max_classes: int = 6) -> Case:
-    """Numbers on many scales, codes, constants, duplicates, missing values; some of them tell the class."""
+    """Numbers on many scales, codes, constants, duplicates and missing values; some features determine the class."""
     rng = np.random.default_rng(seed)
     features, classes = int(rng.integers(1, max_features + 1)), int(rng.integers(2, max_classes + 1))
     y = np.minimum((rng.random(n) ** rng.uniform(1, 3) * classes).astype(np.int64), classes - 1)
@@ -62,7 +62,7 @@ def tree_pool(configs: list[dict[str, Any]]) -> Any:
 
 
 class Steps:
-    """Test-then-train with every model, or with those a function chooses at each instance."""
+    """Test, then train all models, or those that a function chooses at each instance."""
 
     def __init__(self, pool: Any, watch: int = 0) -> None:
         m = pool.models
@@ -85,6 +85,6 @@ class Steps:
         return np.ones(self.pool.models, dtype=bool) if self._choose is None else self._choose()
 
     def run(self, X: np.ndarray, y: np.ndarray, choose: Callable[[], np.ndarray] | None = None) -> np.ndarray:
-        """The mean of the models' probabilities, before each label was seen."""
+        """Return the mean of the models' probabilities, each predicted before its label was seen."""
         self._choose = choose
         return self.core.run(np.ascontiguousarray(X), y.astype(np.float64))[0]

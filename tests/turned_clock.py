@@ -1,4 +1,4 @@
-"""A clock that a test turns, and a day of the grid."""
+"""A clock that the test controls, and a simulated day of the grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ START = 500_000 * HOUR
 
 
 class Simulated(Clock):
-    """A clock that the test turns. It adds up the CPU seconds of each hour, also those of killed processes."""
+    """A clock that the test controls. It sums the CPU seconds of each hour, including those of killed processes."""
 
     def __init__(self, time=START):
         self.time, self.seconds, self.by_hour = time, 0.0, {}
@@ -26,7 +26,7 @@ class Simulated(Clock):
         self.time += seconds
 
     def work(self, seconds):
-        """Spend CPU time, which also takes time of the day."""
+        """Spend CPU time, which also advances the time of day."""
         hour = int(self.time // HOUR)
         self.by_hour[hour] = self.by_hour.get(hour, 0.0) + seconds
         self.seconds += seconds

@@ -1,4 +1,4 @@
-"""A queue to show a service with: a Redis or a mosquitto of its own, or none but a list."""
+"""Brokers for the live demo: Redis or mosquitto, started for the demo, or a list in memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from heros._base.extras import needed
 __all__ = ["Broker", "InProcess", "Mosquitto", "Redis", "started"]
 
 TOPICS = ("readings", "labels")
-PATIENCE = 15.0  # seconds that a server gets to start
+PATIENCE = 15.0  # maximum seconds for a server to start
 
 
 class Broker(Protocol):
-    """Takes messages and gives them back in order."""
+    """Stores messages and returns them in order."""
 
     name: str
 
@@ -30,7 +30,7 @@ class Broker(Protocol):
         """Take a message."""
 
     def poll(self, timeout: float) -> list[tuple[str, bytes]]:
-        """The messages that came since the last time, after so many seconds at most."""
+        """Return the messages since the last call; wait at most `timeout` seconds."""
 
     def close(self) -> None:
         """Stop the server."""
@@ -49,7 +49,7 @@ class InProcess:
         self._messages.append((topic, message))
 
     def poll(self, timeout: float) -> list[tuple[str, bytes]]:
-        """The messages that came since the last time."""
+        """Return the messages since the last call."""
         if not self._messages:
             time.sleep(min(timeout, 0.05))
         return [self._messages.popleft() for _ in range(len(self._messages))]
@@ -59,7 +59,7 @@ class InProcess:
 
 
 class _Server:
-    """A server's process on a free port, in a directory that goes with it."""
+    """A server process on a free port, with a temporary directory."""
 
     def __init__(self, command: Callable[[int, str], list[str]]) -> None:
         self._directory = TemporaryDirectory(prefix="heros-live-")
@@ -69,7 +69,7 @@ class _Server:
             cwd=self._directory.name,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for us: we stop it when all is done
+            start_new_session=True,  # Ctrl-C must not reach the server; the demo stops it last
         )
         try:
             self._wait()
@@ -83,7 +83,7 @@ class _Server:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
                 return
             time.sleep(0.05)
-        raise HerosError(f"A server must start at port {self.port}. Got none that answers.")
+        raise HerosError(f"A server must start at port {self.port}. Got no reply.")
 
     def close(self) -> None:
         """Stop it."""
@@ -97,7 +97,7 @@ class _Server:
 
 
 class Redis:
-    """Redis streams, with a server of its own."""
+    """Redis streams, with their own server."""
 
     def __init__(self) -> None:
         redis: Any = needed("redis", "A feed over Redis", "redis")
@@ -116,7 +116,7 @@ class Redis:
         self._client.xadd(topic, {"message": message}, maxlen=10_000, approximate=True)
 
     def poll(self, timeout: float) -> list[tuple[str, bytes]]:
-        """The messages that came since the last time."""
+        """Return the messages since the last call."""
         found = []
         for topic, entries in (
             self._client.xread(self._at, count=1000, block=max(1, int(1000 * timeout))) or ()
@@ -133,7 +133,7 @@ class Redis:
 
 
 class Mosquitto:
-    """MQTT, with a mosquitto of its own."""
+    """MQTT, with its own mosquitto."""
 
     def __init__(self) -> None:
         mqtt: Any = needed("paho.mqtt.client", "A feed over MQTT", "mqtt")
@@ -152,7 +152,7 @@ class Mosquitto:
         self._client.publish(topic, message, qos=1)
 
     def poll(self, timeout: float) -> list[tuple[str, bytes]]:
-        """The messages that came since the last time."""
+        """Return the messages since the last call."""
         if not self._came:
             time.sleep(min(timeout, 0.05))
         return [self._came.popleft() for _ in range(len(self._came))]
@@ -168,7 +168,7 @@ KINDS: dict[str, Callable[[], Broker]] = {"redis-server": Redis, "mosquitto": Mo
 
 
 def started(which: str = "any") -> Broker:
-    """The first broker that this machine has, or the one named; without any, none but a list."""
+    """Return the named broker, or the first one installed on this machine, or else a list in memory."""
     for program, kind in KINDS.items():
         if which in ("any", kind.__name__.lower()) and shutil.which(program):
             try:

@@ -32,11 +32,11 @@ class Live:
     Parameters
     ----------
     broker
-        What the readings and labels go through.
+        The broker for the readings and labels.
     rate, change
         As for `live.feed.Machines`.
     port
-        Where the page is; 0 takes any that is free.
+        The port of the page; 0 selects a free port.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Live:
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._feed, self._consume)]
 
     def run(self) -> None:
-        """Until Ctrl-C, SIGTERM or `stop`."""
+        """Run until Ctrl-C, SIGTERM or `stop`."""
         try:
             for thread in self._threads:
                 thread.start()
@@ -64,7 +64,7 @@ class Live:
             self.close()
 
     def close(self) -> None:
-        """End all of it, whatever of it has begun."""
+        """Stop all parts that were started."""
         self._over.set()
         for thread in self._threads:
             if thread.ident is not None:
@@ -74,18 +74,18 @@ class Live:
         self.broker.close()
 
     def stop(self) -> None:
-        """Have `run` come to its end."""
+        """Make `run` return."""
         self.running.stop()
 
     def _feed(self) -> None:
-        """The machines: they report to the broker, and know nothing of a service."""
+        """Send the events of the machines to the broker."""
         start = time.monotonic()
         while not self._over.wait(0.05):
             for topic, message in self._machines.until(time.monotonic() - start):
                 self.broker.publish(topic, orjson.dumps(message))
 
     def _consume(self) -> None:
-        """From the broker to the service: an answer for every reading, its label when it comes."""
+        """Forward messages from the broker to the service: predict each reading, and learn each label."""
         tell: dict[str, Callable[[object], object]] = {
             "readings": self.service.predict,
             "labels": self.service.learn,
@@ -95,13 +95,13 @@ class Live:
                 try:
                     tell[topic](orjson.loads(message))
                 except (Refusal, HerosError):
-                    continue  # the service has counted it
+                    continue  # the service counts such messages
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Start all of it, and say where to look."""
+    """Start the demo and print its addresses."""
     parser = argparse.ArgumentParser(prog="python -m live", description=__doc__)
-    parser.add_argument("--port", type=int, default=8000, help="of the page; 0 takes one that is free")
+    parser.add_argument("--port", type=int, default=8000, help="port of the page; 0 selects a free port")
     parser.add_argument("--rate", type=float, default=100.0, help="readings per second")
     parser.add_argument("--change", type=float, default=40.0, help="seconds between changes of the concept")
     parser.add_argument("--broker", choices=["any", "redis", "mosquitto", "none"], default="any")
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         live = Live(broker, rate=chosen.rate, change=chosen.change, port=chosen.port)
         signal.signal(signal.SIGINT, lambda *_: live.stop())  # until the server sets its own handler
         print(f"the page    {live.running.address}", f"the feed    {broker.name}", sep="\n")
-        print("Ctrl-C stops all of it", flush=True)
+        print("Ctrl-C stops the demo", flush=True)
         live.run()
     except HerosError as error:
         parser.exit(2, f"heros: {error}\n")

@@ -1,4 +1,4 @@
-"""A simulated feed: machines that report how they are, and a while later whether they failed."""
+"""A simulated feed: machines report their state, and some seconds later whether they failed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ KINDS = ("pump", "fan", "press")
 
 
 class Machines:
-    """Readings of machines, and their labels some seconds later; what makes them fail changes now and then.
+    """Readings of machines with delayed labels; the cause of failures changes from time to time.
 
     Parameters
     ----------
     rate
         Readings per second.
     change
-        Seconds after which another concept holds.
+        Seconds between changes of the concept.
     late
-        Seconds that a label takes on average; one of fifty never comes.
+        The mean delay of a label in seconds; one label in fifty never arrives.
     seed
-        Of all that is drawn.
+        The random seed of the feed.
 
     Examples
     --------
@@ -46,10 +46,10 @@ class Machines:
         self._kinds = self._rng.choice(KINDS, machines)
         self._wear = self._rng.random(machines)
         self._sent = 0
-        self._due: list[tuple[float, int, str]] = []  # labels on their way
+        self._due: list[tuple[float, int, str]] = []  # labels that have not arrived yet
 
     def until(self, now: float) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What happens until so many seconds after the start: (topic, message), in order."""
+        """Return the events up to a time in seconds after the start, as (topic, message) in order."""
         while self._sent < now * self._rate:
             at = self._sent / self._rate
             yield from self._labels(at)
@@ -77,7 +77,7 @@ class Machines:
         return {"id": id, "x": {name: v if name == "kind" else round(float(v), 3) for name, v in x.items()}}
 
     def _label(self, concept: int, kind: str, temperature: float, vibration: float, load: float) -> str:
-        """What makes a machine fail: heat, then wear, then load, each for its kind."""
+        """Return a label; the concepts are failure by heat, by wear and by load, depending on the kind."""
         rules = (
             temperature > (48 if kind == "pump" else 58),
             vibration > (0.35 if kind == "fan" else 0.55),

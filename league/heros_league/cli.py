@@ -56,7 +56,7 @@ app = typer.Typer(
 Records = Annotated[Path, typer.Option("--records", help="The directory of the records.")]
 Entrants = Annotated[str | None, typer.Option(help=f"Learners among {', '.join(EVERYBODY)}; by default all.")]
 Streams = Annotated[
-    str | None, typer.Option(help="Streams, e.g. electricity,wisdm; by default all of the part.")
+    str | None, typer.Option(help="Streams, e.g. electricity,wisdm; by default all streams of the part.")
 ]
 
 

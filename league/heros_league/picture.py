@@ -99,7 +99,7 @@ def _draw(
     if low_is_best:
         axes.invert_yaxis()
     tidy(axes)
-    title = "The best is at the top left: HEROS orange, CapyMOA and MOA blue, River green"
+    title = "Best at the top left: HEROS orange, CapyMOA and MOA blue, River green"
     if any(point.stopped for point in shown):
         title += "; hollow: stopped at the limit"
     axes.set_title(title, loc="left", fontsize=8.5, color=FAINT)

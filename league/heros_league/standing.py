@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def everywhere(self) -> tuple[Document, ...]:
-        """The runs on all machines."""
+        """The runs on this machine and on other machines."""
         return self.runs + self.elsewhere
 
     def mean(self, figure: str) -> float:

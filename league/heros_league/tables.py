@@ -35,7 +35,7 @@ def figures(standing: Standing, figure: str, title: str, *, brief: bool = False)
     figure, title
         The figure, and its name in the note below the table.
     brief
-        Whether notes leave out after how many instances a run was stopped.
+        Whether to omit from the notes the number of instances after which a run was stopped.
     """
     notes = Footnotes()
     best = {stream: _best(standing, stream, figure) for stream in standing.arenas}

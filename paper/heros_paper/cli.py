@@ -170,7 +170,7 @@ def report_command(
 def _expect_none(path: Path) -> None:
     """Raise an error if the file exists: measurements are not overwritten."""
     if path.exists():
-        raise HerosError(f"The file {path} already exists; move it away to measure again.")
+        raise HerosError(f"The file {path} already exists; move or delete it to measure again.")
 
 
 def _run(jobs: Sequence[Job], out: Path, executor: Executor) -> bool:

@@ -26,9 +26,9 @@ CAPTIONS = {
     "tradeoff": "Mean ranks by AUROC and by energy; bars join policies that do not differ at 95 %.",
     "phases": "CPU time per instance by phase.",
     "beta": "The distribution of the running performances on WISDM, with a Beta fit.",
-    "drift": "What a step costs over all drifts of a stream.",
+    "drift": "The cost of a step over all drifts of a stream.",
     "exploring": "AUROC and Σγ with and without exploration; lines join a policy's ε.",
-    "schema": "HEROS: what happens with an instance.",
+    "schema": "HEROS: the steps for one instance.",
 }
 
 

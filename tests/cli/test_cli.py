@@ -1,4 +1,4 @@
-"""The command line."""
+"""Tests of the command line: listing streams, and error messages."""
 
 import pytest
 from typer.testing import CliRunner

@@ -1,4 +1,4 @@
-"""What a program that something happens to says: a line and an exit code, never a traceback."""
+"""After a failure, a command prints a message and returns an exit code, without a traceback."""
 
 import json
 import os
@@ -46,9 +46,9 @@ def kept(tmp_path, pool, *more):
 
 
 def test_a_restart_loop_ends_when_the_record_is_written(tmp_path, pool):
-    """A kill may come after the record was written: the command that started it all says that it is done."""
+    """If a process is killed after it has written the record, the next command reports the run as finished."""
     first = kept(tmp_path, pool)
-    (tmp_path / "out" / "report.html").unlink()  # as if the kill had come right after the record
+    (tmp_path / "out" / "report.html").unlink()  # as after a kill right after the record was written
     again = kept(tmp_path, pool)
     assert (first.exit_code, again.exit_code) == (0, 0)
     assert "heros: the run is finished; its record is" in again.stderr
@@ -63,7 +63,7 @@ def test_the_record_of_a_run_that_was_stopped_is_gone_on_from_and_replaced(tmp_p
     (place,) = records.find(tmp_path / "out")
     document = json.loads((place / "record.json").read_text())
     assert document["n_instances"] == 150
-    assert kept(tmp_path, pool).exit_code == 0  # of a file's length nobody knows: it is finished
+    assert kept(tmp_path, pool).exit_code == 0  # the length of the file is unknown, but the run is finished
     assert records.read(place).n_instances == 150
     (place / "record.json").write_text(json.dumps(document | {"interrupted": True}))
     assert kept(tmp_path, pool).exit_code == 0
@@ -78,7 +78,7 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
 
 
 def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
-    """As a queue whose server is gone: the model of days of learning must not end with the program."""
+    """If a stream fails, as when a queue's server is down, the trained model is still saved."""
     path, model = tmp_path / "rows.csv", tmp_path / "m.heros"
     rows(path, 5000)
     path.write_text(path.read_text() + "many,1,no\n")
@@ -181,7 +181,7 @@ def started(*arguments):
 
 
 def test_ctrl_c_while_the_program_starts():
-    """From the moment on at which it is HEROS that runs."""
+    """Ctrl-C is handled as soon as HEROS code is running."""
     program = (
         "import sys, signal, os\n"
         "class Watch:\n"
@@ -221,7 +221,7 @@ def test_ctrl_c_while_a_stream_is_read_up_to_the_checkpoint(tmp_path, monkeypatc
 
 
 def test_ctrl_c_while_arrow_reads_is_the_end_of_the_run_like_any_other(tmp_path, monkeypatch):
-    """Arrow hears signals itself and breaks off what it reads; nothing of it is lost."""
+    """Arrow handles signals itself and cancels its reads; no rows are lost."""
     path = rows(tmp_path / "rows.csv", 3000)
     monkeypatch.setattr("heros.streams.text.READ_BYTES", 4096)
     from heros import evaluate  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What the command line says about files: the options, `heros look`, versions and counts."""
+"""The command line and files: reading options, `heros look`, versions and counts."""
 
 import json
 from importlib.metadata import version
@@ -78,7 +78,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
 
 
 def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missing(place):
-    """The counter of `DataFrame.to_csv` has no name, and the country code of Namibia is NA."""
+    """`DataFrame.to_csv` writes an index column without a name, and NA is the country code of Namibia."""
     rows = [(i, 2 * i, "NA" if i % 3 else "DE", i % 7, "ny"[i % 2]) for i in range(200)]
     lines = ["number,,country,size,late", *(",".join(map(str, row)) for row in rows)]
     (place / "rows.csv").write_text("\n".join(lines) + "\n")
@@ -183,7 +183,7 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
     assert said.exit_code == 0, said.output
     assert said.stdout.splitlines()[0] == '"Order Id","Größe","predicted","p_n","p_y"'
     assert said.stdout.splitlines()[9].startswith('"u8","8,5",')
-    one = text.splitlines()  # a single row does not say how it is written; the model does
+    one = text.splitlines()  # the format of a single row is ambiguous, so the model's format is used
     (place / "one.csv").write_text("\n".join([one[0].replace("Net Price", "Größe"), one[9]]))
     alone = runner.invoke(app, ["predict", model, str(place / "one.csv")])
     assert alone.stdout.splitlines()[1] == said.stdout.splitlines()[9].removeprefix('"u8","8,5",')
@@ -194,7 +194,7 @@ def test_a_file_is_predicted_as_it_was_learnt_from(place):
 
 
 def test_no_file_is_read_and_replaced(place, monkeypatch):
-    """--force replaces results, not the rows from which they come."""
+    """--force replaces the results, but not the input file."""
     monkeypatch.chdir(place)
     rows = "a,label\n" + "1,x\n2,y\n" * 100
     (place / "rows.csv").write_text(rows)
@@ -233,7 +233,7 @@ def test_rows_count_what_a_column_says(place):
         "--json",
         "--window",
         "300",
-    ]  # sums by window
+    ]  # sums per window
     plain, weighed, twice = (
         runner.invoke(app, [*arguments, *more])
         for more in (["--ignore", "times"], ["--weights", "times"], ["--weights", "times", "--n", "300"])
@@ -272,7 +272,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     rows = "".join(f"{'k.A.' if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
-    said = " ".join(looked.output.split())  # the column wraps
+    said = " ".join(looked.output.split())  # the column is wrapped
     assert "10 bad rows with 'k.A.' (--missing k.A. reads them as missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
     hint = "must be a number (or list it in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
@@ -290,7 +290,7 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     said, again = runner.invoke(app, predict), runner.invoke(app, [*predict, "--missing", "k.A."])
     assert said.exit_code == again.exit_code == 0
     assert said.stdout == again.stdout
-    assert runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout  # one word more
+    assert runner.invoke(app, [*predict, "--missing", "unknown"]).stdout == said.stdout  # one more word
 
 
 def test_a_look_says_first_that_a_file_is_not_utf_8_and_sums_up_many_columns(place):

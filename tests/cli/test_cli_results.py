@@ -1,4 +1,4 @@
-"""`heros run --save --predictions` and `heros predict`: what is written, and what is refused before."""
+"""`heros run --save --predictions` and `heros predict`: their output, and errors before the run starts."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def pool(tmp_path):
 
 @pytest.fixture
 def table(tmp_path):
-    """Mixed types, missing values, two classes."""
+    """Return a table with mixed types, missing values and two classes."""
     rng = np.random.default_rng(1)
     path = tmp_path / "people.csv"
     with path.open("w") as file:
@@ -191,7 +191,7 @@ def test_what_is_printed_fits_80_columns(words, pool, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     more = ["--pool", pool] if words[0] in ("compare", "run") else []
     lines = ok(*words, *more).splitlines()
-    assert [line for line in lines if len(line) > 80 and "/" not in line] == []  # a path is as long as it is
+    assert [line for line in lines if len(line) > 80 and "/" not in line] == []  # paths are not wrapped
 
 
 def test_all_mistakes_are_said_in_one_way(tmp_path, pool):

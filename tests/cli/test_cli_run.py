@@ -1,4 +1,4 @@
-"""`heros run`, `compare` and their kin: what they print, write and refuse."""
+"""`heros run`, `compare` and related commands: their output, files and error messages."""
 
 import copy
 import io
@@ -180,7 +180,7 @@ def test_too_many_bad_rows_end_a_run_with_everything_written(tmp_path, pool, kin
     assert "The run ends early: " in result.stderr
     assert "must have at most one bad row in 20. Got 32 in 633 rows, the first: " in result.stderr
     assert "32 bad rows were skipped, the first 3:" in result.stdout
-    assert "601 (" in result.stdout  # instances
+    assert "601 (" in result.stdout  # the number of instances
     assert Heros.load(saved).instances == 601
     assert len(told.read_text().splitlines()) == 602
     assert (out / "report.html").exists()
@@ -220,13 +220,13 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
     refused = runner.invoke(app, [*arguments, *policies])
     assert (refused.exit_code, "pass --force or --resume" in refused.stderr) == (2, True)
     again = json.loads(ok(*arguments, *policies, "--resume", "--json"))
-    assert again == rows  # nothing ran again: the CPU seconds are the same to the last digit
+    assert again == rows  # no run was repeated: the CPU seconds are identical
     longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
     assert "must have 5,000 instances" in longer.stderr
     assert "±" in ok(*arguments, *policies, "--resume")
 
 
-# On a slow machine, the cheapest model takes more.
+# On a slow machine, the cheapest model takes longer.
 @pytest.mark.parametrize("more", [[], ["--watch", "trained"], ["--budget", "1 ms"]], ids=" ".join)
 def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more):
     arguments = ["compare", "agr_a", "--n", "700", "--out", str(tmp_path / "out"), *more]
@@ -256,7 +256,7 @@ def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):
     assert "CO2e" in ok(*arguments, "--carbon-intensity", "100")
     row = json.loads(ok(*arguments, "--carbon-intensity", "100", "--json"))[0]
     assert row["CO2e g"] == pytest.approx(row["energy J"] / 3.6e6 * 100)
-    assert row["saving"] is None  # against nothing
+    assert row["saving"] is None  # no baseline for comparison
 
 
 def test_compare_in_processes_gives_what_one_process_gives(pool):
@@ -366,7 +366,7 @@ def test_run_reads_standard_input(pool):
 
 
 class Endless:
-    """A pipe that brings some rows and then nothing, while the user presses Ctrl-C."""
+    """Ctrl-C while a pipe has delivered some rows and is then idle."""
 
     def __init__(self, text):
         self.parts = [text[start : start + 4096] for start in range(0, len(text), 4096)]
@@ -380,7 +380,7 @@ class Endless:
 
 @pytest.fixture
 def _ctrl_c():
-    """As in a terminal: shells ignore it in the background."""
+    """Enable SIGINT as in a terminal, because shells ignore it in background jobs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

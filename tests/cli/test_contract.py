@@ -1,4 +1,4 @@
-"""What holds of every command: it is found by itself."""
+"""Rules for every command; commands are discovered automatically."""
 
 import inspect
 
@@ -23,7 +23,7 @@ def test_a_command_explains_itself(name, monkeypatch):
 
 
 def test_the_help_of_run_has_few_options_without_a_heading():
-    """The common options come first; the others stand in groups."""
+    """Common options come first, followed by groups of other options."""
     own = {
         one.name: one.rich_help_panel
         for one in get_command(app).commands["run"].params

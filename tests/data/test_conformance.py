@@ -1,4 +1,4 @@
-"""One table through every entrance: the same features, the same schema, the same bits."""
+"""Every interface reads one table with the same features, the same schema and identical codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST, REST = CASE.part(0, 60), CASE.part(60, 160)
 ASKED = CASE.part(40, 120)
 
 
-# -- entrances: a model and a case that it is to learn ---------------------------------------------------------
+# -- interfaces: a model and a case to learn -------------------------------------------------------------------
 
 
 def one_by_one(learner: Heros, case: Case, _) -> Heros:
@@ -90,7 +90,7 @@ def arrow_typed(learner: Heros, case: Case, _) -> Heros:
 
 
 class Queue(RowSource):
-    """Messages of a queue, which come a few at a time."""
+    """Return a queue source that delivers a few messages at a time."""
 
     def __init__(self, rows):
         super().__init__("queue", target="target")
@@ -129,7 +129,7 @@ def late_labels(learner: Heros, case: Case, directory) -> Heros:
 
 
 def service(learner: Heros, case: Case, directory) -> Heros:
-    """Over HTTP, with text and with what JSON knows in turns."""
+    """Send rows over HTTP, alternating between text and native JSON values."""
     learner = OneModel(learner)
     with Service(learner) as running, served(running) as client:
         for at, y in enumerate(case.labels):
@@ -142,7 +142,7 @@ def service(learner: Heros, case: Case, directory) -> Heros:
 
 
 def _for_json(row):
-    """A row with numbers for Decimals and durations, and null for what is missing."""
+    """Return a row with numbers for Decimals and durations, and null for missing values."""
     plain = {}
     for name, value in row.items():
         missing = is_missing(value)

@@ -1,4 +1,4 @@
-"""The encoder: rows one by one and columns of a table give the same codes, and a bad row changes nothing."""
+"""The encoder: rows and table columns get the same codes, and a bad row changes nothing."""
 
 import copy
 import json
@@ -50,7 +50,7 @@ def test_what_is_missing_and_unknown_is_nothing_new():
     encoder.encode({"a": 1}, "no")
     assert encoder.encode({"a": 2, "b": None, "c": float("nan")}, "no", grow=False) == ([2], 0)
     assert encoder.row({"a": None}) == pytest.approx([np.nan], nan_ok=True)
-    assert encoder.encode({"a": None}, "no", grow=False) is None  # it was never missing before
+    assert encoder.encode({"a": None}, "no", grow=False) is None  # this column had no missing values before
 
 
 def test_a_schema_that_is_known_is_all_that_is_known():
@@ -69,14 +69,14 @@ def test_names_have_codes_in_the_order_they_came():
     assert list(codes) == ["b", "c", "a"]
 
 
-# -- names that look like those of shared codes --------------------------------------------------------------
+# -- names similar to those of shared codes ------------------------------------------------------------------
 
 MARKERS = ("#1 of 2000000", "#1 of 1", "#2 of 3", "#1 of 64")
 
 
 @pytest.mark.parametrize("marker", MARKERS)
 def test_a_name_like_that_of_a_shared_code_is_a_name_like_others(marker):
-    """As a value and as a class, and after a restart, which knows no more than the schema."""
+    """Test the name as a value and as a class, and after a restart from the schema alone."""
     encoder = Encoder(most_values=None)
     for label in ("a", marker):
         encoder.encode({"colour": label}, label)
@@ -258,7 +258,7 @@ def test_a_number_among_the_missing_words_is_missing_whatever_its_type():
     ):
         by_row, by_table = Encoder(words=["-999"]), Encoder(words=["-999"])
         rows = [by_row.encode({"a": one, "b": 1}, "yes")[0] for one in given]
-        assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # after b
+        assert [len(row) < 2 or bool(np.isnan(row[1])) for row in rows] == expected  # b was added
         (batch,) = by_table.learn(pa.table({"a": given, "b": [1] * 5}), ["yes"] * 5)
         assert np.isnan(batch.X[:, 0]).tolist() == expected
         for one in (-999, -999.0, "-999", "-999.00", np.int64(-999), Decimal("-999")):
@@ -296,7 +296,7 @@ def test_one_bad_value_in_the_first_table_leaves_a_column_of_numbers():
     ],
 )
 def test_objects_of_several_types_mean_in_a_frame_what_they_mean_in_rows(values):
-    """Arrow converts some of them silently: a moment beside a date lost its time of day."""
+    """Arrow converts some of them silently: a datetime beside a date lost its time of day."""
     few, values = values, values * 40
     labels = ["yes", "no"] * (len(values) // 2)
     by_row = Encoder()
@@ -311,7 +311,7 @@ def test_objects_of_several_types_mean_in_a_frame_what_they_mean_in_rows(values)
 
 
 def meaning(encoder, value):
-    """The features of one value, with names instead of codes."""
+    """Return the features of one value, with names instead of codes."""
     features, row = encoder.schema.features, encoder.row({"a": value, "b": 1})
     return {
         one.name: "missing" if math.isnan(code) else one.values[int(code)] if one.nominal else code
@@ -332,7 +332,7 @@ def test_a_target_among_the_missing_words_is_missing_whatever_its_type():
 
 def test_small_frames_are_read_as_large_ones():
     """Frames of at most 32 rows are read row by row."""
-    account = 2**53 + 1  # not a float
+    account = 2**53 + 1  # not exactly representable as a float
     names = Feature("account", values=(str(account), "7"))
     encoder = Encoder(Schema((names, Feature("a", missing=True)), ("no",), words=("-999",)))
     columns = {"account": [account, 7], "a": [-999, 0.5]}

@@ -1,4 +1,4 @@
-"""A number that a column lists among its values is the same name with and without ``.0``, at every entrance."""
+"""A number in a column's list of values has the same name with and without ``.0`` in every interface."""
 
 from __future__ import annotations
 

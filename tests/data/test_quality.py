@@ -1,4 +1,4 @@
-"""A table of 5,000 orders learns as well through every entrance."""
+"""A model learns a table of 5,000 orders equally well through every interface."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::heros.DataNotice")
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Dates, amounts with €, percentages, words for missing values and an identifier: as text, and typed."""
+    """Return dates, amounts with €, percentages, missing values and an identifier, as text and typed."""
     rng, when = np.random.default_rng(7), datetime(2025, 1, 1, 8)
     text, typed, labels = [], [], []
     for _ in range(5000):

@@ -1,4 +1,4 @@
-"""Random tables through the entrances: the same numbers at every row, and the same schema."""
+"""Random tables through all interfaces: the same numbers in every row, and the same schema."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GAPS = st.sampled_from([(None, ""), (float("nan"), "n/a"), (None, "NA"), (np.dat
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Rows whose columns have kinds, gaps and a first row from which on they are there."""
+    """Generate rows whose columns have a kind, missing values and a first row with a value."""
     n = draw(st.integers(2, 30))
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=5))
     typed: list[dict[str, Any]] = [{} for _ in range(n)]
@@ -83,7 +83,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def learnt(encoder: Encoder, x: Any, y: Any) -> list[tuple[list[float], float]]:
-    """What the encoder makes of rows, one after the other."""
+    """Return the encoder's output for rows, one after the other."""
     return [
         (row, target)
         for batch in encoder.learn(x, y)
@@ -96,7 +96,7 @@ def one_by_one(encoder: Encoder, rows: Any, labels: Any) -> list[tuple[list[floa
 
 
 def same(one: Any, two: Any) -> bool:
-    """Equal, NaN being equal to NaN."""
+    """Return whether two arrays are equal, where NaN equals NaN."""
     return repr(one) == repr(two)
 
 
@@ -114,7 +114,7 @@ def test_rows_mean_the_same_as_typed_values_as_text_and_in_lists(case):
         assert same(one_by_one(text, case.text, case.labels), expected)
         assert same(learnt(many, case.text, case.labels), expected)
         assert shape(typed.schema) == shape(text.schema) == shape(many.schema)
-        again = Encoder(text.schema, seen=text.seen)  # as in a model that was saved
+        again = Encoder(text.schema, seen=text.seen)  # as in a saved model
         assert same(again.read(case.text).tolist(), typed.read(case.typed).tolist())
 
 

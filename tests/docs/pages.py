@@ -1,4 +1,4 @@
-"""The pages of the documentation and the blocks of code in them."""
+"""The pages of the documentation and their code blocks."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FENCE = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, the options behind it, its text and the line on which it begins."""
+    """A fenced block: its language, its options, its text and its first line number."""
 
     language: str
     options: str
@@ -23,17 +23,17 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        """Whether the block can be run by the tests; if not, its title says so to the reader."""
+        """Whether the tests can run the block; otherwise its title tells the reader."""
         return "not run by the tests" not in self.options
 
     @property
     def needs(self) -> str | None:
-        """The package without which the block is skipped, as its title says."""
+        """The package that the block needs, as stated in its title."""
         found = re.search(r"needs (\w+)", self.options)
         return found[1] if found else None
 
     def commands(self) -> list[tuple[str, str]]:
-        """The commands of a console block, each with the output shown below it."""
+        """The commands of a console block, each with the output below it."""
         found: list[tuple[str, str]] = []
         for command in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
             lines = command.split("\n")
@@ -44,7 +44,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """The fenced blocks of a page, in their order."""
+    """Return the fenced blocks of a page in order."""
     text = (DOCS / page).read_text(encoding="utf-8")
     return [
         Block(one["language"], one["options"], one["text"], text.count("\n", 0, one.start()) + 1)

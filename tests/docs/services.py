@@ -1,4 +1,4 @@
-"""The requests of the documentation, sent to a real service."""
+"""Send the requests in the documentation to a real service."""
 
 import json
 import re
@@ -13,7 +13,7 @@ REQUEST = re.compile(r"^\$ post (?P<path>\S+) '(?P<body>.*?)'\n(?P<reply>[^$]*)"
 
 
 def run_requests(block, where):
-    """Start the service of a block, by default without options, and compare its replies with those shown."""
+    """Start the service of a block, by default without options, and compare its replies with the page."""
     command = COMMAND.search(block.text)
     arguments = shlex.split(command["arguments"]) if command else []
     call = [sys.executable, "-m", "heros", "serve", "--port", "0", *arguments]
@@ -32,5 +32,5 @@ def run_requests(block, where):
 
 
 def comparable(reply):
-    """A reply with three digits of each fraction, as processors round differently."""
+    """Return a reply with fractions rounded to three digits, because processors round differently."""
     return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.3g}", reply.strip())

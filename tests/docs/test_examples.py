@@ -1,8 +1,8 @@
-"""The examples of the documentation run and show their real output.
+"""Run the examples in the documentation and compare their output with the page.
 
-A block is run unless its title says "not run by the tests"; a block whose title says "needs package" is run where the package
-is installed. Of a command the output is compared where the page shows it, but for its numbers. Requests are sent to a service, and its
-replies are compared with those shown.
+A block is run unless its title contains "not run by the tests". A block with "needs package" in its title is
+run if the package is installed. The output of a command is compared with the page, except for numbers.
+Requests are sent to a service, and its replies are compared with the page.
 """
 
 import doctest
@@ -36,11 +36,11 @@ def run_commands(block, where):
 
 
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")
-@pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # MLflow, about its own classes
+@pytest.mark.filterwarnings("ignore:.*AnyType:UserWarning")  # a warning from MLflow about its own classes
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.runs for block in blocks(page))])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the page says so
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # as described on the page
     known = {}
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     for block in blocks(page):
@@ -64,7 +64,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_run_or_says_that_it_is_not(page):
-    """There is no example outside of a fence, and no language that the tests know nothing of."""
+    """All examples are in fenced blocks, in languages that the tests support."""
     text = (DOCS / page).read_text(encoding="utf-8")
     outside = FENCE.sub("", text)
     assert ">>>" not in outside
@@ -83,7 +83,7 @@ def test_every_extra_is_on_the_page_about_installing():
 
 
 def test_every_test_that_stands_for_a_promise_is_there():
-    """The table of what can go wrong names a test for each row."""
+    """The table of possible failures names a test in each row."""
     page = (DOCS / "reliability.md").read_text(encoding="utf-8")
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     named = set(re.findall(r"\b(test_\w+)\b(?!\.py)", page)) - {"test_then_train"}

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and keep no trace of a machine."""
+"""The notebooks run from the first cell to the last and contain no machine-specific output."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ def test_there_are_three():
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-@pytest.mark.filterwarnings("ignore")  # of the tools that run it
+@pytest.mark.filterwarnings("ignore")  # warnings of the tools that run the notebook
 def test_a_notebook_runs_and_shows_what_it_has_shown(name, tmp_path):
     for package in ("nbclient", "ipykernel", "matplotlib", "pandas"):
         pytest.importorskip(package)

@@ -1,4 +1,4 @@
-"""The README: its commands run as they stand, in order, and print what it shows."""
+"""The README's commands run in order and print the output shown there."""
 
 import ast
 import re
@@ -20,7 +20,7 @@ FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-\d+)?")
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What the last command of the README prints, in a directory where they all have run."""
+    """Return the output of the README's last command, after all other commands in the same directory."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("readme"))
         for line in SHELL.splitlines():
@@ -47,7 +47,7 @@ def test_the_instances_of_the_readme_are_those_of_a_run(printed):
 
 
 def test_the_code_of_the_readme_prints_the_summary_and_the_prediction(tmp_path, monkeypatch, capsys):
-    """As a script, without a notice: warnings are errors here."""
+    """Run the code as a script; warnings are errors here."""
     monkeypatch.chdir(tmp_path)
     exec(CODE, {})
     *summary, last = capsys.readouterr().out.splitlines()

@@ -1,7 +1,7 @@
-"""The built site: its search finds the page about a word as its first hit.
+"""The search of the built site returns the page about a word as its first result.
 
-The site is the one in the directory HEROS_SITE, where `make docs` has just built it, or is built here in the same way. Its own
-search (Material's worker over the index) ranks the pages, run by node: the system's, or the one that Playwright brings.
+The site is read from the directory HEROS_SITE, which `make docs` has built, or is built here in the same way.
+Its own search (Material's worker over the index) ranks the pages. It runs in node: the system's, or Playwright's.
 """
 
 import json
@@ -47,7 +47,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def node():
-    """The program that runs the site's search."""
+    """The script that runs the site's search."""
     if found := shutil.which("node"):
         return found
     playwright = pytest.importorskip("playwright")
@@ -56,7 +56,7 @@ def node():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The directory of the built site."""
+    """Return the directory of the built site."""
     if built := os.environ.get("HEROS_SITE"):
         return ROOT / built
     pytest.importorskip("mkdocs")
@@ -68,7 +68,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hits(node, site):
-    """The pages that each search finds, best first."""
+    """Return the pages that each search finds, best first."""
     rank = [node, str(Path(__file__).with_name("rank.mjs")), str(site), *PAGES]
     return json.loads(subprocess.run(rank, check=True, capture_output=True, text=True).stdout)
 

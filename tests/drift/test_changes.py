@@ -1,4 +1,4 @@
-"""Changes that a model notes: when, how much, which classes and models, and that they are kept."""
+"""Detected changes: their time and size, the affected classes and models, and their storage."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_a_drift_is_noted_with_time_size_and_recovery(run):
 
 
 def test_the_beginning_of_a_small_change_is_estimated_from_all_losses():
-    """The detector's window starts long before such a change."""
+    """The detector's window starts long before this change."""
     rng = np.random.default_rng(1)
     X = rng.random((8000, 1))
     y = ((X[:, 0] > 0.5) != (rng.random(8000) < np.where(np.arange(8000) < 5000, 0.2, 0.3))).astype(int)
     model = Heros(pools.Hoeffding([{}]), k=1, seed=1)
     [change] = errors_of(evaluate(model, (X, y), progress=False).changes)
-    [noted] = errors_of(model.changes)  # the model keeps no losses
+    [noted] = errors_of(model.changes)  # the model does not store losses
     assert noted.at == change.at
     assert abs(change.before - 0.2) < 0.03
     assert abs(change.after - 0.3) < 0.05
@@ -88,7 +88,7 @@ def test_a_stream_without_drift_has_no_change():
 
 
 def test_which_classes_moved():
-    """Two classes swap their names, the third stays what it is."""
+    """Two classes swap their names; the third class does not change."""
     X = np.random.default_rng(1).random((8000, 3))
     y = X.argmax(axis=1)
     y[4000:] = np.array([1, 0, 2])[y[4000:]]
@@ -103,7 +103,7 @@ def test_which_classes_moved():
 
 
 def test_the_text_names_only_classes_that_raised_the_error():
-    """A class with a lower error is named if it became more frequent, and otherwise left out."""
+    """A class with a lower error is named only if it became more frequent."""
     better = ClassChange("better", 0.76, 0.38, 0.5, 0.5)
     worse = ClassChange("worse", 0.1, 0.3, 0.4, 0.4)
     frequent = ClassChange("frequent", 0.76, 0.5, 0.1, 0.4)
@@ -122,7 +122,7 @@ def test_the_text_names_only_classes_that_raised_the_error():
 
 
 def test_which_model_took_over():
-    """One model never learns and is right by chance until the classes swap; then the other one leads."""
+    """One model never learns and is right by chance until the classes swap; then another model leads."""
 
     class Always:
         def __init__(self, answer):

@@ -1,4 +1,4 @@
-"""Detectors of change: against slow twins and against River's, one number at a time or an array of them."""
+"""Drift detectors: compared with slow reference code and with River, for single numbers and arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def names(case):
 
 
 def moving(seed, n):
-    """Numbers whose level jumps now and then."""
+    """Return numbers whose mean changes from time to time."""
     rng = np.random.default_rng(seed)
     levels = np.repeat(rng.random(n // 200 + 2), rng.integers(100, 700, n // 200 + 2))
     return np.resize(levels, n) + 0.2 * rng.normal(size=n)
@@ -81,21 +81,21 @@ def test_the_window_of_adwin_equals_rivers():
         theirs.update(value)
         assert ours.width == theirs.width
         assert ours.estimation == pytest.approx(theirs.estimation, rel=1e-9)
-        n = max(ours.width - 1, 1)  # River gives the sum of squares
+        n = max(ours.width - 1, 1)  # River returns the sum of squares
         assert ours.variance == pytest.approx(theirs.variance / n, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [20, 30])
 def test_the_chance_of_a_distance(n):
-    """KSWIN's p-value, against counting paths and against SciPy."""
+    """KSWIN's p-value, compared with path counting and with SciPy."""
     stats = pytest.importorskip("scipy.stats")
     for seed in range(20):
         values = np.random.default_rng(seed).integers(0, 40, 2 * n).astype(float)
         detector = KSWIN(0, 2 * n, n, seed=1)
         detector.update_many(values)
-        older, newer = values[:n], values[n:]  # all of the older ones are drawn
+        older, newer = values[:n], values[n:]  # all older values are sampled
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # where SciPy's own way to count fails
+            warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's own counting method fails here
             test = stats.ks_2samp(older, newer, method="exact")
         assert detector.p_value == pytest.approx(test.pvalue, rel=1e-9)
         assert detector.p_value == pytest.approx(reference_drift.ks_chance(n, round(test.statistic * n)))

@@ -1,4 +1,4 @@
-"""Changes without labels: in inputs, numbers and categories and missing values, and in predictions."""
+"""Changes without labels: in numbers, categories and missing values of inputs, and in predictions."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_tests_are_those_of_scipy(seed):
     a, b = rng.choice(4, 1000).astype(float), rng.choice(4, 500, p=[0.3, 0.3, 0.2, 0.2]).astype(float)
     counts = np.stack([np.bincount(x.astype(int), minlength=4) for x in (a, b)])
     expected = stats.chi2_contingency(counts, correction=False).pvalue
-    assert chi2_test(a, b, 4)[1] == pytest.approx(expected, rel=1, abs=1e-9)  # an approximation
+    assert chi2_test(a, b, 4)[1] == pytest.approx(expected, rel=1, abs=1e-9)  # an approximate value
 
 
 def test_what_does_not_fit_is_refused():
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def dated(days_per_window, n=6000, seed=1):
-    """Orders in the order of time, with a date that has a clock; nothing changes but the time."""
+    """Return orders sorted by time, with a datetime column; only the time changes."""
     rng = np.random.default_rng(seed)
     moments = np.sort(rng.random(n)) * days_per_window * n / 500
     when = np.datetime64("2025-11-03T00:00") + (moments * 86_400).astype("timedelta64[s]")
@@ -130,7 +130,7 @@ def dated(days_per_window, n=6000, seed=1):
 
 @pytest.mark.parametrize("days_per_window", [0.1, 1, 9, 23, 80])
 def test_dates_that_only_go_on_are_no_change(days_per_window):
-    """Neither day nor day of the year; weekday and hour only where a window covers enough weeks or days."""
+    """Day and day of the year are ignored; weekday and hour need windows of enough weeks or days."""
     stream = dated(days_per_window)
     assert [feature.part for feature in stream.schema.features[:4]] == [
         "day", "weekday", "day of year", "hour",

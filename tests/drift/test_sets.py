@@ -1,4 +1,4 @@
-"""Sets of classes: how often they hold the class, also after a drift; against a slow twin; kept in files."""
+"""Prediction sets: coverage, also after a drift; comparison with slow reference code; saved models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fresh(level=0.9, **settings):
 
 
 def slow_sets(probabilities, y, level):
-    """Of every instance the threshold, by sorting the last 1000 losses anew."""
+    """Return the threshold of each instance by sorting its last 1000 losses."""
     lost, miss, thresholds = [], 1 - level, []
     for p, target in zip(probabilities, y, strict=True):
         recent = sorted(lost[-1000:])

@@ -1,4 +1,4 @@
-"""`make live`: a broker, a feed, the service and the page, started and stopped."""
+"""`make live`: the broker, the feed, the service and the page start and stop."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_readings_are_answered_and_their_labels_learnt(which):
     assert live.service.counts.unknown == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix signals")
 def test_ctrl_c_stops_all_of_it():
     command = [sys.executable, "-m", "live", "--port", "0"]
     process = subprocess.Popen(

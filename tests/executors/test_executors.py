@@ -1,4 +1,4 @@
-"""Engines: every item is run, whatever happens to the workers."""
+"""Executors: every item is run, even if workers die."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ def square(x):
 
 
 def die_once(path):
-    """Kills its own process the first time."""
+    """Kill the worker's own process in the first attempt."""
     if not path.exists():
         path.touch()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -67,7 +67,7 @@ def test_every_item_gives_its_result(engine):
 def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
     paths = [tmp_path / name for name in "abcd"]
     for path in paths[1:]:
-        path.touch()  # only the first kills
+        path.touch()  # only the first attempt kills the process
     assert sorted(engine.results(die_once, paths)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 
@@ -76,13 +76,13 @@ def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_aga
     results = Dask(dask_cluster.scheduler_address).results(note_and_name, paths)
     first = next(results)
     wait_for(lambda: all(path.exists() for path in paths))
-    time.sleep(0.2)  # the news that they are done comes after the files
+    time.sleep(0.2)  # the scheduler gets the results after the files exist
     with distributed.Client(dask_cluster) as client:
         workers = client.run(os.getpid)
     for pid in workers.values():
         os.kill(pid, signal.SIGKILL)
     wait_for(lambda: workers.keys().isdisjoint(dask_cluster.scheduler.workers))
-    time.sleep(0.1)  # so does the news that they are lost
+    time.sleep(0.1)  # the scheduler notices lost items later, too
     assert sorted([first, *results]) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 
@@ -138,7 +138,7 @@ def test_the_workers_end_with_the_process_that_started_them(engine, ends_by, tmp
             files = [tmp_path / "one", tmp_path / "two"]
             wait_for(lambda: all(path.exists() and path.read_text() for path in files))
             workers = [int(path.read_text()) for path in files]
-            parent.send_signal(ends_by)  # to it alone
+            parent.send_signal(ends_by)  # only to this worker
             parent.wait(30)
             wait_for(lambda: not any(alive(pid) for pid in workers))
         finally:
@@ -147,7 +147,7 @@ def test_the_workers_end_with_the_process_that_started_them(engine, ends_by, tmp
 
 
 def alive(pid):
-    """Whether a process runs: one that has ended and that nobody asked about does not."""
+    """Return whether a process is running; a zombie process is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,11 +1,11 @@
-"""Results depend on the rows alone: any source, cut anywhere, at any time, with kills in between.
+"""Results depend only on the rows: any source, any block sizes, any delays, with kills in between.
 
     make arrival N=5000
 
-Every case is a number, and of one task. Rows in which values, classes, missing values and bad rows turn up at any time, or
-targets of another scale and some that are no numbers, are read
-from a file, a pipe or an iterator; a run over them, in blocks of any length, with checkpoints, is killed up to
-three times and resumed. It must end with the bits of a run that got everything at once and was left alone.
+Every case has a number and one task. Values, classes, missing values and bad rows appear at any time.
+In regression, targets change their scale and some are not numbers. Rows are
+read from a file, a pipe or an iterator, in blocks of any length and with checkpoints. The run is killed up to
+three times and resumed. Its result must equal, bit for bit, that of an undisturbed run on all rows at once.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ KINDS = ("file", "pipe", "pairs", "generator", "later")
 
 
 class Killed(BaseException):
-    """As a kill, nobody deals with it: what is on disk is what there is."""
+    """Raised in place of a kill: no code handles it, and only files on disk remain."""
 
 
 class Deadly(meters.Cpu):
-    """A meter that is the end of the run when it is read for the n-th time."""
+    """A meter that ends the run at its n-th reading."""
 
     reads = 1 << 60
 
     def sample(self) -> None:
-        """Read it."""
+        """Return a reading, or end the run."""
         super().sample()
         self.reads -= 1
         if self.reads == 0:
@@ -47,7 +47,7 @@ class Deadly(meters.Cpu):
 
 
 def rows_of(rng: random.Random, task: str) -> list[Row]:
-    """Rows in which anything new may turn up at any time."""
+    """Generate rows in which new values, features and classes appear at any time."""
     n, rows = rng.randrange(20, 300), []
     for i in range(n):
         x: dict[str, object] = {
@@ -63,7 +63,7 @@ def rows_of(rng: random.Random, task: str) -> list[Row]:
 
 
 def label_of(rng: random.Random, task: str, i: int) -> str | float:
-    """The label of a row: classes turn up later; numbers change their scale, and some are none."""
+    """Return a row's label: new classes appear; numbers change their scale, and some are invalid."""
     if task == "classification":
         return "xyz"[rng.randrange(1 + min(2, i // 70))]
     if rng.random() < 0.02:
@@ -72,19 +72,19 @@ def label_of(rng: random.Random, task: str, i: int) -> str | float:
 
 
 def csv_of(rows: list[Row]) -> bytes:
-    """The rows as a text."""
+    """Return the rows as text."""
     lines = (",".join("" if v is None else str(v) for v in (x["a"], x["b"], y)) for x, y in rows)
     return ("a,b,label\n" + "".join(f"{line}\n" for line in lines)).encode()
 
 
 class Pieces:
-    """A file that gives its bytes in pieces, some of them late."""
+    """A file that returns its bytes in pieces, some of them with a delay."""
 
     def __init__(self, data: bytes, rng: random.Random) -> None:
         self.data, self.rng, self.at = data, rng, 0
 
     def read1(self, _: int) -> bytes:
-        """Some more."""
+        """Return the next bytes."""
         if self.rng.random() < 0.05:
             time.sleep(0.001)
         n = self.rng.choice([1, 7, 100, 1000, 10**6])
@@ -94,7 +94,7 @@ class Pieces:
 
 
 def late(rows: list[Row], rng: random.Random) -> Iterator[Row]:
-    """The rows, some of them late."""
+    """Yield the rows, some of them with a delay."""
     for row in rows:
         if rng.random() < 0.005:
             time.sleep(0.001)
@@ -102,7 +102,7 @@ def late(rows: list[Row], rng: random.Random) -> Iterator[Row]:
 
 
 def source_of(kind: str, rows: list[Row], path: Path, rng: random.Random | None, task: str):
-    """A stream of the rows from their start; without a generator of delays, all there at once."""
+    """Return a stream of the rows from the start; without a random generator there are no delays."""
     how = {"on_bad_row": "skip", "name": "rows", "task": task}
     if kind == "file":
         return streams.read(path, nominal=["b"], **how)
@@ -141,7 +141,7 @@ POOLS = {
 
 
 def model_of(rng: random.Random, task: str) -> Callable[[], Heros]:
-    """What makes the same model again and again."""
+    """Return a function that creates the same model each time."""
     pool, watch, seed = rng.randrange(3), rng.choice(["all", "trained", 3]), rng.randrange(100)
     made = POOLS[task][pool]
     return lambda: Heros(
@@ -150,7 +150,7 @@ def model_of(rng: random.Random, task: str) -> Callable[[], Heros]:
 
 
 def check(number: int, task: str) -> int:
-    """One case; how often it was killed. An AssertionError names what differs."""
+    """Run one case and return the number of kills; an AssertionError describes differences."""
     rng = random.Random(number)
     rows, kind, model = rows_of(rng, task), rng.choice(KINDS), model_of(rng, task)
     settings = {
@@ -196,13 +196,13 @@ def check(number: int, task: str) -> int:
 
 
 def main() -> None:
-    """So many cases, and what they came to."""
+    """Run a number of cases and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     cases, kills, faults = 0, 0, []
-    with progress() as bar, contextlib.suppress(KeyboardInterrupt):  # then it is so many cases
+    with progress() as bar, contextlib.suppress(KeyboardInterrupt):  # the argument is the number of cases
         for number in bar.track(range(asked.n), description="arrival"):
             try:
                 kills += check(asked.seed * 10**9 + number, TASKS[number % 2])

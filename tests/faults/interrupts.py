@@ -1,10 +1,10 @@
-"""Ctrl-C at random moments of everything that takes time: a result so far or a clean stop, nothing else.
+"""Ctrl-C at random times during all long operations ends in a partial result or a clean stop.
 
     make interrupts N=2000
 
-Real signals, one to three of them, from another thread, at random moments of predicting and learning, of
-evaluations with and without checkpoints, of commands, and of programs as they start. After each: no lock is
-left, no traceback was printed, a model that was at work can go on, and what it knows is what was counted.
+Another thread sends one to three real signals at random times, during prediction and training, evaluations
+with and without checkpoints, commands, and program starts. Afterwards no lock is held, and no traceback was
+printed. An interrupted model can continue, and its state agrees with the number of counted instances.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ ROWS = 1500
 
 
 def hear_ctrl_c() -> None:
-    """In a shell's background it is ignored, and nothing that is tried here could fail."""
+    """Enable SIGINT: in a shell's background job it is ignored, and no case could fail."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def model(task: str) -> Heros:
-    """A small model."""
+    """Return a small model."""
     return Heros(POOLS[task], k=1, seed=1)
 
 
 def csv(directory: Path, task: str) -> Path:
-    """A file of rows."""
+    """Write a file of rows."""
     path = directory / f"{task}.csv"
     if not path.exists():
         labels = [i % 5 / 7 if task == "regression" else "no" if i % 5 else "yes" for i in range(ROWS)]
@@ -65,21 +65,21 @@ def csv(directory: Path, task: str) -> Path:
 
 @contextlib.contextmanager
 def presses(rng: random.Random, longest: float) -> Iterator[None]:
-    """Ctrl-C once or more at random moments, as far as they come before the end."""
+    """Send Ctrl-C once or more at random times before the block ends."""
     presser = Presser(sorted(rng.uniform(0, longest) for _ in range(rng.choice([1, 1, 1, 2, 3]))))
     presser.start()
     try:
-        presser.begun = True  # no sooner: what is interrupted before here would leave presses behind
+        presser.begun = True  # start late enough: an interrupt before this line would leave signals pending
         yield
     finally:
         try:
             presser.end()
-        finally:  # one may come on the way in there
+        finally:  # an interrupt may arrive during the start
             presser.end()
 
 
 class Presser(threading.Thread):
-    """Presses Ctrl-C at these moments; speaks to the main thread through plain flags, which no press can break."""
+    """Sends Ctrl-C at given times; communicates through plain flags, which signals cannot corrupt."""
 
     def __init__(self, moments: list[float]) -> None:
         super().__init__(daemon=True)
@@ -87,7 +87,7 @@ class Presser(threading.Thread):
         self.begun = self.over = self.gone = False
 
     def run(self) -> None:
-        """Press, unless it is over."""
+        """Send Ctrl-C, unless the case has ended."""
         while not self.begun:
             time.sleep(1e-4)
         start = time.perf_counter()
@@ -100,20 +100,20 @@ class Presser(threading.Thread):
         self.gone = True
 
     def end(self) -> None:
-        """Come to an end, whatever is pressed meanwhile."""
+        """Stop the thread, even if more signals arrive."""
         while True:
             try:
                 self.over = True
                 while not self.gone:
                     time.sleep(1e-4)
-                time.sleep(0)  # one that was sent has come by now
+                time.sleep(0)  # a signal that was sent has arrived by now
             except KeyboardInterrupt:
                 continue
             return
 
 
 def learning(rng: random.Random, place: Path, task: str) -> str:
-    """A loop of one's own: whatever it was interrupted in, the model has learnt whole instances."""
+    """A user's own loop: wherever it is interrupted, the model has learnt only complete instances."""
     X, y = STREAMS[task]().draw(120)
     one, reference = (model(task).bind(STREAMS[task]().schema) for _ in range(2))
     stopped = False
@@ -127,12 +127,12 @@ def learning(rng: random.Random, place: Path, task: str) -> str:
     known = one.instances
     for i in range(known):
         reference.learn(X[i], y[i])
-    assert np.array_equal(one.answers(X), reference.answers(X)), "it knows something else"
+    assert np.array_equal(one.answers(X), reference.answers(X)), "the model differs"
     return "stopped" if stopped else "finished"
 
 
 def learning_by_key(rng: random.Random, place: Path, task: str) -> str:
-    """A model per key: the figures of every key are those of its model, and no more models are held than may be."""
+    """A model per key: tallies agree with the models, and the number of models in memory stays limited."""
     X, y = STREAMS[task]().draw(120)
     with Keyed(model(task).bind(STREAMS[task]().schema), capacity=3) as keyed:
         said = "finished"
@@ -144,19 +144,19 @@ def learning_by_key(rng: random.Random, place: Path, task: str) -> str:
         except KeyboardInterrupt:
             said = "stopped"
         for key in keyed:
-            assert keyed.figures(key).instances == keyed[key].instances, "something else was counted"
+            assert keyed.figures(key).instances == keyed[key].instances, "the counts differ"
         assert keyed.in_memory <= 3
         assert keyed.bytes_in_memory == sum(one.size for one in keyed._residents.values())
     return said
 
 
 def streams_of(place: Path, task: str) -> list[streams.Stream]:
-    """A file and a generator."""
+    """Return a stream from a file or a generator."""
     return [streams.read(csv(place, task), task=task), STREAMS[task]().take(ROWS)]
 
 
 def evaluating(rng: random.Random, place: Path, task: str, **kept: object) -> str:
-    """A run, or an interrupt; the model has learnt what was counted, and goes on."""
+    """A run or an interrupt; the model has learnt the counted instances and can continue."""
     one = model(task)
     stream = streams_of(place, task)[rng.random() >= 0.5]
     try:
@@ -165,7 +165,7 @@ def evaluating(rng: random.Random, place: Path, task: str, **kept: object) -> st
     except KeyboardInterrupt:
         said = "stopped"
     else:
-        assert run.n_instances == one.instances, "something else was counted"
+        assert run.n_instances == one.instances, "the counts differ"
         said = "so far" if run.interrupted else "finished"
     if one.schema is not None:
         one.learn(np.zeros((1, one.schema.n_features)), [0])
@@ -173,12 +173,12 @@ def evaluating(rng: random.Random, place: Path, task: str, **kept: object) -> st
 
 
 def keeping(rng: random.Random, place: Path, task: str) -> str:
-    """A run with checkpoints, which goes on as if nothing had happened."""
+    """A run with checkpoints, which continues as if it had not been interrupted."""
     with tempfile.TemporaryDirectory(dir=place) as directory:
         said = evaluating(random.Random(rng.random()), place, task, checkpoint=directory, every=300)
         assert [one.fault for one in checkpoints.found(directory) if one.fault] == []
         for stream in streams_of(place, task):
-            with contextlib.suppress(HerosError):  # it was the other one's
+            with contextlib.suppress(HerosError):  # the checkpoint belongs to the other stream
                 evaluate(model(task), stream, window=100, progress=False, checkpoint=directory, resume=True)
                 break
         else:
@@ -187,7 +187,7 @@ def keeping(rng: random.Random, place: Path, task: str) -> str:
 
 
 def commanding(rng: random.Random, place: Path, task: str) -> str:
-    """A command, in this process."""
+    """Run a command in this process."""
     out = place / f"out{rng.random()}"
     rows = [str(csv(place, task)), "--task", task, "--pool", "linear"]
     arguments = rng.choice(
@@ -209,16 +209,16 @@ def commanding(rng: random.Random, place: Path, task: str) -> str:
             app(arguments)
     except SystemExit as end:
         code = end.code
-    except KeyboardInterrupt:  # before the commands have begun or after they have ended: `heros.__main__`
+    except KeyboardInterrupt:  # before the command begins or after it ends: see `heros.__main__`
         code = 130
     assert code in (0, 2, 130), f"exit code {code}"
     assert "Traceback" not in complained.getvalue(), complained.getvalue()
-    assert code != 0 or said.getvalue(), "nothing was said"
+    assert code != 0 or said.getvalue(), "no message"
     return {0: "finished", 2: "refused"}.get(code, "stopped")
 
 
 def starting(rng: random.Random, place: Path, task: str) -> str:
-    """A program of its own, from its first moments on; before HEROS is there it is Python that speaks."""
+    """Interrupt a separate program from its start; before HEROS is imported, Python handles the signal."""
     program = "from heros.__main__ import main\nprint(flush=True)\nmain()"
     arguments = ["run", str(csv(place, task)), "--pool", "linear", "--task", task]
     process = subprocess.Popen(
@@ -247,18 +247,18 @@ KINDS: dict[Kind, int] = {
 
 
 def check(number: int, place: Path, kinds: dict[Kind, int] = KINDS) -> tuple[str, str]:
-    """One case: what was interrupted, and what came of it."""
+    """Run one case; return what was interrupted and the outcome."""
     rng = random.Random(number)
     (kind,) = rng.choices(list(kinds), list(kinds.values()))
     threads = threading.active_count()
     said = kind(rng, place, TASKS[number % 2])
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not put back"
-    assert threading.active_count() <= threads + 1, "a thread was left"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler was not restored"
+    assert threading.active_count() <= threads + 1, "a thread is still running"
     return kind.__name__, said
 
 
 def main() -> None:
-    """So many cases, and what they came to."""
+    """Run a number of cases and print the outcomes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""The system calls of SQLite, through the hook that SQLite's own tests use, so that they can fail as well."""
+"""Make SQLite's system calls fail, through the hook that SQLite's own tests use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 POINTERS_BEFORE = 16  # of sqlite3_vfs: three pointers after the numbers, 13 functions, then xSetSystemCall
-NUMBERS = 16  # bytes of the three numbers of sqlite3_vfs, aligned
+NUMBERS = 16  # bytes of the three numbers of sqlite3_vfs, with alignment
 SET = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p)
 
 CALLS = {
@@ -26,7 +26,7 @@ NAMES = {"pwrite": ("pwrite", "pwrite64")}
 
 
 def library() -> ctypes.CDLL | None:
-    """The SQLite of Python's `sqlite3`, or None if it is not a library of its own."""
+    """Return the SQLite library of Python's `sqlite3`, or None if it is linked statically."""
     import sqlite3  # noqa: F401, PLC0415 - loads it
 
     try:
@@ -41,7 +41,7 @@ def library() -> ctypes.CDLL | None:
 def calls_replaced(
     double: Callable[[str, Callable[..., Any]], Callable[..., Any]], real: Mapping[str, Callable[..., Any]]
 ) -> Iterator[None]:
-    """Within this, SQLite calls `double(name, real[name])` in the place of the system."""
+    """Within this context, SQLite calls `double(name, real[name])` instead of the system function."""
     sqlite = library()
     if sqlite is None:
         yield

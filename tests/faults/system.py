@@ -1,8 +1,8 @@
-"""A file system that misbehaves at the n-th call: it refuses, tears what it writes, stays full, or is slow.
+"""A file system with a fault at the n-th call: it fails, writes partially, stays full, or is slow.
 
-As SQLite's tests do, a test runs the same few writes again and again, first without a fault, then with the fault at
-one call after the other. Calls in the middle of many that the same lines of code repeat fail only where
-HEROS_EVERY_CALL is set, as `make faults` does.
+Like SQLite's tests, a test runs the same few writes again and again, first without a fault, then with a fault at
+each call in turn. In long sequences of calls from the same lines of code, the middle calls fail only if
+HEROS_EVERY_CALL is set, as in `make faults`.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ NEEDS_ROOM = ("open", "write", "pwrite", "fsync", "mkdir", "rename", "replace")
 
 
 class Faulty:
-    """Puts itself in the place of the functions of `os`, and of SQLite, that change files below a directory.
+    """Replaces the functions of `os` and SQLite that change files below a directory.
 
     Parameters
     ----------
     root
-        Calls elsewhere are left alone.
+        Calls outside this directory are not changed.
     n
-        Which call misbehaves, counted from 1; None for none.
+        The number of the call that fails, counted from 1; None for no fault.
     mode
-        How: one of `MODES`. "full" means all calls from then on that need room.
+        The kind of fault, one of `MODES`. With "full", all later calls that need disk space fail too.
     """
 
     def __init__(self, root: Path, n: int | None, mode: str) -> None:
         self.root, self.n, self.mode = str(root), n, mode
         self.failed = ""
-        self.calls: list[tuple[object, ...]] = []  # from which lines of code
+        self.calls: list[tuple[object, ...]] = []  # the lines of code that made each call
         self._mine: set[int] = set()
 
     @property
     def happened(self) -> bool:
-        """Whether there were so many calls."""
+        """Whether the n-th call was reached."""
         return self.n is not None and len(self.calls) >= self.n
 
     @contextmanager
     def at_work(self) -> Iterator[Faulty]:
-        """Within this the functions of `os` are these."""
+        """Replace the functions of `os` within this context."""
         real = {name: getattr(os, name) for name in (*CALLS, "close")}
-        gc.disable()  # it could close a forgotten connection while SQLite, which calls this, holds its lock
+        gc.disable()  # could close a forgotten connection while SQLite, which calls this, holds its lock
         try:
             for name, function in real.items():
                 setattr(os, name, self._double(name, function))
@@ -104,7 +104,7 @@ class Faulty:
 
 
 def lines_of_code() -> Iterator[tuple[object, int]]:
-    """Which lines are being run, from the innermost outwards."""
+    """Return the lines of code that are being executed, innermost first."""
     frame = sys._getframe(2)
     while frame is not None:
         yield frame.f_code, frame.f_lineno
@@ -112,7 +112,7 @@ def lines_of_code() -> Iterator[tuple[object, int]]:
 
 
 def every_call(root: Path, mode: str, stride: int = 1, every: bool = True) -> Iterator[Faulty]:
-    """No fault; then a fault at the first call that differs from others, `stride` of them later, and so on."""
+    """Run without a fault, then with a fault at each distinct call, then at calls `stride` apart."""
     through = Faulty(root, None, mode)
     yield through
     every = every and bool(os.environ.get("HEROS_EVERY_CALL"))
@@ -121,11 +121,11 @@ def every_call(root: Path, mode: str, stride: int = 1, every: bool = True) -> It
 
 
 def different(calls: list[tuple[object, ...]]) -> list[int]:
-    """Which calls, counted from 1, are not in the middle of many by the same lines of code.
+    """Return the numbers of the calls that are not in the middle of many calls from the same lines.
 
-    Calls one after the other by the same lines are one write. Of the writes by these lines the first and the last
-    count, and within each the first four calls, two in the middle and the last two: SQLite writes a header and a page
-    in turns, and begins a file of changes with a header of its own.
+    Consecutive calls from the same lines are one write. Of all writes by these lines, only the first and the last are
+    used. Of each write, the first four calls, two in the middle and the last two are used: SQLite alternates headers
+    and pages, and a new log of changes begins with its own header.
     """
     writes: dict[tuple[object, ...], list[list[int]]] = {}
     for lines, write in itertools.groupby(enumerate(calls, 1), key=lambda call: call[1]):
@@ -140,7 +140,7 @@ def different(calls: list[tuple[object, ...]]) -> list[int]:
 
 @contextmanager
 def no_room_beyond(size: int) -> Iterator[None]:
-    """Within this no file of the process grows beyond so many bytes, whoever writes it: SQLite does so itself."""
+    """Limit the size of every file of the process, including files that SQLite writes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -151,7 +151,7 @@ def no_room_beyond(size: int) -> Iterator[None]:
 
 @contextmanager
 def read_only(root: Path) -> Iterator[None]:
-    """Within this nothing below a directory can be written, by root neither: it becomes nobody for a while."""
+    """Make a directory unwritable within this context; root temporarily switches to another user."""
     closed = [parent for parent in root.parents if not parent.stat().st_mode & 0o001]
     if os.geteuid() == 0 and closed:
         pytest.skip(f"only root may enter {closed[-1]}: set TMPDIR to a directory that every user may enter")
@@ -172,33 +172,33 @@ def read_only(root: Path) -> Iterator[None]:
 
 
 def drafts(root: Path) -> list[Path]:
-    """What was left behind by somebody who did not tidy up."""
+    """Return temporary files that were left behind."""
     return list(root.rglob("*.draft"))
 
 
 class Scenario:
-    """Something is there; something is written; something must still be there."""
+    """A scenario: prepare files, write to them, and check what must remain."""
 
     reasons: tuple[str, ...] = ("No space left on device",)
-    every = True  # whether all its calls fail where HEROS_EVERY_CALL is set
+    every = True  # whether all calls of the scenario fail if HEROS_EVERY_CALL is set
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def prepare(self) -> None:
-        """What was there before."""
+        """Create the initial files."""
 
     def write(self) -> None:
-        """What may fail."""
+        """Run the code that may fail."""
         raise NotImplementedError
 
     def check(self, failed: bool) -> None:
-        """What must be there, and nothing else."""
+        """Check the files that must exist; no other files may."""
         raise NotImplementedError
 
 
 def every_call_failed(kind: type[Scenario], mode: str, root: Path, stride: int = 1) -> int:
-    """A fault at one call of a scenario after the other; how many there were."""
+    """Run a scenario with a fault at each call in turn; return the number of faults."""
     root.mkdir()
     scenario = kind(root)
     faults = 0
@@ -219,7 +219,7 @@ def every_call_failed(kind: type[Scenario], mode: str, root: Path, stride: int =
 
 
 def written(scenario: Scenario, faulty: Faulty) -> bool:
-    """Whether writing failed: with an error of HEROS' own, in one line."""
+    """Return whether writing failed; the error must be a HerosError with a message of one line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CheckpointWarning)
         try:

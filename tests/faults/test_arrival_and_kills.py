@@ -1,4 +1,4 @@
-"""Some of the cases of `make arrival`: any source, cut anywhere, at any time, with kills in between."""
+"""Some cases of `make arrival`: any source, block sizes and delays, with kills in between."""
 
 import pytest
 

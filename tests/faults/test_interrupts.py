@@ -1,10 +1,10 @@
-"""Some of the cases of `make interrupts`: Ctrl-C at random moments."""
+"""Some cases of `make interrupts`: Ctrl-C at random times."""
 
 import pytest
 
 from faults.interrupts import KINDS, check, starting
 
-# Python drops an interrupt that comes in a destructor; `heros` hears it again, a loop of one's own does not.
+# Python drops an interrupt that arrives in a destructor. `heros` raises it again; a user's own loop does not.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 

@@ -1,4 +1,4 @@
-"""Every store of HEROS that is written again and again, also by SQLite, with a fault at every call of it."""
+"""Every HEROS store with repeated writes, including SQLite files, with a fault at every system call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from heros.storage.keystore import FILE, NotKept
 from heros.streams.live.journal import Journal, Received
 
 SQLITE = ("No space left", "disk I/O error", "disk is full", "unable to open database", "readonly database")
-BEFORE, AFTER, STEP = 6, 18, 6  # rows
+BEFORE, AFTER, STEP = 6, 18, 6  # number of rows
 ROWS = [({"size": float(i % 7), "colour": ("red", "blue")[i % 2]}, "odd" if i % 3 else "even") for i in range(AFTER)]  # fmt: skip
 
 
@@ -58,14 +58,14 @@ class Store(Scenario):
         shutil.copytree(prepared, self.root, dirs_exist_ok=True)
 
     def make(self) -> None:
-        """What was there before."""
+        """Copy the prepared store."""
         raise NotImplementedError
 
 
 class Keys(Store):
     """Models by key: one in memory, the others in the file, with a commit every few rows.
 
-    After the fault the same object goes on, and so does another one that finds what was committed.
+    After the fault, the same object continues, and so does a new object that reads the committed state.
     """
 
     def __init__(self, root: Path) -> None:
@@ -116,7 +116,7 @@ class Keys(Store):
 
 
 class KeysKilled(Keys):
-    """The same, but the process ends at the fault: what was committed is there, whole."""
+    """The same, but the process ends at the fault: all committed changes are in the file."""
 
     def check(self, failed: bool) -> None:
         if self.keyed is not None:
@@ -162,7 +162,7 @@ class Messages(Store):
         with suppress(HerosError):
             self.journal.close()
         journal = self.open()
-        assert journal.last == taken  # what was taken is there, and what was refused is not
+        assert journal.last == taken  # accepted messages are stored, and refused messages are not
         found = journal.after(max(journal.settled - 4, 3))
         assert [(number, one.payload) for number, one in found] == [
             (i + 1, b"%d" % i * 50) for i in range(taken - len(found), taken)
@@ -172,7 +172,7 @@ class Messages(Store):
 
 
 class Worker(Store):
-    """The snapshots of a worker's partition, in a directory that it shares, and its models meanwhile."""
+    """The snapshots of a worker's partition in a shared directory, and its models in between."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -222,7 +222,7 @@ class Worker(Store):
         assert not [path for path in self.root.iterdir() if path.name.startswith("scratch")]
 
     def goes_on(self) -> None:
-        """A snapshot that could not be written can be written later, unless rows were not learnt."""
+        """A failed snapshot can be written later, unless training on some rows failed."""
         if self.partition._whole:
             self.partition.save()
             assert self.partition.unsaved == 0
@@ -256,12 +256,12 @@ try:
     from heros.serve.learners import ModelPerKey, OneModel
     from heros.serve.limits import Refusal
     from heros.serve.service import Service
-except ImportError:  # heros serve is not installed
+except ImportError:  # the packages of heros serve are not installed
     pass
 else:
 
     class Served(Store):
-        """The checkpoints of a service, while it learns and at its end: each holds what was accepted before it."""
+        """The checkpoints of a service, during and after training: each includes all earlier accepted instances."""
 
         def alone(self, accepted: tuple[int, ...]) -> object:
             model = template()
@@ -277,7 +277,7 @@ else:
 
         def learn(self, service: Service, start: int, end: int) -> None:
             for row in range(start, end):
-                with suppress(Refusal):  # 507 while models cannot be written
+                with suppress(Refusal):  # status 507 while models cannot be written
                     service.learn(self.request(row))
                     self.accepted += (row,)
             self.states.append(self.accepted)
@@ -295,9 +295,7 @@ else:
         def write(self) -> None:
             with self.opened() as service:
                 self.learn(service, BEFORE, BEFORE + STEP)
-                with suppress(
-                    HerosError, TimeoutError
-                ):  # while the disk is full, it waits behind the instances
+                with suppress(HerosError, TimeoutError):  # with a full disk, it waits behind the queue
                     service.checkpoint().result(1)
                 self.learn(service, BEFORE + STEP, AFTER)
 
@@ -311,7 +309,7 @@ else:
                 assert self.found(service) == self.alone(states[service.counts.learnt])
 
     class ServedKeys(Served):
-        """Those of a service with a model per key; every call to the file of the models fails in `Keys`."""
+        """The checkpoints of a service with a model per key; `Keys` tests all calls on the file of models."""
 
         every = False
 
@@ -350,7 +348,7 @@ def test_a_fault_at_any_call_breaks_no_store(kind, mode, tmp_path, thorough, mon
     assert every_call_failed(kind, mode, tmp_path / "root", stride) >= 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="directories of Windows cannot be made read-only")
+@pytest.mark.skipif(sys.platform == "win32", reason="directories cannot be read-only on Windows")
 @pytest.mark.parametrize("kind", [*STORES, Record, Report, Packing, Kept])
 def test_a_directory_that_is_read_only_is_said_and_left_as_it_is(kind):
     with tempfile.TemporaryDirectory() as place:  # not below a directory that only its owner may enter
@@ -360,7 +358,7 @@ def test_a_directory_that_is_read_only_is_said_and_left_as_it_is(kind):
         scenario = kind(root)
         emptied(root)
         scenario.prepare()
-        scenario.write()  # imports all that there is to import
+        scenario.write()  # import all modules in advance
         getattr(scenario, "keyed", None) and scenario.keyed.close()
         getattr(scenario, "partition", None) and scenario.partition.close()
         emptied(root)
@@ -377,7 +375,7 @@ def test_a_directory_that_is_read_only_is_said_and_left_as_it_is(kind):
 
 
 def test_keys_whose_file_was_removed_are_not_said_to_be_kept(tmp_path):
-    """SQLite would go on to write to the file that has no name any more."""
+    """SQLite would continue to write to the unlinked file."""
     with Keyed(template(), capacity=1, directory=tmp_path / "keys") as keyed:
         keyed.learn("a", *ROWS[0])
         keyed.commit({"row": 1})
@@ -413,12 +411,12 @@ def test_a_service_that_lost_its_lock_says_so(tmp_path):
     place = tmp_path / "kept"
     with Service(OneModel(template()), store=CheckpointDirectory(place), seconds=None) as service:
         service.learn({"x": ROWS[0][0], "y": ROWS[0][1]})
-        (place / "service.lock").unlink()  # by somebody who tidied up: it is locked again
+        (place / "service.lock").unlink()  # if the lock file was deleted, it is locked again
         service.checkpoint().result(30)
         with pytest.raises(HerosError, match=r"is in use: process"):
             CheckpointDirectory(place)
         (place / "service.lock").unlink()
-        other = CheckpointDirectory(place)  # another service was quicker
+        other = CheckpointDirectory(place)  # another service has locked the directory first
         with pytest.raises(HerosError, match="is locked by another process"):
             service.checkpoint().result(30)
         assert "is locked by another process" in service.checkpoint_error

@@ -1,4 +1,4 @@
-"""Every way in which HEROS writes, with a fault at every call of it: what was whole is whole."""
+"""All writes of HEROS, with a fault at every system call: complete files stay complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_of(n: int, seed: int = 1, *, stream=streams.Agrawal, **kept):
 
 
 class Record(Scenario):
-    """A record that takes the place of another one."""
+    """A record that replaces another record."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -47,7 +47,7 @@ class Record(Scenario):
 
 
 class Report(Scenario):
-    """A page that takes the place of another one."""
+    """A page that replaces another page."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -67,7 +67,7 @@ class Report(Scenario):
 
 
 class Packing(Scenario):
-    """Single records into one file."""
+    """Packing of single records into one file."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -87,7 +87,7 @@ class Packing(Scenario):
 
 
 class Model(Scenario):
-    """A saved model that takes the place of another one."""
+    """A saved model that replaces another model."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -110,7 +110,7 @@ class Model(Scenario):
 
 
 class Exported(Model):
-    """A model for ONNX."""
+    """A model exported to ONNX."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -127,7 +127,7 @@ class Exported(Model):
 
 
 class Download(Scenario):
-    """A real stream, fetched and converted."""
+    """Download and conversion of a real stream."""
 
     def __init__(self, root):
         super().__init__(root)
@@ -143,7 +143,7 @@ class Download(Scenario):
 
 
 class Kept(Scenario):
-    """The checkpoints of a run, the predictions beside them, and those of a run that goes on."""
+    """The checkpoints of a run, its predictions file, and the checkpoints of a resumed run."""
 
     on_error = "raise"
     stream = streams.Agrawal
@@ -168,13 +168,13 @@ class Kept(Scenario):
 
 
 class KeptInAnyCase(Kept):
-    """The same, by a run that goes on without the checkpoint that could not be written."""
+    """The same for a run that continues without the checkpoint that could not be written."""
 
     on_error = "warn"
 
 
 class KeptNumbers(Kept):
-    """Those of a run whose targets are numbers."""
+    """The same for a run with numeric targets."""
 
     stream = streams.Friedman
 
@@ -184,7 +184,7 @@ SCENARIOS = (Record, Report, Packing, Model, Exported, Download, Kept, KeptInAny
 
 @pytest.fixture(autouse=True)
 def _one_home(monkeypatch, tmp_path):
-    """The server of the download: on no network, always the same."""
+    """A download server without a network and with constant content."""
 
     class Answer(io.BytesIO):
         headers = Message()
@@ -219,7 +219,7 @@ COMMANDS = {
 @pytest.mark.parametrize("mode", ["refuse", "full"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_results_are_printed_whatever_cannot_be_written(command, mode, tmp_path, monkeypatch, thorough):
-    """And then it is said, in one line, with exit code 2; or nothing was begun."""
+    """A failure is reported in one line with exit code 2, or before any work begins."""
     begun = []
     monkeypatch.setattr("heros.cli.run.evaluate", lambda *a, **b: begun.append(1) or evaluate(*a, **b))
     root = tmp_path / "root"

@@ -1,4 +1,4 @@
-"""Bytes as decisions: how a target that needs more than a file makes hostile values out of its input."""
+"""Derive decisions from bytes: fuzz targets that need more than a file make hostile values from their input."""
 
 from __future__ import annotations
 
@@ -95,52 +95,52 @@ DTYPES = [
 
 
 class BytesIn:
-    """Decisions taken from bytes; when they run out, every decision is the first one."""
+    """Decisions taken from bytes; after the last byte, every decision is the first option."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
 
     def byte(self) -> int:
-        """The next byte."""
+        """Return the next byte."""
         self.at += 1
         return self.data[self.at - 1] if self.at <= len(self.data) else 0
 
     def below(self, n: int) -> int:
-        """A number in 0..n-1."""
+        """Return a number in 0..n-1."""
         return (self.byte() if n <= 256 else self.byte() << 8 | self.byte()) % n
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """One of these."""
+        """Return one of these options."""
         return choices[self.below(len(choices))]
 
     def maybe(self) -> bool:
-        """Mostly no: a case with everything wrong at once says little."""
+        """Return False most of the time: cases with many errors at once reveal little."""
         return self.byte() >= 236
 
     def number(self) -> float:
-        """A float, hostile now and then."""
+        """Return a float, which is sometimes hostile."""
         return self.one_of(NUMBERS) if self.maybe() else (self.byte() - 128) / 16
 
     def whole(self, usual: int) -> Any:
-        """A whole number in 1..usual, now and then any other, now and then no number at all."""
+        """Return a whole number in 1..usual, sometimes another number or a value that is not a number."""
         if not self.maybe():
             return 1 + self.below(max(1, usual))
         return self.one_of(WHOLES) if self.byte() & 1 else self.anything()
 
     def real(self) -> Any:
-        """A number, now and then no number at all."""
+        """Return a number, or sometimes a value that is not a number."""
         return self.anything() if self.maybe() else self.number()
 
     def share(self) -> Any:
-        """A number in [0, 1], now and then another or none."""
+        """Return a number in [0, 1], or sometimes another number or no number."""
         return self.real() if self.maybe() else self.byte() / 255
 
     def anything(self) -> Any:
-        """A value of a type nobody expects."""
+        """Return a value of an unexpected type."""
         return self.one_of(STRANGE)
 
     def instances(self, columns: int, codes: Sequence[int]) -> Any:
-        """A block of instances, now and then of another type, shape or layout."""
+        """Return a block of instances, sometimes of another type, shape or layout."""
         rows = self.below(6)
         width = self.below(7) if self.maybe() else columns
         X = np.array([self.number() for _ in range(rows * width)], dtype=np.float64).reshape(rows, width)
@@ -152,14 +152,14 @@ class BytesIn:
         return self.disguised(X)
 
     def labels(self, n: int, classes: int) -> Any:
-        """Labels, now and then wrong ones."""
+        """Return labels, which are sometimes invalid."""
         if self.maybe():
             n = self.below(8)
         y = np.array([self.below(classes + 1) if self.maybe() else self.below(classes) for _ in range(n)])
         return self.disguised(y.astype(np.int64))
 
     def disguised(self, array: Any) -> Any:
-        """The array, now and then of another type, order, stride or kind."""
+        """Return the array, sometimes with another type, order, stride or kind."""
         if not self.maybe():
             return array
         return DISGUISES[self.below(len(DISGUISES))](array, self)

@@ -1,4 +1,4 @@
-"""What people write or may have changed: records and their reports, packed ones, pool files, parts in words."""
+"""Fuzz documents that users write or edit: records, reports, packed records, pool files, text specifications."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _placed(name: str, document: bytes, curves: bytes) -> Path:
 
 @target(lambda: [_record()["record.json"]])
 def report(data: bytes) -> None:
-    """The page about a record with other values, or with markup in its texts."""
+    """A report on a record with other values, or with markup in its texts."""
     document = changed_record(data, '"><script>alert(1)</script>', "\\ud800", "\x00")
     place = _placed("report", document, _record()["curves.parquet"])
     page = place / "report.html"
@@ -55,14 +55,14 @@ def report(data: bytes) -> None:
 
 @target(lambda: [_record()["record.json"]])
 def report_json(data: bytes) -> None:
-    """The page about a record with other bytes."""
+    """A report on a record with other bytes."""
     place = _placed("bytes", data, _record()["curves.parquet"])
     write_report(place, place / "report.html")
 
 
 @target(lambda: [_record()["curves.parquet"]])
 def report_curves(data: bytes) -> None:
-    """The page about a record with other curves."""
+    """A report on a record with other curves."""
     place = _placed("curves", _record()["record.json"], data)
     write_report(place, place / "report.html")
 
@@ -80,7 +80,7 @@ def _packed() -> bytes:
 
 @target(lambda: [_packed()])
 def packed_records(data: bytes) -> None:
-    """A file of many records."""
+    """A file of packed records."""
     place = _place() / f"{os.getpid()}-packed"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -126,7 +126,7 @@ WORDS = (
 
 @target(lambda: list(WORDS))
 def words(data: bytes) -> None:
-    """Policies, who answers and who looks, as they are written on the command line."""
+    """Policies, `answer` and `watch` in command-line notation."""
     text = data.decode("utf-8", "surrogateescape")
     refused = 0
     for setting, reads in (("policy", policy_of), ("answer", answer_of), ("watch", watch_of)):
@@ -141,7 +141,7 @@ def words(data: bytes) -> None:
 
 @target()
 def who_looks_and_answers(data: bytes) -> None:
-    """All ways of looking and answering, for all families, over a few steps and a copy."""
+    """All settings of `watch` and `answer` with all families, over a few steps and a copy."""
     source = BytesIn(data)
     kind = source.one_of(KINDS)
     answer = source.one_of(
@@ -179,7 +179,7 @@ def _late() -> bytes:
 
 @target(lambda: [_late()])
 def late_labels(data: bytes) -> None:
-    """A file of answers that wait for their labels, its checksum right."""
+    """A file of predictions that wait for their labels, with a valid checksum."""
     late = LateLabels.load(_file("late.heros", _signed(data)))
     late.answer("new", [0.5, 1, 0.0, 1])
     late.learn("new", 1)

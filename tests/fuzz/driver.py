@@ -1,9 +1,9 @@
-"""Runs many cases of the targets in processes of their own: what crashes or hangs there is caught here.
+"""Run many cases of the fuzz targets in separate processes, which detects crashes and hangs.
 
     make fuzz N=1000000 JOBS=2 [TARGETS="csv arff"] [SEED=1]
 
-Every case is a number: case i of a target is the same bytes in every run. Findings are written to
-build/fuzz with the traceback beside them; copied to tests/fuzz/corpus/<target>/ they become tests.
+Every case has a number: case i of a target has the same bytes in every run. Findings are written to build/fuzz
+with their tracebacks. A finding becomes a test if it is copied to tests/fuzz/corpus/<target>/.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BATCH = 5000
 
 
 def work(name: str, first: int, count: int, board: Path, limit_memory: bool) -> None:
-    """A batch of cases, in a process of its own; the board says how far it is."""
+    """Run a batch of cases in a separate process; the board holds its progress."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     warnings.simplefilter("error")
@@ -59,7 +59,7 @@ def work(name: str, first: int, count: int, board: Path, limit_memory: bool) -> 
 
 
 def save(name: str, data: bytes, why: str) -> None:
-    """Write a finding down, once per place in the code."""
+    """Write a finding to disk, once per place in the code."""
     lines = [line for line in why.splitlines() if line.strip().startswith("File")]
     mark = hashlib.sha1("".join(lines[-3:]).encode() or why.encode()).hexdigest()[:10]
     OUT.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def save(name: str, data: bytes, why: str) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process: on a busy machine, waiting for one's turn is not hanging."""
+    """Return the CPU time of a process, because wall-clock time would report hangs on a busy machine."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -79,7 +79,7 @@ def cpu_seconds(pid: int) -> float:
 
 @dataclass
 class Job:
-    """A worker on a batch."""
+    """A worker process with a batch of cases."""
 
     name: str
     first: int
@@ -99,7 +99,7 @@ class Job:
         self.process = subprocess.Popen([sys.executable, "-m", "fuzz.driver", *words], stderr=self.log)
 
     def look(self) -> bool:
-        """Whether it is done; a worker that hangs is stopped."""
+        """Return whether the batch is done; stop a worker that hangs."""
         at = int.from_bytes(self.board.read_bytes()[:8], "little")
         spent = cpu_seconds(self.process.pid)
         if at != self.at:
@@ -112,7 +112,7 @@ class Job:
         return self.process.poll() is not None
 
     def close(self) -> tuple[int, int]:
-        """How many cases were done and how many of them refused; what stopped it is a finding."""
+        """Return the numbers of completed and rejected cases; a crash or a hang is a finding."""
         self.log.seek(0)
         said = self.log.read().decode(errors="replace")
         self.log.close()
@@ -129,7 +129,7 @@ class Job:
 
 
 def report(done: dict[str, int], refused: dict[str, int]) -> str:
-    """How many cases of each target have been run so far; also in a file, for long runs."""
+    """Print the number of cases per target so far, for long runs also to a file."""
     lines = [f"{name:20} {cases:10,} cases, {refused[name]:10,} refused" for name, cases in done.items()]
     text = "\n".join([*lines, f"{'all':20} {sum(done.values()):10,} cases"])
     (OUT / "counts").write_text(text + "\n", encoding="utf-8")
@@ -137,11 +137,11 @@ def report(done: dict[str, int], refused: dict[str, int]) -> str:
 
 
 def main() -> None:
-    """Share the cases among the targets and run them."""
+    """Distribute the cases among the targets and run them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=100_000, help="cases in all")
+    parser.add_argument("--n", type=int, default=100_000, help="total number of cases")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=1, help="which cases")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the cases")
     parser.add_argument("--targets", nargs="*", default=list(TARGETS))
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def main() -> None:
             time.sleep(0.05)
             for job in [job for job in jobs if job.look()]:
                 cases, no = job.close()
-                if cases < job.count:  # go on behind the case that stopped it
+                if cases < job.count:  # continue after the case that stopped the worker
                     queue.append((job.name, job.first + cases, job.count - cases))
                 done[job.name] += cases
                 refused[job.name] += no

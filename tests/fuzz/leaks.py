@@ -1,4 +1,4 @@
-"""Many lives of every family, for the leak checker to look at when they are over: `make leaks`."""
+"""Create, use and delete models of every family for the leak checker: `make leaks`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGER = Schema((*SCHEMA.features, Feature("e", ("p", "q", "r"))), (*SCHEMA.clas
 
 
 def live(kind: str, seed: int) -> None:
-    """Be made, learn, be copied, refuse nonsense, grow, be restored, and go."""
+    """Create a pool, train and copy it, pass invalid input, extend the schema, restore it, and delete it."""
     policy = policies.Explore(policies.Zeta(0.05), 0.2)
     model = Heros(POOLS[kind], policy, k=1, seed=seed, warmup=2, watch="trained", schema=SCHEMA)
     rng = np.random.default_rng(seed)
@@ -34,7 +34,7 @@ def live(kind: str, seed: int) -> None:
 
 
 def main() -> None:
-    """All of them, and streams."""
+    """Run all families, and streams."""
     for kind in KINDS:
         for seed in range(LIVES):
             live(kind, seed)

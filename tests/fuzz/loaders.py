@@ -1,4 +1,4 @@
-"""Saved models and checkpoints: damaged files, and files made up with a right checksum."""
+"""Saved models and checkpoints: damaged files, and forged files with a valid checksum."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from heros.run import checkpoints
 from heros.storage import archive
 
 DIGEST = hashlib.sha256().digest_size
-EVERY = 40  # instances
+EVERY = 40  # number of instances
 LARGEST = 1 << 20
 PLAIN = [np.dtype(text) for text in archive.TYPES]
 POOL = pools.MLP([{"hidden": 4}, {"hidden": 5}])
 
 
 def _signed(data: bytes) -> bytes:
-    """The bytes with a checksum that is right: whoever makes up a file can compute one."""
+    """Return the bytes with a valid checksum, which an attacker could also compute."""
     body = data[:-DIGEST] if len(data) > DIGEST else data
     return body + hashlib.sha256(body).digest()
 
@@ -52,7 +52,7 @@ def model_file(data: bytes) -> None:
 
 @target(lambda: [_model_file(kind) for kind in KINDS])
 def model_file_signed(data: bytes) -> None:
-    """A saved model with damaged bytes and a checksum that is right."""
+    """A saved model with damaged bytes and a valid checksum."""
     _load(_signed(data))
 
 
@@ -67,7 +67,7 @@ def model_values(data: bytes) -> None:
 
 
 def _plain(arrays: dict[str, Any]) -> dict[str, Any]:
-    """What can be in a file at all."""
+    """Return a value of any type that a file can hold."""
     return {
         name: array
         for name, array in arrays.items()
@@ -76,7 +76,7 @@ def _plain(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _replaced(node: Any, source: BytesIn) -> Any:
-    """A document with one of its values replaced, or none."""
+    """Return a document with one value replaced or removed."""
     if not isinstance(node, dict | list) or not node or source.byte() & 3 == 0:
         return source.one_of([None, -1, 0, 1e308, "x", [], {}, True, 10**30, [[1]], "Random"])
     keys = sorted(node) if isinstance(node, dict) else list(range(len(node)))
@@ -107,7 +107,7 @@ def _checkpoint() -> list[bytes]:
 
 @target(_checkpoint)
 def checkpoint_signed(data: bytes) -> None:
-    """A run resumed from a checkpoint with damaged bytes and a checksum that is right."""
+    """A run resumed from a checkpoint with damaged bytes and a valid checksum."""
     _resume(_signed(data))
 
 

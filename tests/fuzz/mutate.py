@@ -1,4 +1,4 @@
-"""Seeds changed a little: how a case is made out of a corpus, the same one for the same number."""
+"""Mutate seeds slightly: a case is derived from a corpus and a number, reproducibly."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TOKENS = (
 
 
 def case(seeds: Sequence[bytes], number: int) -> bytes:
-    """Case `number` of a corpus: one in eight is random bytes, the others are a seed with 1 to 8 changes."""
+    """Return case `number` of a corpus: one in eight is random bytes, the others are a seed with 1 to 8 changes."""
     rng = random.Random(number)
     if not seeds or rng.random() < 0.125:
         return rng.randbytes(rng.choice((0, 1, 8, 64, 256)))

@@ -1,4 +1,4 @@
-"""Targets that are numbers: models that learn them, and files as people have them."""
+"""Numeric targets: models that learn them, and realistic files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POOLS["join"] = pools.Join(*POOLS.values(), costs=[1] * len(POOLS))
 
 @cache
 def _learnt(kind: str) -> Heros:
-    """A model that has learnt a little; cases work with copies."""
+    """Return a trained model; cases use copies of it."""
     model = Heros(
         POOLS[kind],
         policies.Explore(policies.Zeta(0.05), 0.2),
@@ -39,7 +39,7 @@ def _learnt(kind: str) -> Heros:
 
 
 def _exercise(model: Heros) -> None:
-    """Whatever was accepted must work: learn, predict, tell about itself."""
+    """After input was accepted, training, prediction and inspection must work."""
     rows = np.array([[0.5, 1, np.nan, 1], [-3.0, np.nan, 2.0, 0], [1e300, 2, -1e300, 1]])
     model.test_then_train(rows, [1.5, -1e12, 1e-12])
     assert np.isfinite(model.predict(rows)).all()
@@ -49,7 +49,7 @@ def _exercise(model: Heros) -> None:
 
 @target()
 def restore_numbers(data: bytes) -> None:
-    """Models of numbers from a damaged state."""
+    """Regression models restored from a damaged state."""
     source = BytesIn(data)
     kind = source.one_of(list(POOLS))
     model = copy.deepcopy(_learnt(kind))
@@ -60,7 +60,7 @@ def restore_numbers(data: bytes) -> None:
 
 @target()
 def numbers(data: bytes) -> None:
-    """Targets of all sizes, also those that are none."""
+    """Targets of all sizes, and invalid targets."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt(source.one_of(list(POOLS))))
     n = 1 + source.below(6)
@@ -79,7 +79,7 @@ def _as_people_have_them() -> list[bytes]:
 
 @target(_as_people_have_them)
 def forms(data: bytes) -> None:
-    """Files with dates, forms of numbers, words for what is missing."""
+    """Files with dates, number formats and words for missing values."""
     how = data[-1] if data else 0
     path = _file("x.csv", data)
     streams.look(path)
@@ -103,7 +103,7 @@ def _json_lines() -> list[bytes]:
 
 @target(_json_lines)
 def json_lines(data: bytes) -> None:
-    """JSON lines, from a file and from a pipe."""
+    """JSON lines from a file and from a pipe."""
     how = data[-1] if data else 0
     bad = "skip" if how & 1 else "raise"
     _drain(streams.read(_file("x.jsonl", data), target="y", on_bad_row=bad))

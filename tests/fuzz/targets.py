@@ -1,7 +1,7 @@
-"""What is fuzzed: a function of bytes each. A new target is one function with `@target`.
+"""The fuzz targets: each is a function of bytes. A new target is one function with `@target`.
 
-A target returns, or raises a HerosError. Anything else is a finding: another exception, a crash, a hang, an
-allocation out of proportion, or a result that an `assert` here finds to be nonsense.
+A target returns or raises a HerosError. Everything else is a finding: another exception, a crash, a hang, an
+excessive allocation, or a result that fails an `assert` here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CODES = [0, 3, 0, 2]
 
 
 def target(seeds: Callable[[], list[bytes]] | None = None) -> Callable[[Target], Target]:
-    """Register a target, with what its cases are made of."""
+    """Register a target, with the source of its cases."""
 
     def register(function: Target) -> Target:
         TARGETS[function.__name__] = function
@@ -70,16 +70,16 @@ def target(seeds: Callable[[], list[bytes]] | None = None) -> Callable[[Target],
 
 @cache
 def seeds_of(name: str) -> tuple[bytes, ...]:
-    """The seeds of a target: its own and the cases found before."""
+    """Return the seeds of a target: its own seeds and earlier findings."""
     found = sorted((CORPUS / name).glob("*")) if (CORPUS / name).is_dir() else []
     return (*SEEDS[name](), *(path.read_bytes() for path in found))
 
 
 def run(name: str, data: bytes) -> bool:
-    """Run one case; whether it was refused with an error of HEROS' own."""
+    """Run one case; return whether it was rejected with a HerosError."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataNotice)  # how a file is read is said, and no fault
+            warnings.simplefilter("ignore", DataNotice)  # notices on how a file is read are not errors
             TARGETS[name](data)
     except HerosError as error:
         text = str(error)
@@ -110,7 +110,7 @@ def _file(name: str, data: bytes) -> Path:
 
 
 def _drain(stream: streams.Stream, size: int = 50) -> None:
-    """Read a stream to its end: whatever it gives must fit the schema it has by then."""
+    """Read a stream to its end: every block must fit the current schema."""
     for _ in range(200):
         X, y = stream.draw(size)
         if len(y) == 0:
@@ -134,7 +134,7 @@ def _csv_seeds() -> list[bytes]:
 
 @target(_csv_seeds)
 def csv(data: bytes) -> None:
-    """A CSV file; the last byte says how it is read."""
+    """A CSV file; the last byte selects the reading options."""
     how = data[-1] if data else 0
     _drain(
         streams.read(
@@ -150,7 +150,7 @@ def csv(data: bytes) -> None:
 
 @target(_csv_seeds)
 def pipe(data: bytes) -> None:
-    """CSV from a pipe."""
+    """CSV data from a pipe."""
     how = data[-1] if data else 0
     _drain(read_pipe(io.BytesIO(data), on_bad_row="skip" if how & 1 else "raise"), 1 + how % 7)
 
@@ -243,7 +243,7 @@ def from_arrays(data: bytes) -> None:
 
 @target()
 def from_frame(data: bytes) -> None:
-    """A stream from a mapping of columns, or something that is none."""
+    """A stream from a mapping of columns, or from an invalid object."""
     source = BytesIn(data)
     rows = source.below(5)
     cells = [source.number, lambda: source.one_of("abc"), lambda: source.below(3), lambda: None]
@@ -291,7 +291,7 @@ def from_iter(data: bytes) -> None:
 
 @target()
 def generators(data: bytes) -> None:
-    """The parameters of the synthetic streams, and taking, drifting and restarting them."""
+    """Parameters of the synthetic streams, and `take`, `drift` and `restart`."""
     source = BytesIn(data)
 
     def stream(depth: int = 0) -> streams.Stream:
@@ -332,7 +332,7 @@ KINDS = list(POOLS)
 
 @cache
 def _learnt(kind: str) -> Heros:
-    """A model that has learnt a little; cases work with copies."""
+    """Return a trained model; cases use copies of it."""
     model = Heros(
         POOLS[kind], policies.Explore(policies.Zeta(0.05), 0.2), k=1, seed=1, warmup=5, schema=SCHEMA
     )
@@ -353,7 +353,7 @@ def _expect_probabilities(p: Any, classes: int) -> None:
 
 
 def _exercise(model: Heros) -> None:
-    """Whatever was accepted must work: learn, predict, tell about itself."""
+    """After input was accepted, training, prediction and inspection must work."""
     rows = np.array([[0.5, 1, np.nan, 1], [-3.0, np.nan, 2.0, 0], [1e300, 2, -1e300, 1]])
     classes = model.schema.n_classes if model.schema else 0
     if model.schema == SCHEMA:
@@ -365,7 +365,7 @@ def _exercise(model: Heros) -> None:
 
 @target()
 def heros_arrays(data: bytes) -> None:
-    """What a user hands to `learn`, `predict_proba` and `test_then_train`."""
+    """User input to `learn`, `predict_proba` and `test_then_train`."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt(source.one_of(KINDS)))
     for _ in range(1 + source.below(3)):
@@ -388,13 +388,13 @@ def heros_arrays(data: bytes) -> None:
 def _length(X: Any) -> int:
     try:
         return len(X)
-    except TypeError:  # a number, an array without dimensions
+    except TypeError:  # a number, i.e. an array without dimensions
         return 1
 
 
 @target()
 def growth(data: bytes) -> None:
-    """Schemas that grow, and some that must not."""
+    """Valid and invalid extensions of schemas."""
     source = BytesIn(data)
     model = copy.deepcopy(_learnt(source.one_of(KINDS)))
     for _ in range(1 + source.below(3)):
@@ -432,7 +432,7 @@ def growth(data: bytes) -> None:
 
 
 def _setting(source: BytesIn, setting: Setting) -> Any:
-    """A value for a setting of a model, small enough for a quick case."""
+    """Return a value for a model setting, small enough for a fast case."""
     if setting.rule.choices:
         strange = ["x", None, 3, [], np.array([*setting.rule.choices, "x"])]
         return source.one_of([*setting.rule.choices, *(strange if source.maybe() else [])])
@@ -447,7 +447,7 @@ def _setting(source: BytesIn, setting: Setting) -> Any:
 
 @target()
 def pools_and_settings(data: bytes) -> None:
-    """The parameters of pools, scores and Heros itself."""
+    """Parameters of pools, scores and Heros."""
     source = BytesIn(data)
     costs: Any = (
         source.one_of(["x", None, [1.0], [1, 2], [0, 0], [np.nan, 1], ["a", "b"], [[1], [2]]])
@@ -523,7 +523,7 @@ def choices(data: bytes) -> None:
 
 @target()
 def measured(data: bytes) -> None:
-    """Metrics and the parameters of meters."""
+    """Measures and the parameters of meters."""
     source = BytesIn(data)
     n, classes = source.below(6), 1 + source.below(4)
     p: Any = np.array(
@@ -562,7 +562,7 @@ def measured(data: bytes) -> None:
 
 @target()
 def running_scores(data: bytes) -> None:
-    """Outcomes that are none."""
+    """Invalid outcomes."""
     source = BytesIn(data)
     kinds: Iterable[Any] = (
         scores.Adwin(),
@@ -585,7 +585,7 @@ def running_scores(data: bytes) -> None:
 
 
 def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
-    """A state with some of its arrays changed."""
+    """Return a state with some arrays changed."""
     state = dict(state)
     for _ in range(1 + source.below(3) if state else 0):
         name = sorted(state)[source.below(len(state))]
@@ -596,9 +596,9 @@ def _damaged(state: dict[str, Any], source: BytesIn) -> dict[str, Any]:
         if not isinstance(array, np.ndarray):
             state[name] = source.anything()
             continue
-        if array.size > 1 << 24:  # a broadcast one, which no memory would hold
+        if array.size > 1 << 24:  # a broadcast array that would not fit into memory
             continue
-        array = np.atleast_1d(array).copy()  # what was disguised before may have no dimension
+        array = np.atleast_1d(array).copy()  # an array that was changed before may have no dimension
         how = source.below(9)
         if how < 4 and array.size:
             hostile = (
@@ -668,7 +668,7 @@ def restore_ensemble(data: bytes) -> None:
 
 @cache
 def _paced() -> Heros:
-    """A model with all that a policy may keep: an account, a budget, and a burst of looks."""
+    """Return a model with all optional policy features: an account, a budget, and bursts of evaluation."""
     policy = policies.Explore(policies.MLCB(0.3, 0.99), 0.1)
     settings: dict[str, Any] = {"watch": "trained", "burst": 50, "budget": "1 s", "seed": 1, "schema": SCHEMA}
     model = Heros(POOLS["mlp"], policy, k=1, **settings)
@@ -687,16 +687,16 @@ def restore_pace(data: bytes) -> None:
     assert model.schema is not None
     model.restore(model.schema, _damaged(model.state(), source))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a budget that cannot be kept is said
+        warnings.simplefilter("ignore", RuntimeWarning)  # a warning if a budget cannot be met
         for _ in range(3):
             _exercise(model)
 
 
 @target()
 def restore_heros(data: bytes) -> None:
-    """A whole model from the damaged state of a pickle."""
+    """A complete model from the damaged state of a pickle."""
     source = BytesIn(data)
-    state = _learnt(source.one_of(KINDS)).__getstate__()  # what else it holds, pickle itself loads
+    state = _learnt(source.one_of(KINDS)).__getstate__()  # pickle itself loads all other contents
     learnt = state["learnt"]
     state["learnt"] = learnt._replace(arrays=_damaged(learnt.arrays, source))
     model = Heros.__new__(Heros)
@@ -752,7 +752,7 @@ def record_curves(data: bytes) -> None:
 
 @target(lambda: [json.dumps(json.loads(_record()["record.json"])).encode()])
 def record_values(data: bytes) -> None:
-    """A record that is JSON, with other values in it."""
+    """A record with valid JSON and other values."""
     record_json(changed_record(data))
 
 

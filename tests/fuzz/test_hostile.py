@@ -1,4 +1,4 @@
-"""A few hundred of the fuzzer's cases, the same ones every time; and every case that was a finding once."""
+"""A few hundred reproducible cases of the fuzzer, and all cases that were findings."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,4 +1,4 @@
-"""HEROS in CapyMOA: its evaluation gives what ours gives, on its streams and on ours."""
+"""HEROS in CapyMOA: both evaluations give the same results, on CapyMOA's streams and on ours."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_probabilities_are_the_cores():
 
 
 def test_a_generator_of_moa_is_the_one_we_have():
-    """CapyMOA runs MOA's Agrawal; ours reproduces it."""
+    """CapyMOA runs MOA's Agrawal generator; our generator produces the same instances."""
     theirs, ours = from_capymoa(AgrawalGenerator), streams.Agrawal(function=1)
     X, y = theirs.draw(500)
     expected_X, expected_y = ours.draw(500)
@@ -176,5 +176,5 @@ def test_regressors_of_three_libraries_in_one_pool():
     run = evaluate(model, streams.Friedman().take(600), progress=False)
     assert run.r2 > 0.3
     X, _ = streams.Friedman(seed=2).draw(5)
-    again = pickle.loads(pickle.dumps(model))  # what lives in Java goes with it
+    again = pickle.loads(pickle.dumps(model))  # Java objects are pickled too
     assert np.array_equal(again.predict(X), model.predict(X))

@@ -1,4 +1,4 @@
-"""One table through River, scikit-learn and Quix: the schema and the bits that Heros has of its rows."""
+"""One table through River, scikit-learn and Quix: the same schema and bits as from rows in Heros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A missing library gives the command that installs it, and nothing is imported before it is asked for."""
+"""A missing library is reported with its install command, and libraries are imported only when needed."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ def test_a_missing_library_gives_the_install_command(library):
     start = f"heros.MissingExtra: heros.integrations.{library} needs packages that are not installed "
     assert said.startswith(f"{start}(extra '{library}'): pip install '")
     package = {"sklearn": "scikit-learn"}.get(library, library)
-    assert f"'{package}>=" in said  # the packages themselves: this works from a clone, too
+    assert f"'{package}>=" in said  # the packages themselves, so that this also works in a clone
 
 
 def test_mlflow_is_missed_where_it_is_used():

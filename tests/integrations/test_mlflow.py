@@ -1,4 +1,4 @@
-"""Models and runs in MLflow: real MLflow, its file store, and a database where its tools are installed."""
+"""Models and runs in MLflow: with real MLflow, its file store, and a database if its tools are installed."""
 
 import threading
 import warnings
@@ -12,7 +12,7 @@ from heros import Heros, HerosError, ParameterError, evaluate, measures, policie
 from heros.integrations.sklearn import HerosClassifier
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install 'heros-learn[mlflow]'")
-with warnings.catch_warnings():  # of MLflow about itself
+with warnings.catch_warnings():  # MLflow's warnings about itself
     warnings.simplefilter("ignore")
     import mlflow.pyfunc
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning")  # fmt: skip
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::F
 
 @pytest.fixture(params=["files", "sqlite"])
 def tracking(request, tmp_path, monkeypatch):
-    """A fresh store, and an active run in it."""
+    """A new store with an active run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     if request.param == "files":
@@ -154,7 +154,7 @@ def test_a_callback_logs_measures_cost_and_drift_while_a_run_goes_on(tracking):
     model = Heros(pools.Paper(), k=30, seed=1)
     stream = streams.load("agr_a").take(6000)
     run = evaluate(model, stream, callback=[heros.mlflow.Callback(), look])
-    assert seen == [(end, end) for end in range(1000, 7000, 1000)]  # not only when the run is over
+    assert seen == [(end, end) for end in range(1000, 7000, 1000)]  # also before the end of the run
     for name, curve in run.curves.figures.items():
         assert history(tracking, name) == list(zip(run.curves.end.tolist(), curve.tolist(), strict=True))
     costs = run.curves.spent.cumsum() / run.curves.end
@@ -175,7 +175,7 @@ def test_a_callback_logs_measures_cost_and_drift_while_a_run_goes_on(tracking):
 
 
 def flipped(n):
-    """A concept, and its opposite from the middle on."""
+    """Return a stream whose concept is inverted in the middle."""
     rng = np.random.default_rng(1)
     X = rng.random((n, 2))
     return X, (X[:, 0] > 0.5) ^ (np.arange(n) >= n // 2)

@@ -34,7 +34,7 @@ class Memory(dict):
 
 
 def alone():
-    """What models say that are never put away."""
+    """Return the predictions of models that always stay in memory."""
     models, said = {}, []
     for key, row in rows():
         one = models.setdefault(key, model())
@@ -49,7 +49,7 @@ def test_a_model_per_key_as_if_it_had_never_been_put_away():
     said = [learn(row, states.setdefault(key, Memory()))["heros"] for key, row in rows()]
     assert said == alone()
     before = dict(states["k0"])
-    answer = learn({"a": 1.0, "city": "nowhere"}, states["k0"])  # no label: nothing is learnt
+    answer = learn({"a": 1.0, "city": "nowhere"}, states["k0"])  # without a label, nothing is learnt
     assert set(answer["heros"]) == {"low", "high"}
     assert states["k0"] == before
 
@@ -84,7 +84,7 @@ def test_values_are_read_as_everywhere():
         alone.learn(written, str(i % 2))
     before = dict(state)
     assert learn({**written, "late": math.nan}, state)["heros"] == alone.predict_proba(typed)
-    assert state == before  # a label that is missing is none
+    assert state == before  # a missing label counts as no label
 
 
 def test_in_the_state_of_quix_itself():

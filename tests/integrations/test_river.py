@@ -1,4 +1,4 @@
-"""HEROS in River: its checks, its habits, and the core's probabilities."""
+"""HEROS in River: River's checks and conventions, and the same probabilities as the core."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMBERS = pools.Join(pools.Linear([{}, {"optimizer": "pa"}]), pools.Neighbours([
 
 
 def dicts(stream, n):
-    """The next n instances as River has them: numbers, names of values, names of classes."""
+    """Return the next n instances in River's form: numbers, names of values, names of classes."""
     schema = stream.schema
     X, y = stream.take(n).draw(n)
     for row, index in zip(X.tolist(), y, strict=True):
@@ -87,7 +87,7 @@ def test_a_regressor_says_what_the_core_says_one_or_many_at_a_time():
 
 @pytest.mark.parametrize("pool", [SMALL, TREES], ids=["perceptrons", "trees"])
 def test_probabilities_are_the_cores(pool):
-    """Agrawal has numbers and names; both are known from the start here."""
+    """Agrawal has numeric and nominal features; the schema is known from the start here."""
     stream = streams.Agrawal(function=2)
     core = Heros(pool, k=2, seed=7, schema=stream.schema)
     model = HerosClassifier(pool, k=2, seed=7, features=stream.schema.features, classes=stream.schema.classes)
@@ -146,7 +146,7 @@ def test_before_the_first_label_there_is_nothing_to_predict():
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_proba_many(frame).shape == (2, 0)
     assert model.predict_many(frame).tolist() == [None, None]
-    model.learn_one({}, "yes")  # no feature yet: nothing to learn from, but the label is known
+    model.learn_one({}, "yes")  # no feature yet: nothing is learnt, but the label is known
     assert model.predict_proba_one({"a": 1.0}) == {}
     model.learn_one({"a": 1.0}, "no")
     assert set(model.predict_proba_one({"a": 1.0})) == {"yes", "no"}
@@ -276,7 +276,7 @@ def test_values_are_read_as_everywhere(numeric):
     expected = [(core.predict if numeric else core.predict_proba)(x) for x in rows[:4]]
     for same in (rows[:4], rows_of(SAME, 1)):
         assert [getattr(model, say)(x) for x in same] == expected
-    for x in rows_of(SAME, 1):  # other types, and nothing is new
+    for x in rows_of(SAME, 1):  # other types, but no new values
         model.learn_one(x, labels[0])
     assert model.heros.schema is model._encoder.schema
     assert model.heros.schema == core.schema
@@ -320,10 +320,10 @@ def test_rivers_passengers_have_dates():
 
 def test_what_is_no_feature_is_left_out_and_told_once():
     model = HerosClassifier(SMALL, k=2, seed=1)
-    model.learn_one({"tags": None}, "a")  # nothing to learn from yet
+    model.learn_one({"tags": None}, "a")  # nothing to learn yet
     with pytest.warns(DataNotice, match="'tags' is left out: a list is not a number, text or date"):
         model.learn_one({"tags": ["x"]}, "a")
-    for i in range(5):  # a warning would be an error here
+    for i in range(5):  # warnings are errors here
         model.learn_one({"tags": [i], "n": i}, "ab"[i % 2])
     assert [feature.name for feature in model.heros.schema.features] == ["n"]
     assert model.heros.instances == 5
@@ -359,7 +359,7 @@ def test_a_model_of_heros_is_opened_and_reads_as_its_file_did(tmp_path):
     x = {"order": "A-7", "price": "3,5 €", "placed": "12.10.2026", "size": "unknown"}
     assert river.predict_proba_one(x) == model.predict_proba(x)
     assert [*river.predict_proba_one(x)] == ["0", "1"]
-    river.learn_one(x, 1)  # 1 and "1" are the same here, as in a `Heros`
+    river.learn_one(x, 1)  # 1 and "1" are the same class, as in `Heros`
     model.learn(x, 1)
     river.learn_many(pd.DataFrame([x]), pd.Series(["0"]))
     model.learn(x, "0")
@@ -388,8 +388,8 @@ def test_its_memory_counts_the_models():
     )
     for model in (small, large):
         model.learn_one({"a": 1.0}, True)
-    weights = 3 * 4 * (1024 - 64) * 3  # one input, a bias and an output weight per unit; with Adam's moments
-    # The rest of a model (clocks, counters) is of nearly one size: its numbers take a byte more or less.
+    weights = 3 * 4 * (1024 - 64) * 3  # one input, a bias and an output weight per unit, with Adam's moments
+    # The rest of a model (clocks, counters) has a nearly constant size, which varies with the digits of numbers.
     assert large._raw_memory_usage - small._raw_memory_usage == pytest.approx(weights, rel=0.01)
 
 
@@ -453,7 +453,7 @@ def test_a_nominal_feature_has_no_more_inputs_than_it_may(tmp_path):
         model.learn_one({"user": "u6"}, True)
     for i in range(50):
         model.learn_one({"user": f"u{i}"}, i % 2 == 0)
-    assert len(model.heros.schema.features[0].values) == 7  # hardly any came twice: all others share one
+    assert len(model.heros.schema.features[0].values) == 7  # almost all values are unique and share one code
     model.save(tmp_path / "m.heros")
     again = HerosClassifier.load(tmp_path / "m.heros")
     assert (again.most_values, again.clone().most_values) == (8, 8)

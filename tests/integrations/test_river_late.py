@@ -1,4 +1,4 @@
-"""Labels that come late, in River."""
+"""Late labels in River."""
 
 import pickle
 

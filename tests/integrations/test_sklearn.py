@@ -1,4 +1,4 @@
-"""HEROS in scikit-learn: its checks, its habits, and the core's probabilities."""
+"""HEROS in scikit-learn: its checks and conventions, and the same probabilities as the core."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_values_come_later_and_unknown_ones_are_missing():
     model.partial_fit(pd.DataFrame({"c": ["a", "b"] * 20}), [0, 1] * 20, classes=[0, 1])
     unknown, missing = pd.DataFrame({"c": ["z"]}), pd.DataFrame({"c": [None]}, dtype="str")
     assert np.array_equal(model.predict_proba(unknown), model.predict_proba(missing))
-    assert model.heros_.schema.features[0].values == ("a", "b")  # asking changed nothing
+    assert model.heros_.schema.features[0].values == ("a", "b")  # predictions changed nothing
     model.partial_fit(pd.DataFrame({"c": ["a", "b", "z"] * 40}), [0, 0, 1] * 40)
     assert model.heros_.schema.features[0].values == ("a", "b", "z")
     assert model.predict(pd.DataFrame({"c": ["a", "z"]})).tolist() == [0, 1]
@@ -245,7 +245,7 @@ def test_a_regressor_says_what_the_core_says():
     for start in range(0, 600, 97):
         parts.partial_fit(X[start : start + 97], y[start : start + 97])
     for model in (whole, parts):
-        assert np.array_equal(model.predict(X), core.answers(X, 0)[:, 0])  # rows do not depend on their order
+        assert np.array_equal(model.predict(X), core.answers(X, 0)[:, 0])  # for any order of rows
         assert np.array_equal(model.predict_interval(X), core.answers(X, 0)[:, 1:3])
     assert whole.score(X, y) > 0.5
     with pytest.raises(ParameterError, match="must be a schema with classes"):
@@ -260,7 +260,7 @@ def test_rows_and_labels_have_weights():
     core = Heros(SMALL, **settings).learn(X, y, sample_weight=weights)
     whole = HerosClassifier(SMALL, k=4, random_state=5).fit(X, y, sample_weight=weights)
     parts = HerosClassifier(SMALL, k=4, random_state=5)
-    for start in (0, 40, 41, 42):  # one row goes the short way
+    for start in (0, 40, 41, 42):  # a single row uses a faster path
         some = slice(start, {0: 40, 42: None}.get(start, start + 1))
         parts.partial_fit(
             X[some], y[some], classes=[0, 1, 2] if start == 0 else None, sample_weight=weights[some]

@@ -1,4 +1,4 @@
-"""HEROS among the stock parts of scikit-learn: columns, frames between steps, routed weights."""
+"""HEROS in scikit-learn pipelines: columns, frames between steps, routed weights."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def orders(n=600, seed=1):
 
 def columns():
     scaler = StandardScaler()
-    if sklearn.get_config()["enable_metadata_routing"]:  # its own weights have to be refused then
+    if sklearn.get_config()["enable_metadata_routing"]:  # its own weights must then be refused
         scaler.set_fit_request(sample_weight=False)
     numbers = make_pipeline(SimpleImputer(), scaler)
     names = OneHotEncoder(handle_unknown="ignore", sparse_output=False)

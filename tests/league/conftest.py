@@ -1,4 +1,4 @@
-"""A league of tiny streams and learners that do what they are told."""
+"""A league of tiny streams and configurable learners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heros_league.rivals import Limited
 
 @dataclass
 class Fake:
-    """A rival that is a small tree, and may fail."""
+    """A competitor that is a small tree and can fail."""
 
     label: str = "Fake"
     library: str = "capymoa"
@@ -40,7 +40,7 @@ class Fake:
 
 @pytest.fixture
 def league(monkeypatch):
-    """The fakes by name; two streams, one of ours, two rivals."""
+    """Two streams, one HEROS setting and two competitors, by name."""
     fakes = {"arf": Fake("ARF"), "srp": Fake("SRP")}
     ours = {"heros": entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed))}
     open_ = {
@@ -59,13 +59,13 @@ def league(monkeypatch):
                 monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(cli, "PARTS", {"streams": open_})
     monkeypatch.setattr(cli, "TAKES_PART", {"streams": (*ours, *fakes)})
-    monkeypatch.setattr(cli, "Fresh", Serial)  # what is patched here a new process would not see
+    monkeypatch.setattr(cli, "Fresh", Serial)  # a new process would not see the patches
     return fakes
 
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes a record with given figures."""
+    """Return a function that writes a record with given results."""
     base = evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), streams.LED().take(200), window=100)
 
     def write(

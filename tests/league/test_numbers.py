@@ -1,4 +1,4 @@
-"""The league's part for targets that are numbers: who, where, and what is made of the records."""
+"""Regression in the league: its learners, streams, tables and claims."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RIVALS = sorted(set(REGRESSORS) - set(OURS))
 
 @pytest.fixture
 def numbers(tmp_path):
-    """Writes a record with given errors."""
+    """Return a function that writes a record with given errors."""
     model = Heros(pools.Linear([{}]), k=1, seed=1)
     base = evaluate(model, streams.Friedman().take(100), window=100, progress=False)
 
@@ -102,7 +102,7 @@ def test_ours_in_little_and_kept(tmp_path):
     assert result.exit_code == 0, result.output
     assert [str(path.parent.relative_to(tmp_path)) for path in tmp_path.rglob("record.json")] == [
         "chicks/heros/seed1"
-    ]  # arf knows classes only
+    ]  # arf supports only classification
     assert records.read(tmp_path / "chicks/heros/seed1").r2 > 0.5
     assert (
         CliRunner().invoke(cli.app, [*words, "--records", str(tmp_path)]).exit_code == 0
@@ -149,7 +149,7 @@ def test_the_page_has_the_tables_and_the_picture(numbers, tmp_path):
     heros, fimtdd = (
         next(line for line in table if line.startswith(f"| {who} ")) for who in ("Heros()", "FIMT-DD")
     )
-    assert heros.count("**1.5**") == len(NUMBERS) - 1  # lower is better; another was best on one
+    assert heros.count("**1.5**") == len(NUMBERS) - 1  # lower is better; another led on one
     assert heros.rstrip(" |").endswith("1.00")
     assert "**0.125**" in fimtdd
-    assert fimtdd.rstrip(" |").endswith("–")  # not run everywhere: not ranked
+    assert fimtdd.rstrip(" |").endswith("–")  # not run on all streams, so not ranked

@@ -1,4 +1,4 @@
-"""The rivals: their settings, what they answer against their own libraries, records and resumption."""
+"""The competing learners: settings, comparison with their own libraries, records and resumption."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heros_league.rivals.baselines import Fading
 from heros_league.rivals.retrained import Retrained
 from heros_paper.tables import all_tables
 
-CAPYMOA = ("arf", "srp", "shrubs")  # of the paper
+CAPYMOA = ("arf", "srp", "shrubs")  # in the paper
 MORE = ("dems", "bagging", "sgbt", "blast", "autoclass", "capymoa_halving")
 
 
@@ -54,7 +54,7 @@ def test_a_rival_from_river_answers_as_in_a_plain_loop(name, tmp_path):
 
 
 def test_the_bandits_and_the_halvings_models():
-    """River's own models, over the optimisers, learning rates and grace periods of the paper's pools."""
+    """River's own models with the optimizers, learning rates and grace periods of the paper's pools."""
     models = rivals.RIVALS["bandit"].make(1, 100).models
     linear, trees = models[:10], models[10:]
     optimizers = [model["SoftmaxRegression"].optimizer for model in linear]
@@ -112,7 +112,7 @@ def test_a_rival_from_capymoa_does_as_in_capymoas_own_evaluation(name):
     learner = rivals.RIVALS[name].make(2, n)(schema=theirs.get_schema())
     results = prequential_evaluation(theirs, learner, progress_bar=False)
     assert run.confusion.counts.sum() == n
-    # Before the first label a rival has no opinion: we count that as the first class, CapyMOA as no answer.
+    # Before the first label, a learner predicts nothing: we count that as the first class, CapyMOA as no prediction.
     assert 100 * run.accuracy == pytest.approx(results["cumulative"].accuracy(), abs=100 / n)
 
 
@@ -145,7 +145,7 @@ def test_rivers_forests_take_words_and_gaps(name):
     stream = streams.from_arrays(table, [y for _, y in rows], names=names, nominal=["b"])
     run = rivals.run_rival(name, stream, seed=1)
     assert run.n_instances == 300
-    assert run.accuracy > 0.9  # the class is whether b is x
+    assert run.accuracy > 0.9  # the class depends on whether b is x
     assert not run.settings["stopped"]
 
 
@@ -256,7 +256,7 @@ def test_the_fading_majority_follows_a_change_of_the_majority():
     y = [0] * 500 + [1] * 500
     run = rivals.run_rival("fading", streams.from_arrays(np.zeros((1000, 1)), y), window=100)
     late = run.curves.accuracy[-3:]
-    assert (late == 1).all()  # a count of all labels would be wrong until the end
+    assert (late == 1).all()  # an integer, since otherwise all labels would be wrong until the end
     numbers = streams.from_arrays(np.zeros((1000, 1)), [0.5 + label for label in y], task="regression")
     assert rivals.run_rival("fading_mean", numbers, window=100).curves.mae[-1] < 0.02
 

@@ -1,4 +1,4 @@
-"""Running the league: once each, marked if stopped, never overwritten unasked, each in a process of its own."""
+"""Running the league: no repeated runs, marked time limits, no overwritten records, separate processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_league_that_was_stopped_goes_on(league, tmp_path):
     assert run("--records", tmp_path).exit_code == 0
     assert len(list(tmp_path.rglob("record.json"))) == 10
     assert all(path.stat().st_mtime_ns == when for path, when in written.items())
-    assert len(league["arf"].runs) == 2  # once on each stream
+    assert len(league["arf"].runs) == 2  # each learner once on each stream
 
 
 def test_a_record_says_what_the_machine_did(league, tmp_path):
@@ -67,7 +67,7 @@ def test_ours_with_other_settings_is_replaced_only_if_asked(league, tmp_path, mo
     run(*words)
     place = tmp_path / "a/heros/seed1"
     before = records.details(place)
-    assert run(*words).exit_code == 0  # the same settings: kept
+    assert run(*words).exit_code == 0  # the same settings, so the record is kept
     larger = entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}] * 3), k=1, seed=seed))
     for module in (cli, starts, entrants):
         monkeypatch.setitem(module.EVERYBODY, "heros", larger)
@@ -112,7 +112,7 @@ def test_the_first_instances_again_tell_how_busy_the_machine_was(league, tmp_pat
     result = CliRunner().invoke(cli.app, list(map(str, words)))
     assert result.exit_code == 0
     assert "a/arf/seed1" in result.output
-    assert "heros" not in result.output  # what is not recorded is not timed
+    assert "heros" not in result.output  # runs without a record are not timed
     assert records.details(tmp_path / "t/a/arf/seed1")["n_instances"] == 100
     assert records.details(tmp_path / "r/a/arf/seed1")["n_instances"] == 300
 
@@ -136,11 +136,11 @@ def test_memory_is_that_of_the_run():
         "grown = memory.peak_bytes() - before\n"
         "del held\n"
         "print(grown, memory.peak_bytes() - before)\n"
-    )  # in a process of its own, which has nothing free from before
+    )  # in a new process, without freed memory
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     grown, later = map(int, said.split())
     assert 35e6 < grown < 80e6
-    assert later >= grown - 1e6  # a peak stays
+    assert later >= grown - 1e6  # the peak does not fall
 
 
 def test_cheap_learners_come_first():
@@ -218,7 +218,7 @@ def test_flights_are_in_order_of_departure_and_have_both_targets():
     moments = (month * 31 + day) * 1440 + departure
     assert (np.diff(moments) >= 0).all()
     assert late.schema.classes == ("in time", "late")
-    assert late.schema == arena.FURTHER["nycflights"].open().schema  # it does not grow
+    assert late.schema == arena.FURTHER["nycflights"].open().schema  # the size does not grow
     assert (y == (delay >= 15)).all()
 
 
@@ -241,7 +241,7 @@ def test_streams_set_aside_drift_at_their_quarters(name, features, classes, rule
         features,
         classes,
     )
-    if name != "stagger":  # which has 27 different instances
+    if name != "stagger":  # the shuffled stream has 27 different instances
         assert len(np.unique(X, axis=0)) == 20_000
     if rule is not None:
         holds = (rule(X) == y).reshape(4, 5000).mean(axis=1)
@@ -250,7 +250,7 @@ def test_streams_set_aside_drift_at_their_quarters(name, features, classes, rule
 
 
 def test_the_real_league_in_little(tmp_path):
-    """Ours as it takes part, in a process of its own, on a small stream."""
+    """Run HEROS as a learner of the league, in a separate process, on a small stream."""
     from heros.run.experiments import run_all  # noqa: PLC0415
 
     outcome = run_all([Start("forest", "cancer")], tmp_path, executor=Fresh(), progress=False)

@@ -1,4 +1,4 @@
-"""The league's tables, ranks, claims and picture, from records with known figures."""
+"""The league's tables, ranks, claims and figure, from records with known results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.fixture
 def pages(tmp_path):
-    """Copies of the league's two pages."""
+    """Copy the league's two pages."""
     (tmp_path / "docs").mkdir()
     for name in ("league.md", page.DETAILS):
         (tmp_path / "docs" / name).write_text((DOCS / name).read_text(encoding="utf-8"), encoding="utf-8")
@@ -34,7 +34,7 @@ def test_seeds_are_averaged(written):
     assert cell.mean("auroc") == pytest.approx(0.91)
     assert cell.spread("auroc") == pytest.approx(0.0141421, abs=1e-6)
     assert cell.microseconds == pytest.approx(200)
-    assert cell.megabytes == pytest.approx(30)  # the most, not the mean
+    assert cell.megabytes == pytest.approx(30)  # the maximum, not the mean
     assert cell.load == pytest.approx(1.5)
 
 
@@ -42,7 +42,7 @@ def test_only_who_was_run_everywhere_is_ranked(written):
     for stream in ARENA:
         written(stream, "heros", 0.95)
         written(stream, "srp", 0.94 if stream != "wisdm" else 0.96)
-        root = written(stream, "forest", 0.93)  # ours, but not the one that is ranked
+        root = written(stream, "forest", 0.93)  # a HEROS setting that is not ranked
     written("agr_a", "arf", 0.99)
     ranks = Standing.of(root).ranks()
     assert dict(zip(ranks.names, ranks.mean_ranks, strict=True)) == pytest.approx(
@@ -61,7 +61,7 @@ def test_each_rival_is_compared_where_both_were_run(written):
     assert (srp.rival, srp.ahead, len(srp.streams)) == ("srp", 5, 11)
     assert srp.behind == pytest.approx(0.003)
     assert (arf.rival, arf.ahead, arf.streams) == ("arf", 1, ("agr_a",))
-    assert arf.p_value == 1.0  # one stream says nothing
+    assert arf.p_value == 1.0  # one stream is not enough
 
 
 def test_claims_hold_when_everybody_has_been_run(written):
@@ -113,7 +113,7 @@ def test_the_papers_runs_stand_in_until_there_are_own_ones(written, tmp_path):
     cell = Standing.of(league, borrowed=root).cell("rbf_f", "srp")
     assert cell.mean("auroc") == 0.9375
     assert cell.borrowed
-    assert (cell.microseconds, cell.megabytes) == (None, None)  # of another machine
+    assert (cell.microseconds, cell.megabytes) == (None, None)  # from another machine
     written("rbf_f", "srp", 0.94, micros=50, place="league/rbf_f/srp/seed1")
     own = Standing.of(league, borrowed=root).cell("rbf_f", "srp")
     assert (own.borrowed, own.mean("auroc"), round(own.microseconds)) == (False, 0.94, 50)
@@ -130,7 +130,7 @@ def test_the_pages_are_filled_and_filled_again_alike(written, pages, tmp_path):
     assert paths == [target, details, tmp_path / "docs" / "figures" / "league.png"]
     assert paths[2].stat().st_size > 10_000
     assert "stopped at the limit of CPU time: figures up to that point" in first
-    assert "## Method" in first  # what is written by hand stays
+    assert "## Method" in first  # manual text is not changed
     assert "| first by mean rank" in more
     assert "stopped at the limit of CPU time, after 200 instances: figures up to that point" in more
     assert "22 of 253 cells are filled" in more
@@ -149,7 +149,7 @@ def test_the_pages_are_filled_and_filled_again_alike(written, pages, tmp_path):
 
 
 def test_the_front_page_says_if_the_picture_is_of_an_earlier_default(written, pages, tmp_path):
-    """Of another machine, with another number of models than today's records have."""
+    """Return a run from another machine, with another number of models than current records have."""
     for stream in ARENA:
         written(stream, "heros", 0.95, models=2, place=f"old/{stream}/heros/seed1")
         written(stream, "srp", 0.9, place=f"old/{stream}/srp/seed1")
@@ -193,7 +193,7 @@ def test_times_of_two_machines_are_never_in_one_table(written, pages, tmp_path):
     )
     assert first == {"Heros()": "111", "SRP": "2,222"}
     assert second == {"Heros()": "50", "LightGBM, last 5,000": "333"}
-    assert auroc["Heros()"] == "**.9500**"  # the newer run replaces the older one
+    assert auroc["Heros()"] == "**.9500**"  # the newer run replaces the older run
     assert auroc["SRP"] == ".8000"
 
 

@@ -1,4 +1,4 @@
-"""What every measure keeps, found by being defined: parts, states, classes that come later, slow twins."""
+"""The contract of measures, which are discovered automatically: merging, states, new classes, slow versions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY = [Measure.of(name) for name in NAMES] + [Auroc(exact=False), PrAuc(exact=
 
 
 def drawn(classes, n, seed=0):
-    """Predictions that are better than chance, some of them tied."""
+    """Return predictions that are better than chance, some of them tied."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, classes, n)
     logits = rng.normal(size=(n, classes)).round(1)
@@ -30,7 +30,7 @@ def drawn(classes, n, seed=0):
 
 
 def drawn_for(measure, classes, n, seed=0):
-    """Classes and their probabilities, or numbers, what was said of them, intervals and running means."""
+    """Return classes with probabilities, or numbers with predictions, intervals and running means."""
     if not measure.numeric:
         return drawn(classes, n, seed)
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ class TestEvery:
         assert measure.label
 
     def test_two_over_parts_give_what_one_over_both_gives(self, measure):
-        for classes in ((3, 3), (2, 4), (4, 2)):  # classes are known later in the one part or in the other
+        for classes in ((3, 3), (2, 4), (4, 2)):  # new classes appear in one of the two parts
             one, two = drawn_for(measure, classes[0], 400), drawn_for(measure, classes[1], 300, seed=1)
             first, second = updated(measure, one), updated(measure, two)
             first.merge(second)
@@ -98,7 +98,7 @@ class TestEvery:
                 broken = {name: value for name, value in state.items() if name != key}
                 broken |= {} if wrong is None else {key: wrong}
                 if wrong is not None and wrong.shape != array.shape and len(state) == 1 and array.ndim == 3:
-                    continue  # a histogram of a class less is one
+                    continue  # a histogram with one class fewer is valid
                 with pytest.raises(
                     DataError, match=rf"(state|labels|probabilities) of {type(measure).__name__} must"
                 ):

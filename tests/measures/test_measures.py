@@ -1,4 +1,4 @@
-"""Measures: against slow twins and scikit-learn."""
+"""Measures, compared with slow versions and scikit-learn."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_running_auroc_of_a_class_that_comes_later():
 def test_a_histogram_counts_every_instance_once_per_class_however_many_are_asked_for():
     rng = np.random.default_rng(3)
     counted, slow = Histogram(), np.zeros((4, 2, BINS), dtype=int)
-    for classes in (4, 2, 4, 3):  # a model that knows fewer classes gives the others no chance
+    for classes in (4, 2, 4, 3):  # a model that knows fewer classes gives the others probability 0
         y, p = rng.integers(0, classes, 50), rng.dirichlet(np.ones(classes), 50)
         counted.update(y, p)
         for label, row in zip(y, p, strict=True):

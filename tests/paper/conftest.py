@@ -1,4 +1,4 @@
-"""Records of runs that never took place, with figures chosen by the test."""
+"""Records of fictitious runs, with results chosen by the test."""
 
 import dataclasses
 import json
@@ -11,14 +11,14 @@ from heros.run import records
 
 @pytest.fixture(scope="session")
 def template():
-    """A real run, short and small, whose figures the made-up records replace."""
+    """A real short run, whose results are replaced in the records."""
     model = Heros(pools.MLPGrid(hidden=[8], learning_rates=[0.05, 0.005]), k=2, seed=1)
     return evaluate(model, streams.load("agr_a").take(400), window=100)
 
 
 @pytest.fixture
 def write(tmp_path, template):
-    """Writes a record (without curves) below `tmp_path`; the defaults are a cell of Table II."""
+    """Return a function that writes a record (without curves); the defaults are a cell of Table II."""
 
     def write_record(
         stream,

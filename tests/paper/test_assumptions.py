@@ -1,4 +1,4 @@
-"""What the paper leaves open, tried otherwise: what is taken is among what is tried, and is what the grid ran."""
+"""Open points of the paper: our assumption is one of the tested alternatives, and the grid uses it."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""How near the tables are: what the measures say of tables that are the paper's, or a guess, or mixed up."""
+"""Measures of closeness, for tables that equal the paper's, are guessed, or are shuffled."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_a_row_mixed_up_is_near_and_has_no_order(write, tmp_path):
     cells, _, _, _, correlation, *_, tau, _ = measured(
         write, tmp_path, lambda stream: MLP.auroc[stream][::-1]
     )
-    assert cells > 70  # most cells of a row are nearly equal: why counting cells is a weak test
+    assert cells > 70  # most cells of a row are nearly equal, so counting cells is a weak test
     assert correlation < 0.2
     assert tau < 0
 

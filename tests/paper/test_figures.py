@@ -1,4 +1,4 @@
-"""Figures from records: what they show is what the records say."""
+"""Figures from records show the values in the records."""
 
 import dataclasses
 
@@ -17,7 +17,7 @@ from heros_paper.results import TRIED, grids
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures that would be saved, by name."""
+    """Collect the figures that would be saved, by name."""
     kept = {}
     for module in (beta, drift, exploring, phases, tradeoff):
         monkeypatch.setattr(module, "save", lambda figure, out, name: kept.setdefault(name, figure) and [])
@@ -26,7 +26,7 @@ def drawn(monkeypatch):
 
 @pytest.fixture(scope="module")
 def drifting():
-    """A short stream with two drifts, and the runs of two policies on it."""
+    """Return a short stream with two drifts, and the runs of two policies on it."""
     stream = streams.Drift(streams.Agrawal(2), streams.Agrawal(4), position=700, width=200)
     stream = streams.Drift(stream, streams.Agrawal(6), position=1400)
     pool = pools.MLPGrid(hidden=[8, 32], learning_rates=[0.05, 0.005])
@@ -77,7 +77,7 @@ def test_the_tradeoff_shows_mean_ranks_and_bars_where_nothing_differs(write, tmp
         "led_a",
     ):
         for i, policy in enumerate(("random", "cheapest_0.1", "my_policy")):
-            # energy: a clear order; AUROC: the first two alike, the third far below
+            # energy: clearly ordered; AUROC: the first two equal, the third far below
             write(
                 stream,
                 policy,
@@ -178,7 +178,7 @@ def test_the_drift_figure_marks_drifts_and_shows_what_a_step_costs(drifting, tmp
     assert {tuple(np.round(line.get_ydata(), 9)) for line in lines} == expected
     spent = [line.get_ydata().sum() * 100 for line in energy.lines if len(line.get_xdata()) == 20]
     for run in drifting:
-        in_windows = run.curves.cpu.sum() / run.cpu_seconds  # the rest is the AUROC at the end
+        in_windows = run.curves.cpu.sum() / run.cpu_seconds  # the other CPU time is for the AUROC at the end
         assert np.isclose(spent, 1e3 * run.energy.joules * in_windows).any()
     (emissions,) = energy.child_axes
     drawn["drift_agr_g"].draw_without_rendering()
@@ -192,7 +192,7 @@ def test_the_drifts_of_the_grid_are_drawn_where_there_are_no_runs_for_the_figure
         records.save(dataclasses.replace(run, settings=settings), tmp_path / "grid")
     drift.draw_drifts(tmp_path, tmp_path)
     gamma, _ = drawn["drift_agr_g"].axes
-    assert {text.get_text() for text in gamma.texts} == {"ζ(.05, .1)"}  # random is not among those shown
+    assert {text.get_text() for text in gamma.texts} == {"ζ(.05, .1)"}  # random is not drawn
 
 
 def test_thinned_curves_still_give_the_cost_per_step(drifting):

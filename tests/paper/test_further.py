@@ -1,4 +1,4 @@
-"""Runs beyond the grid: which there are, in which order, and what their tables say."""
+"""Runs beyond the grid: their number, their order, and the text of their tables."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_what_is_missing_is_run_and_what_is_there_is_kept(tmp_path, monkeypatch)
     assert [line[:6] for line in run().stdout.splitlines()] == [
         "1 run,",
         "0 run,",
-    ]  # agr_a is the cheaper one
+    ]  # agr_a is cheaper
     assert records.exists(tmp_path / "seeds" / "agr_a/mlp2/random/k1/seed1")
 
 
@@ -77,7 +77,7 @@ def test_trees_without_limits_are_five_kinds_at_ten_prices():
     model = Heros(pool, policies.Cheapest(), k=20, seed=1)
     ((X, y),) = streams.load("agr_a").take(300).blocks(300)
     model.bind(streams.load("agr_a").schema).test_then_train(X, y)
-    assert (model.trained[:20] == 300).all()  # the cheapest are the first four prices of all five kinds
+    assert (model.trained[:20] == 300).all()  # the cheapest runs have the first four prices of all five kinds
 
 
 def test_costs_are_those_of_one_machine_and_scores_those_of_all(write, tmp_path):
@@ -119,13 +119,13 @@ def test_the_beginnings_of_streams_are_ranked_where_all_policies_ran(tmp_path, w
     table = tables(tmp_path)["exploration_first_mlp"]
     ranks, gained, _ = ([entry.text for entry in row] for row in table.groups[-1])
     assert ranks[2:] == [f"{1 + i:.2f}" for i in range(len(TRIED))]
-    assert gained[2] == "+.1100"  # the first of twelve against Everything, the last
+    assert gained[2] == "+.1100"  # the first of twelve policies against Everything, the last
     assert "25 of 108 cells were run." in table.markdown()
 
 
 def test_what_choosing_takes_is_said_in_turn_and_alone_beside_the_paper(tmp_path, write):
     write("electricity", "cand", pool="trees50", k=20, seconds=9.0, training=4.0, part="phases")
-    write("electricity", "cand", pool="trees50", k=20, seconds=90.0, training=4.0)  # not left in peace
+    write("electricity", "cand", pool="trees50", k=20, seconds=90.0, training=4.0)  # under load
     one = [
         Paired(stream, "trees50", "cand", 1000, 0.5, 0.001, 0.002, choose, 0.004)
         for stream, choose in (("electricity", 0.003), ("wisdm", 0.001), ("nomao", 0.013))

@@ -1,4 +1,4 @@
-"""The grid: every cell of the paper, resumable, whatever fails on the way."""
+"""The grid: all cells of the paper; it can be resumed after any failure."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ SYNTHETIC = ["agr_a", "agr_g", "rbf_f", "rbf_m", "led_a", "led_g"]
 
 
 def results(directory):
-    """What a grid gave, without what it cost."""
+    """Return the results of a grid, without costs."""
     table = records.load(directory)
     return table.select(["id", "n_instances", "auroc", "accuracy", "log_loss", "gamma_spent", "reward"])
 
@@ -33,7 +33,7 @@ def test_the_grid_is_the_papers():
     assert len({cell.id for cell in grid}) == len(grid) == 11 * 13 * 3
     assert {(cell.pool.n_models, cell.k) for cell in grid} == {(50, 30)}
     assert {(cell.pool.n_models, cell.k) for cell in paper.cells("trees")} == {(50, 20)}
-    assert grid[0].stream == "covtype"  # the longest first
+    assert grid[0].stream == "covtype"  # longest runs first
     assert all(-(-cell.instances // cell.window) <= 500 for cell in grid)
 
 
@@ -41,12 +41,12 @@ def test_the_grid_is_the_papers():
 @pytest.mark.parametrize("name", paper.STREAMS)
 def test_a_stream_is_as_long_as_the_grid_says(name, request):
     if name not in SYNTHETIC:
-        request.getfixturevalue("real_data")  # skips without it
+        request.getfixturevalue("real_data")  # skipped without the data
     assert streams.load(name).n_instances == paper.STREAMS[name].instances
 
 
 def test_the_whole_grid_runs_in_small(tmp_path, thorough):
-    """All policies and both kinds of base learners, on streams that need no data."""
+    """All policies and both base learners, on streams that need no data."""
     names = SYNTHETIC[::2] if thorough else SYNTHETIC[:1]
     for base in paper.BASES:
         grid = paper.cells(base, names, seeds=[1], n=150)

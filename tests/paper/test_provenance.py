@@ -1,4 +1,4 @@
-"""What a figure of the paper's tables was made by can be looked up: commit, machine, instruction set."""
+"""Every value in the paper's tables can be traced to a commit, a machine and an instruction set."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ ISAS = {"avx512", "avx2", "neon", "baseline"}
 
 @pytest.fixture(scope="module")
 def history():
-    """The commits that led here, or a skip where a clone does not have them all."""
+    """Return the ancestor commits; skip the test if the clone does not have all of them."""
     git = ["git", "-C", str(ROOT)]
     asked = subprocess.run(
         [*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True, check=False

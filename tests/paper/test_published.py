@@ -1,4 +1,4 @@
-"""The paper's figures are what it prints: its own mean ranks are the check sum."""
+"""The transcription of the paper's numbers, checked against the paper's own mean ranks."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def mean_ranks(table, sign, method):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_printed_mean_ranks_follow_from_the_printed_figures(name):
-    """The paper ranks unrounded figures: where rounded ones tie, its ranks lie between the tie's ends."""
+    """The paper ranks unrounded values: if rounded values tie, its ranks lie within the range of the tie."""
     table, printed, sign, digits = TABLES[name]
     assert list(table) == list(STREAMS)
     slack = 0.5 * 10**-digits + 1e-9
@@ -57,7 +57,7 @@ def test_the_heros_column_of_table_iii_is_that_of_table_ii():
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_table_i_describes_our_streams(name):
-    """Up to an instance or two: the paper's real streams lack the last."""
+    """Equal up to two instances: the paper's real streams lack the last ones."""
     facts = STREAMS[name]
     if name in REAL:
         real = REAL[name]

@@ -1,4 +1,4 @@
-"""Ranks and tests against SciPy, scikit-posthocs and values worked out by hand."""
+"""Ranks and tests, compared with SciPy, scikit-posthocs and values computed by hand."""
 
 import numpy as np
 import pandas as pd
@@ -25,8 +25,8 @@ def test_wilcoxon_is_scipys_exact_test_without_ties(n):
 
 
 def test_wilcoxon_with_ties_counts_all_signs():
-    # |d| = 1, 1, 2, 3, 3 have ranks 1.5, 1.5, 3, 4.5, 4.5; the positive ones add up to 13.5 of 15. Of the 32
-    # ways to set the signs, 3 give at least that: all positive (15), and either 1 negative (13.5).
+    # |d| = 1, 1, 2, 3, 3 have ranks 1.5, 1.5, 3, 4.5, 4.5; the positive ones sum to 13.5 of 15. Of the 32
+    # assignments of signs, 3 have at least this sum: all positive (15), and either 1 negative (13.5).
     assert wilcoxon([1, -1, 2, 3, 3, 0]) == pytest.approx(2 * 3 / 32)
 
 
@@ -37,7 +37,7 @@ def test_wilcoxon_takes_equal_differences_as_ties_whatever_float_makes_of_them()
 
 
 def test_holm_by_hand():
-    # Sorted: .005 × 4, .011 × 3, .02 × 2, .04 × 1; each no less than the one before.
+    # Sorted: .005 × 4, .011 × 3, .02 × 2, .04 × 1; each is at least the previous one.
     np.testing.assert_allclose(holm([0.02, 0.005, 0.04, 0.011]), [0.04, 0.02, 0.04, 0.033])
     np.testing.assert_allclose(holm([0.9, 0.8]), [1.0, 1.0])
 
@@ -59,7 +59,7 @@ def test_a_comparison_agrees_with_scikit_posthocs_and_scipy():
 def test_cliques_are_the_longest_runs_without_a_difference():
     rng = np.random.default_rng(0)
     noise = rng.normal(scale=0.1, size=(12, 5))
-    # a and b alike, then c far from both, d and e alike
+    # a and b equal, then c far from both, d and e equal
     comparison = compare(noise + np.array([4, 4, 3, 1, 1]), list("abcde"), higher_is_better=True)
     assert {frozenset(clique) for clique in comparison.cliques()} == {frozenset("ab"), frozenset("de")}
     for clique in comparison.cliques():

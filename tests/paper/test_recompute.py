@@ -1,4 +1,4 @@
-"""The numbers of the pages on the paper once more, by a script that has nothing of ours."""
+"""Recompute the numbers on the paper's pages with a script that does not import HEROS."""
 
 import ast
 import re

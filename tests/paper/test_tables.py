@@ -1,4 +1,4 @@
-"""Tables from records: what was run, beside what the paper prints."""
+"""Tables from records: our results beside the paper's."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from heros_paper.tables.layout import decimal, percent, scientific, signed
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes the tables of the records so far; reads a Markdown table as {(stream, row): {column: text}}."""
+    """Write the tables of the current records, and read a Markdown table as {(stream, row): {column: text}}."""
 
     def read(name):
         tables.write_tables(tmp_path, tmp_path / "out")
@@ -61,7 +61,7 @@ def test_what_is_less_than_three_seeds_or_the_whole_stream_is_said_so(write, wri
     assert rows["electricity", "ours"]["Random"] == "**.9000 ± .0000**"
     assert rows["electricity", "ours"]["Cand"] == "**.9000**<sup>a</sup>"
     assert "| covtype<sup>b</sup> " in text
-    assert "| AGR_a<sup>a</sup> " in text  # the same for the whole row: said once
+    assert "| AGR_a<sup>a</sup> " in text  # the same for the whole row, so mentioned once
     assert "b: the first 100,000 instances of 581,010." in text.splitlines()
     assert "a: 1 seed of 3." in text.splitlines()
 
@@ -80,7 +80,7 @@ def test_cells_far_from_the_paper_are_marked_and_counted(write, written, tmp_pat
     write("rbf_f", "random", auroc=published["random"] - 0.029)
     write("rbf_f", "cheapest_0.1", auroc=published["cheapest_0.1"] + 0.031)
     write("electricity", "random", auroc=0.9514 - 0.016)
-    write("covtype", "random", auroc=0.5, n=1000)  # too short to compare
+    write("covtype", "random", auroc=0.5, n=1000)  # too short for a comparison
     rows, _ = written("table2_mlp_auroc")
     assert rows["RBF_f", "difference"]["Random"] == "−.0290"
     assert rows["RBF_f", "difference"]["Cheapest"] == "+.0310<sup>†</sup>"
@@ -98,7 +98,7 @@ def test_the_energy_compared_is_one_run_of_each_cell_that_the_paper_has(write, t
     for seed, kwh in ((1, 1e-4), (2, 3e-4)):
         write("electricity", "random", seed=seed, kwh=kwh)
     write("electricity", "cand", kwh=7e-4)  # not in the paper
-    write("covtype", "random", kwh=5e-4, n=1000)  # too short to compare
+    write("covtype", "random", kwh=5e-4, n=1000)  # too short for a comparison
     mlp, trees = tables.summary(tmp_path).agreements
     assert mlp.compared_kwh == pytest.approx(2e-4)
     assert mlp.paper_kwh == dict(zip(POLICIES, MLP.kwh["electricity"], strict=True))["random"]

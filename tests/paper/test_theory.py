@@ -1,4 +1,4 @@
-"""The theory of the paper: closed forms against quadrature, simulation against closed forms."""
+"""The theory of the paper: closed forms are compared with quadrature and with simulations."""
 
 import numpy as np
 import pytest
@@ -33,14 +33,14 @@ SMALL = {
 
 
 def order_statistic(alpha, beta, models, rank):
-    """E of the rank-th highest of M scores, from its density."""
+    """Return the mean of the rank-th highest of M scores, from its density."""
     law = stats.beta(alpha, beta)
     above = stats.beta(models - rank + 1, rank)  # F(X) of an order statistic is Beta distributed
     return integrate.quad(lambda x: x * above.pdf(law.cdf(x)) * law.pdf(x), 0, 1, limit=200)[0]
 
 
 def first_choice(alpha, beta, zeta, models):
-    """The exact mean score and cost of the one model ζ chooses: over the highest score x, then over the rest."""
+    """Return the exact mean score and cost of the one model that ζ chooses, by integrating over all scores."""
     law, larger = stats.beta(alpha, beta), stats.beta(alpha + 1, beta)  # x·law is E X·larger
     x = (np.arange(400) + 0.5) / 400
     density = models * law.cdf(x) ** (models - 1) * law.pdf(x)
@@ -48,9 +48,7 @@ def first_choice(alpha, beta, zeta, models):
     inside = law.cdf(x) - law.cdf(low)
     mean = law.mean() * (larger.cdf(x) - larger.cdf(low)) / inside
     others = np.arange(models)
-    near = stats.binom.pmf(
-        others, models - 1, (inside / law.cdf(x))[:, None]
-    )  # how many others are in the window
+    near = stats.binom.pmf(others, models - 1, (inside / law.cdf(x))[:, None])  # other models in the window
     highest = near @ (1 / (others + 1))
     performance = highest * x + (1 - highest) * mean
     cost = near @ (1 / (others + 2))
@@ -158,7 +156,7 @@ class TestSimulation:
         assert np.array_equal(seen.performance[policies[0]], seen.performance[policies[1]])
         assert np.array_equal(seen.cost[policies[2]], seen.cost[policies[3]])
         assert_mean(seen.performance[policies[2]], 5 / 7)
-        assert_mean(seen.cost[policies[2]], 21 / (2 * 51))  # the mean of the 20 lowest of 50 uniforms
+        assert_mean(seen.cost[policies[2]], 21 / (2 * 51))  # mean of the 20 lowest of 50 uniform values
 
     def test_k_in_proportion_within_the_window_has_its_limit(self):
         model, policy = Model(1, 1), Zeta(0.5)
@@ -205,7 +203,7 @@ class TestWhatNeedsNoLimit:
     @given(pools, st.floats(0, 1))
     @settings(max_examples=150, deadline=None)
     def test_a_chosen_model_that_gets_cheaper_is_still_chosen(self, pool, factor):
-        """Then a choice and its own cost are never positively correlated: ζ costs E γ or less for every M, k."""
+        """A choice and its own cost are then never positively correlated: ζ costs at most E γ for every M and k."""
         scores, costs, k, zeta, i = pool
         rng = np.random.default_rng(1)
         before = Zeta(zeta).choose(scores, costs, k, rng)[i]
@@ -229,7 +227,7 @@ class TestChecks:
         above = one([c for c in checks if c.model == Model(2, 2)], ZETA_ABOVE_CAND, 0.3)
         assert above.holds is None
         assert above.remark == "nothing is claimed for this ζ"
-        assert above.limit > 0  # yet ζ is above CAND: the condition is not necessary
+        assert above.limit > 0  # ζ is still above CAND: the condition is not necessary
 
     def test_in_a_pool_of_near_equals_the_claim_is_the_other_way_round(self, checks):
         equals = [c for c in checks if c.model == Model(400, 100)]

@@ -1,4 +1,4 @@
-"""MLCB: its account of trained instances, its guarantee where the theory's premises hold, and what drift does to it."""
+"""MLCB: its account of training, its guarantee under the assumptions of the theory, and its behaviour in drift."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from heros.policies import MLCB, Explore
 from test_ensemble import SMALL, InPython, data, drifting, equal_state, same
 
 SCHEMA = Schema.of(["x"], ["no", "yes"])
-LIMITS = [0.10, 0.45, 0.45, 0.50, 0.50, 0.55, 0.55, 0.60]  # the loss each expert comes to
+LIMITS = [0.10, 0.45, 0.45, 0.50, 0.50, 0.55, 0.55, 0.60]  # the asymptotic loss of each expert
 K, M = len(LIMITS), 2
 
 
 class Expert:
-    """Errs with probability limit + gain/√(n + 1) after n updates: its own regret is below 2·gain·√n."""
+    """A model with error probability limit + gain/√(n + 1) after n updates: its own regret is below 2·gain·√n."""
 
     def __init__(self, limit, seed, gain=0.3):
         self.limit, self.gain, self.updates, self.rng = limit, gain, 0, np.random.default_rng(seed)
@@ -36,9 +36,9 @@ class Expert:
 
 
 def regret(policy, n, changes=1):
-    """At each instance: how much the best of the trained models errs above the best limit, in a simulation.
+    """Return, per instance, the error of the best trained model above the best limit, in a simulation.
 
-    With `changes`, the limits are dealt anew after every n/changes instances, and all begin to learn anew.
+    With `changes`, the limits are permuted after every n/changes instances, and all models restart training.
     """
     experts = [Expert(limit, seed) for seed, limit in enumerate(LIMITS)]
     rng, out, nothing = np.random.default_rng(0), np.empty(n), np.zeros(K)
@@ -59,7 +59,7 @@ def regret(policy, n, changes=1):
 
 
 def bound(n, policy):
-    """(K/M)·W(M·n/K) + W(n), where W(n) sums what the bounds leave open at 1, ..., n updates."""
+    """Return (K/M)·W(M·n/K) + W(n), where W(n) sums the widths of the bounds at 1, ..., n updates."""
 
     def open_up_to(updates):
         return sum(2 * policy.width(s, n, K) for s in range(1, int(np.ceil(updates)) + 1))
@@ -72,15 +72,15 @@ def test_the_guarantee_holds_where_its_premises_do():
     lost = np.cumsum(regret(policy, 40_000))
     for n in (1000, 10_000, 40_000):
         assert lost[n - 1] <= bound(n, policy)
-    assert bound(40_000, policy) < 0.4 * 40_000  # it says something: most experts are worse than that
-    assert lost[39_999] < 2.5 * lost[9_999]  # four times as long; √ would double it
+    assert bound(40_000, policy) < 0.4 * 40_000  # the bound is informative: most experts are worse
+    assert lost[39_999] < 2.5 * lost[9_999]  # four times as long; √ would double the bound
     random = np.cumsum(regret(policies.Random(), 40_000))
     assert random[39_999] > 3.8 * random[9_999]
     assert lost[-1] < 0.2 * random[-1]
 
 
 def test_the_compiled_policy_in_an_ensemble_has_it_too():
-    """The same simulation with the experts in a pool, where only the trained look."""
+    """The same simulation with the experts in a pool, where only trained models are evaluated."""
     n = 12_000
     pool = pools.Models([Expert(limit, seed) for seed, limit in enumerate(LIMITS)], costs=[1] * K)
     X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
@@ -101,7 +101,7 @@ def test_where_the_best_changes_forgetting_finds_the_new_one():
         for factor in (1.0, 0.999)
     )
     assert forgets[1:].mean() < 0.6 * keeps[1:].mean()  # after a change
-    assert forgets[0] < keeps[0] + 0.02  # and little is lost where nothing changed
+    assert forgets[0] < keeps[0] + 0.02  # and the loss without changes is small
 
 
 @pytest.mark.parametrize("policy", [MLCB(0.3), MLCB(0.3, 0.99), Explore(MLCB(0.3, 0.99), 0.2)], ids=str)
@@ -156,7 +156,7 @@ def test_it_says_by_which_bound_it_chose():
 
 
 class Raising(policies.CompiledPolicy):
-    """Fails when it is told of the 20th instance."""
+    """A model that fails at its 20th training instance."""
 
     def __init__(self):
         self.told = 0

@@ -1,4 +1,4 @@
-"""Every policy: its contract, its slow twin, its limits, its errors."""
+"""Every policy: its contract, its slow version, its limits, its errors."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ TWINS = {
     "Zeta(1)": lambda s, c, k: reference.zeta(s, c, k, 1.0),
     "Explore(Cheapest(), 0)": reference.cheapest,
     str(policies.Surprise(Zeta(0.05))): lambda s, c, k: reference.zeta(s, c, k, 0.05),
-    "MLCB(1, 1, 0.5, 0.05)": reference.MLCB().choose,  # before it has seen anything: tests/policies/test_mlcb.py
+    "MLCB(1, 1, 0.5, 0.05)": reference.MLCB().choose,  # before the first update: see tests/policies/test_mlcb.py
 }
 
 
 @st.composite
 def situations(draw, most=80):
-    """Scores with many ties, costs with many ties, and a k."""
+    """Return scores with many ties, costs with many ties, and a k."""
     models = draw(st.integers(1, most))
     levels = st.sampled_from([0.0, 0.25, 0.5, 0.55, 0.9, 0.95, 1.0]) | st.floats(0, 1)
     scores = np.array(draw(st.lists(levels, min_size=models, max_size=models)))
@@ -88,7 +88,7 @@ def test_contract(policy, situation):
         assert costs[mask].sum() <= policy.budget + 1e-12
     else:
         assert mask.sum() == k
-    assert np.array_equal(mask, policy.choose(scores, costs, k, rng()))  # a function of its arguments
+    assert np.array_equal(mask, policy.choose(scores, costs, k, rng()))  # depends only on its arguments
     assert np.array_equal(scores, before[0])
     assert np.array_equal(costs, before[1])
 
@@ -103,7 +103,7 @@ def test_equals_its_slow_twin(policy, situation):
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=70), st.sampled_from([0.0, 0.05, 0.5, 1.0]))
 def test_zeta_takes_scores_of_any_sign(scores, zeta):
-    """A score of one's own may be negative: the best model is then still within ζ of itself."""
+    """A user's score may be negative: the best model is then still within ζ of itself."""
     costs = np.arange(len(scores), 0, -1) / sum(range(len(scores) + 1))
     k = (len(scores) + 1) // 2
     assert np.array_equal(Zeta(zeta).choose(scores, costs, k, rng()), reference.zeta(scores, costs, k, zeta))
@@ -172,7 +172,7 @@ def test_explore_explores_as_often_as_it_is_told():
 @given(situations(most=9))
 @settings(max_examples=200)
 def test_budget_keeps_its_promise(situation):
-    """At least half the optimum while k does not run out, 1/k of it otherwise."""
+    """The result is at least half the optimum while k is not used up, and 1/k of it otherwise."""
     scores, costs, k = situation
     beta = 0.4
     best = max(
@@ -190,7 +190,7 @@ def test_budget_keeps_its_promise(situation):
 
 
 def test_a_full_budget_trains_everything():
-    """Whatever the rounding of the costs."""
+    """The result does not depend on how the costs are rounded."""
     for models in range(1, 80):
         costs = rng(models).random(models)
         costs /= costs.sum()
@@ -207,7 +207,7 @@ def test_reward_is_the_exact_maximiser(situation):
 
 
 class Fixed:
-    """A policy of a user's own."""
+    """A user-defined policy."""
 
     def choose(self, scores, costs, k, rng):
         mask = np.zeros(len(scores), dtype=bool)
@@ -221,7 +221,7 @@ def test_explore_takes_a_policy_of_ones_own_and_draws_the_same():
     a, b = rng(3), rng(3)
     for _ in range(200):
         mine = Explore(Fixed(), 0.5).choose(scores, costs, 2, a)
-        theirs = Explore(policies.PerformBest(), 0.5).choose(scores, costs, 2, b)  # the last two are the best
+        theirs = Explore(policies.PerformBest(), 0.5).choose(scores, costs, 2, b)  # the last two are best
         assert np.array_equal(mine, theirs)
 
 

@@ -1,4 +1,4 @@
-"""Surprise: what is expected is seldom trained on; against a plain loop, after drift, with everything else."""
+"""Surprise rarely trains on expected instances: compared with a plain loop, after drift, and with all options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def small(policy, pool=None, schema=SCHEMA, **settings):
 
 
 class Memory:
-    """The slow twin of a memory of labels, which finds out from the first feature how many came before."""
+    """A slow version of a memory of labels, which reads the number of earlier labels from the first feature."""
 
     always_learns = True
 
@@ -70,7 +70,7 @@ def test_equal_to_a_plain_loop_where_some_always_learn(answer, watch):
 
 
 class Near:
-    """The slow twin of neighbours, which looks only where it is asked."""
+    """A slow version of nearest neighbours, which evaluates only the requested models."""
 
     always_learns = True
 
@@ -89,7 +89,7 @@ class Near:
 
 def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_loop():
     X, y = easy(600, noise=0.3)
-    X[300:, 0] *= -1  # which the models do not expect
+    X[300:, 0] *= -1  # labels that the models do not expect
     members, answer = [Majority(0.9), Nearest(0)], Stack(2, 20.0, 0.1, 0.8)
     near = pools.Neighbours([{"window": 1200, "neighbours": 3}], forget=0.01)
     pool = pools.Join(pools.Models(members, costs=[1, 2]), near, costs=[2, 1])
@@ -189,7 +189,7 @@ def test_expected_instances_put_a_retraining_off():
 def test_a_steady_loss_puts_a_retraining_off_until_a_change():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((9000, 3))
-    likely = rng.random(9000) < 0.8  # so that nothing is sure
+    likely = rng.random(9000) < 0.8  # so that no prediction is certain
     before, after = X[:6000, 0] > 0, X[6000:, 1] > 0
     y = (np.concatenate([before, after]) == likely).astype(int)
     pool = pools.Retrained([{"every": 200, "trees": 5, "window": 1000}])

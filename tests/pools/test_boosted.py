@@ -1,4 +1,4 @@
-"""Boosted trees: against the slow twin, for classes and numbers; growth, byte limit, weights, what they learn."""
+"""Boosted trees: slow version, classes and numbers, growth, byte limit, weights, accuracy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def alone(configuration, schema, seed=1):
 
 
 def columns_of(bound):
-    """The features of each tree."""
+    """Return the features of each tree."""
     state = bound.state()
     ends = np.cumsum(state["model_0_columns_sizes"])[:-1]
     return [own.tolist() for own in np.split(state["model_0_columns"], ends)]

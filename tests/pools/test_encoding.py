@@ -1,4 +1,4 @@
-"""Instances as active inputs: against the slow twin, with missing values and growing schemas."""
+"""Instances as active inputs: slow version, missing values and growing schemas."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_large_offsets_do_not_ruin_the_moments():
 
 def test_growing_keeps_the_inputs_that_exist():
     encoder = _core.Encoder(3.0)
-    encoder.grow(np.array([0, 3, 2], dtype=np.int32))  # inputs: 0, 2 scaled; then 3 categories
+    encoder.grow(np.array([0, 3, 2], dtype=np.int32))  # inputs 0 and 2 are scaled; then 3 categories
     assert encoder.inputs == 5
     for x in ([1.0, 0, 1], [4.0, 1, 0]):
         encoder.learn(np.array(x))

@@ -1,4 +1,4 @@
-"""What Heros asks of every pool, asked of the families of the core: the ensemble's tests."""
+"""The ensemble's tests of pools, applied to the families of the core."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tree_cases import Steps
 
 FAMILIES = {
     name: pool for name, pool in TWELVE_OF_CLASSES.items() if name != "mlp"
-}  # of which test_ensemble.py asks it
+}  # test_ensemble.py tests this family
 
 
 @pytest.fixture(autouse=True, params=FAMILIES)
@@ -41,7 +41,7 @@ def _family(request, monkeypatch):
 
 
 def test_every_family_is_in_the_list():
-    """With two models or more that differ, for each kind of target that it learns."""
+    """Return pools with two or more different models, for each kind of target that the family learns."""
     families = {
         kind.written: kind
         for kind in parts("pool").values()
@@ -62,7 +62,7 @@ def test_passes_the_public_check():
 
 
 def test_a_seed_fixes_everything():
-    """Another seed chooses others; neighbours, who share their instances, may say the same all the same."""
+    """Another seed gives other choices; neighbours share instances and may still give the same predictions."""
     X, y = contract.data(500)
 
     def run(seed):
@@ -94,7 +94,7 @@ def test_values_that_differ_by_a_rounding_error_leave_a_state_that_can_be_restor
 
 @pytest.mark.parametrize("watch", [-1, 3])
 def test_who_looks_changes_nothing_that_is_learnt(watch):
-    """Models at rest that do not look, or only now and then: what the chosen ones learn is the same."""
+    """Models that are not trained are evaluated rarely or never; training of the chosen models is unchanged."""
     X, y = contract.data(600)
     values = [np.random.default_rng(t).random(12) < 0.3 for t in range(600)]
 

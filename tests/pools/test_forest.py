@@ -1,4 +1,4 @@
-"""Forests as people use them: settings, drift, sizes, text, costs, growth, chance."""
+"""Forests from the user's view: settings, drift, sizes, text, costs, growth, randomness."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_seed_fixes_a_forest_and_another_grows_another():
 
 
 def test_the_forests_of_a_pool_draw_for_themselves():
-    """A forest does what it does whoever else is in the pool, and whether the others rest."""
+    """A forest does not depend on the other models in the pool or on whether they are trained."""
     X, y = agrawal(1500).draw(1500)
 
     class First:
@@ -181,9 +181,7 @@ def test_new_features_values_and_classes_are_learnt(subspace):
     )
     model.bind(wider)
     longer = np.column_stack([X[:50], np.full(50, np.nan)])
-    if (
-        subspace == "node"
-    ):  # a tree that has drawn the new feature answers as before, too, since it is missing
+    if subspace == "node":  # a tree with the new feature predicts as before, because the feature is missing
         np.testing.assert_allclose(model.predict_proba(longer)[:, :2], known, atol=1e-6)
     X = np.column_stack([rng.normal(size=3000), rng.integers(0, 3, 3000), rng.normal(size=3000)])
     y = np.where(X[:, 1] == 2, 2, (X[:, 2] > 0).astype(int))

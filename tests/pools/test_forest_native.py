@@ -1,4 +1,4 @@
-"""The compiled forest: equal to its slow twin, to its own trees, and whole after a state round trip."""
+"""The compiled forest equals its slow version and its own trees, and survives a state round trip."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _settings(c):
 
 
 def changing(seed, n):
-    """A case whose classes change places half way."""
+    """A stream whose classes swap in the middle."""
     case = random_case(seed, n)
     case.y[n // 2 :] = (case.y[n // 2 :] + 1) % case.classes
     return case
@@ -71,7 +71,7 @@ def test_equals_the_slow_twin(seed):
         twin.learn(x, y)
     found = Steps(pool).run(case.X, case.y)
     agree = np.isclose(found, expected, atol=1e-5).all(axis=1)
-    assert agree[:300].all() or agree.mean() > 0.9  # single precision may choose another cut of two alike
+    assert agree[:300].all() or agree.mean() > 0.9  # single precision may choose another of two similar cuts
     assert agree.mean() > 0.6
     background, *_, warnings, replaced = pool.summary(0)
     if agree.all():
@@ -80,7 +80,7 @@ def test_equals_the_slow_twin(seed):
 
 
 def test_the_twin_is_put_to_the_test():
-    """The cases above split, replace trees, and grow some in the background."""
+    """The cases above cover splits, replaced trees, and background trees."""
     nodes = replaced = warnings = 0
     for seed in range(12):
         case = changing(seed, 900)
@@ -95,7 +95,7 @@ def test_the_twin_is_put_to_the_test():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_an_instance_that_counts_twice_is_two_instances(seed):
-    """To a leaf that does not look for a split in between; only the adaptive leaves' own tests come once."""
+    """This holds if no split is attempted in between; adaptive leaves run their own tests once per instance."""
     case = random_case(seed, 400)
     settings = {"trees": 1, "features": 1.0, "grace_period": 10**6, "drift": 0, "warning": 0}
     draws = reference.Draws(3)

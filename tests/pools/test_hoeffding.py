@@ -1,4 +1,4 @@
-"""The tree pools as people use them: settings, costs, sizes, text, growth."""
+"""The tree pools from the user's view: settings, costs, sizes, text, growth."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_other_settings_are_moas_defaults():
 
 
 def test_splits_on_change_follow_a_drift_where_bounds_do_not():
-    """Functions of two features that change places: leaves whose hits fall split at once."""
+    """Two functions of two features that alternate: leaves whose hits fall are split immediately."""
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(12_000, 2))
     y = np.where(np.arange(12_000) < 6000, X[:, 0] > 0.5, X[:, 1] > 0.5).astype(int)
@@ -79,7 +79,7 @@ def test_parameter_errors(make, message):
 
 
 def test_sizes_bind():
-    """The cheapest and the most expensive trees differ, unlike in the paper, and none is above its limit."""
+    """The cheapest and the most expensive trees differ, unlike in the paper, and no tree exceeds its limit."""
     model = trained(pools.HoeffdingGrid(grace_periods=[200]), 20_000)
     stats = model.bound.stats()
     assert all(s.bytes <= s.max_bytes for s in stats)
@@ -92,7 +92,7 @@ def test_sizes_bind():
 def test_trees_differ_only_once_a_limit_binds():
     pool = pools.Hoeffding([{"max_bytes": b} for b in (1 << 16, 1 << 20, 1 << 30)])
     model = trained(pool, 5000)
-    assert len(set(map(str, model.bound.stats()))) == 3  # max_bytes tells them apart
+    assert len(set(map(str, model.bound.stats()))) == 3  # the trees differ only in max_bytes
     assert len({(s.nodes, s.bytes) for s in model.bound.stats()}) == 1
     assert len({model.bound.text(i) for i in range(3)}) == 1
 

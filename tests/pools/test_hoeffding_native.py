@@ -1,4 +1,4 @@
-"""The compiled trees: equal to their slow twin, inside their byte limits, whole after a state round trip."""
+"""The compiled trees equal their slow version, keep their byte limits, and survive a state round trip."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_equals_the_slow_twin_instance_by_instance(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_splits_on_change_equal_the_slow_twin(seed, prediction):
     case = random_case(seed, 1200)
-    case.y[600:] = case.y[600:][::-1]  # what was learnt is wrong from here on
+    case.y[600:] = case.y[600:][::-1]  # the learnt tree is wrong from here on
     options = {"on_change": True, "split_confidence": 0.05, "prediction": prediction, "binary_splits": True}
-    pool = tree_pool([options, {}])  # leaves of the other have room for what it does not need
+    pool = tree_pool([options, {}])  # leaves of the other tree have space that this tree does not need
     pool.grow(case.values, case.classes)
     found = Steps(pool).run(case.X, case.y, lambda: np.array([True, False]))
     alone = tree_pool([options])
@@ -76,7 +76,7 @@ def test_splits_on_change_go_on_after_a_state_and_growth():
 
 
 def test_the_twin_is_put_to_the_test():
-    """The cases above split, also on nominal features, and reach leaves of both kinds."""
+    """The cases above cover splits, also on nominal features, and leaves of both kinds."""
     nodes = []
     for seed in range(18):
         case = random_case(seed, 2500)
@@ -89,7 +89,7 @@ def test_the_twin_is_put_to_the_test():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_schemas_stay_inside_their_limits(seed):
-    """1-200 features, 2-20 classes: bytes at every instance, probabilities at the end."""
+    """1-200 features, 2-20 classes: compare bytes at every instance and probabilities at the end."""
     case = random_case(1000 + seed, 1200, max_features=200, max_classes=20)
     node = 20 + 8 * case.classes
     limits = [node, node + 100, 4096, 32768, 1 << 40]
@@ -167,7 +167,7 @@ def test_room_for_more_values_classes_and_features_changes_no_answer(seed):
     found = Steps(grown).run(wider, case.y[800:])
     assert plain.summary(0)[0] > 1
     assert plain.summary(0)[:4] == grown.summary(0)[:4]
-    no_vote = np.ptp(expected, axis=1) == 0  # every vote is 0: uniform over the classes there are
+    no_vote = np.ptp(expected, axis=1) == 0  # every vote is 0: uniform over the known classes
     assert no_vote.mean() < 0.1
     np.testing.assert_allclose(found[no_vote], 1 / (case.classes + 2))
     np.testing.assert_allclose(found[~no_vote, : case.classes], expected[~no_vote], rtol=1e-7, atol=1e-9)
@@ -221,7 +221,7 @@ def test_a_limit_too_small_for_one_observer_leaves_a_majority_leaf():
 
 
 def test_deactivated_leaves_come_back_where_they_are_most_promising():
-    """Labels are noise in one region first, then in another: the observers follow the errors."""
+    """Labels are noise first in one region, then in another: the observers follow the errors."""
     rng = np.random.default_rng(6)
     n = 8000
     X = np.column_stack([rng.integers(0, 4, n), rng.normal(size=(n, 3))]).astype(float)
@@ -239,7 +239,7 @@ def test_deactivated_leaves_come_back_where_they_are_most_promising():
         return np.ones(1, bool)
 
     Steps(pool).run(X, y, choose)
-    first_noise, later_noise = 1, 4  # the children of the root
+    first_noise, later_noise = 1, 4  # children of the root
     assert first_noise not in inactive[n // 4]
     assert later_noise in inactive[n // 4]
     assert first_noise in inactive[-1]

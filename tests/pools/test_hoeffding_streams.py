@@ -1,4 +1,4 @@
-"""Trees on whole streams: MOA's answers, byte limits at every instance, real memory."""
+"""Trees on whole streams: MOA's predictions, byte limits at every instance, real memory."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import pytest
 from heros import Heros, evaluate, policies, pools, streams
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "data" / "moa_trees.json").read_text())
-SAME = ("airlines", "electricity", "led_a", "led_g", "wisdm")  # the last bits of erfc decide no split
+SAME = ("airlines", "electricity", "led_a", "led_g", "wisdm")  # the last bits of erfc do not affect splits
 REAL = ("airlines", "covtype", "electricity", "nomao", "wisdm")
 
 
 def needs_data(name):
-    """The stream's name as a parameter, skipped where its file is not at hand."""
+    """Return the stream's name as a parameter, skipped if its file is missing."""
     absent = name in REAL and not Path(os.environ.get("HEROS_DATA", "."), f"{name}.parquet").exists()
     marks = [pytest.mark.data, pytest.mark.skipif(absent, reason=f"HEROS_DATA has no {name}.parquet")]
     return pytest.param(name, marks=marks if name in REAL else [])
 
 
 def limit_of_every_instance(pool):
-    """A policy that trains everything and looks at the bytes of every tree before each training."""
+    """A policy that trains all models and checks the bytes of every tree before each training step."""
 
     class Look:
         def choose(self, scores, costs, k, rng):
@@ -43,7 +43,7 @@ def limit_of_every_instance(pool):
     "name", [needs_data(name) for name in sorted(GOLDEN, key=lambda name: name in REAL or name not in SAME)]
 )
 def test_answers_as_moa_does(name):
-    """One tree with the defaults: MOA's accuracy, and on some streams its answer at every instance."""
+    """One tree with the defaults reaches MOA's accuracy; on some streams, every prediction is the same."""
     stream = streams.load(name)
     model = Heros(
         pools.Hoeffding([{"max_bytes": 1 << 40}]), policies.Everything(), 1, seed=1, schema=stream.schema
@@ -74,7 +74,7 @@ def test_no_instance_crosses_a_limit(name):
 @pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("name", [needs_data(name) for name in ("agr_a", "covtype")])
 def test_accuracy_rises_with_the_size(name):
-    """A stream with something to learn: the cheapest trees and the expensive ones differ."""
+    """A learnable stream: the cheapest and the most expensive trees differ."""
     sizes = [2048, 16384, 131072, 1 << 20]
     model = Heros(pools.HoeffdingGrid(max_bytes=sizes, grace_periods=[200]), policies.Everything(), 4, seed=1)
     stream = streams.load(name).take(250_000)

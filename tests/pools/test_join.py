@@ -1,4 +1,4 @@
-"""Joined pools: every model does what it does in a pool of its own, and one policy chooses among all."""
+"""Joined pools: every model behaves as in its own pool, and one policy chooses among all models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Majority:
 
 
 class Brittle(Majority):
-    """One that breaks at its 50th instance."""
+    """A model that fails at its 50th instance."""
 
     def learn(self, x, y):
         super().learn(x, y)
@@ -45,7 +45,7 @@ def drawn(n=1500):
 
 
 def test_every_model_is_what_it_is_alone():
-    """The generator draws first for the first pool, so its weights are those it has alone; trees draw nothing."""
+    """The generator draws for the first pool first, so its weights are the same as alone; trees draw nothing."""
     schema, X, y = drawn()
     everything = policies.Everything()
     joined = Heros(BOTH, everything, seed=1, schema=schema).learn(X, y)
@@ -96,7 +96,7 @@ def test_costs_are_on_one_scale():
     bound = BOTH.bind(schema, np.random.default_rng(1))
     assert bound.costs.sum() == pytest.approx(1)
     assert bound.costs[:3].sum() == pytest.approx(0.8)
-    assert bound.costs[1] / bound.costs[0] == pytest.approx(3)  # by hidden units, as in its own pool
+    assert bound.costs[1] / bound.costs[0] == pytest.approx(3)  # by hidden units, as in its pool
     assert pools.Join(PERCEPTRONS, TREES, costs=[1, 1, 1, 1, 4]).bind(
         schema, np.random.default_rng(1)
     ).costs.tolist() == [0.125, 0.125, 0.125, 0.125, 0.5]

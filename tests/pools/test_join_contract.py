@@ -1,4 +1,4 @@
-"""What Heros asks of every pool, asked of joined ones: the tests of the ensemble, unchanged."""
+"""The ensemble's tests of pools, applied to joined pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories of labels: against the slow twin, late labels, seasons, growth, and streams without order."""
+"""Memories of labels: slow version, late labels, seasons, growth, and streams without order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def nothing(n):
 
 
 def chain(classes, n, seed=1):
-    """Labels of which the next depends on the last two."""
+    """Return labels that depend on the last two labels."""
     rng = np.random.default_rng(seed)
     table = rng.dirichlet(np.full(classes, 0.3), (classes, classes))
     labels = [0, 0]
@@ -110,7 +110,7 @@ def test_a_walk_is_predicted_by_its_last_number_and_noise_by_its_mean():
 
 
 def test_late_labels_are_learnt_at_the_distance_at_which_they_arrive():
-    """Labels in a cycle of five that come four late: what counts is what comes five later."""
+    """Labels in a cycle of five arrive four instances late: the memory must predict five labels ahead."""
     y = np.arange(600) % 5
     rng = np.random.default_rng(1)
     y[rng.random(600) < 0.05] = 4
@@ -158,7 +158,7 @@ def test_late_labels_go_on_from_a_file(tmp_path):
 
 
 def test_rows_beyond_the_next_are_predicted_without_the_memory():
-    """What was learnt one label ahead says nothing of the hundredth row of a batch."""
+    """A memory that learnt one label ahead gives no information on the hundredth row of a batch."""
     stream = streams.Agrawal(function=2)
     X, y = stream.draw(1000)
     y = np.repeat(np.arange(2), 500)
@@ -173,7 +173,7 @@ def test_rows_beyond_the_next_are_predicted_without_the_memory():
 
 
 def test_a_batch_that_was_predicted_before_its_labels_came():
-    """Labels told to be late by their place in the batch: then the memory speaks for all of it."""
+    """If labels are declared late by their place in the batch, the memory predicts the whole batch."""
     y = np.repeat(np.arange(3), 50)
     y = np.tile(y, 20)
     model = alone({}, schema_of(3))
@@ -217,7 +217,7 @@ def test_growth_keeps_what_was_counted():
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_very_many_classes_take_little_memory(order):
-    """Where the table would be too large, classes share contexts, also while classes are still coming."""
+    """If the table would be too large, classes share contexts, also while new classes appear."""
     model = alone({"order": order}, schema_of(3))
     rng = np.random.default_rng(1)
     for classes in (3, 100, 3000):
@@ -230,7 +230,7 @@ def test_very_many_classes_take_little_memory(order):
 
 
 def test_labels_are_kept_whichever_models_are_trained():
-    """The last label is known also to a model that was not trained on it."""
+    """A model that was not trained on the last label still knows it."""
 
     class Never:
         def choose(self, scores, costs, k, rng):
@@ -308,7 +308,7 @@ def test_parameter_errors(make, message):
 
 
 def test_a_memory_of_labels_is_no_onnx_model(tmp_path):
-    """Its predictions do not depend on the instance: there is nothing that another program could run."""
+    """The predictions do not depend on the instance, so there is no program to export."""
     model = alone({}, schema_of(2)).learn(nothing(5), [0, 1, 0, 1, 0])
     with pytest.raises(ParameterError, match=r"member= chooses another\). Got 'LabelMemory' instead"):
         to_onnx(model, tmp_path / "model.onnx")

@@ -1,4 +1,4 @@
-"""Linear models: against dense steps and scikit-learn, hashed values, growth."""
+"""Linear models, compared with dense steps and scikit-learn; hashed values, growth."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def alone(configuration, schema, **settings):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("configuration", MODELS, ids=lambda c: "-".join(map(str, c.values())))
 def test_equal_to_dense_steps(seed, configuration):
-    """One-hot rows are left alone while they are inactive, and no one can tell; not every instance is learnt."""
+    """Lazy updates of inactive one-hot rows do not change results; not every instance is learnt."""
     case = random_case(seed, 300)
     bound = alone(configuration, schema_of(case.values, case.classes))
     chosen = np.random.default_rng(seed).random(len(case.y)) < 0.7
@@ -52,7 +52,7 @@ def test_equal_to_dense_steps(seed, configuration):
 
 @pytest.mark.parametrize("l2", [0.0, 0.05])
 def test_equal_to_scikit_learns_sgd(l2):
-    """Of two classes: the softmax moves the difference of their weights twice as far as the logistic function."""
+    """With two classes, the softmax moves the difference of weights twice as far as the logistic function."""
     rng = np.random.default_rng(1)
     X, rate = rng.normal(size=(400, 5)), 0.05
     y = (X @ [1, -2, 0.5, 0, 1] + rng.normal(size=400) > 0).astype(int)
@@ -80,7 +80,7 @@ def test_l1_makes_weights_zero():
 
 
 def test_values_beyond_their_own_inputs_share_some():
-    """Few weights, whatever the number of values; values that fall together are one."""
+    """Few weights for any number of values; values with the same hash share weights."""
     rng = np.random.default_rng(1)
     n, many = 6000, 5000
     X = np.column_stack([rng.integers(0, many, n), rng.integers(0, 4, n)]).astype(float)
@@ -94,13 +94,11 @@ def test_values_beyond_their_own_inputs_share_some():
     assert full.weights(0).shape == (1 + many + 4, 2)
     wide = alone({"learning_rate": 0.1}, schema, own_values=100, hashed_to=1 << 20)
     hits = [(Steps(b.native).run(X, y).argmax(axis=1) == y)[-2000:].mean() for b in (full, wide)]
-    assert hits[1] == pytest.approx(
-        hits[0], abs=0.02
-    )  # hardly any two values meet: as good as inputs of their own
+    assert hits[1] == pytest.approx(hits[0], abs=0.02)  # few collisions: almost as good as separate inputs
 
 
 def test_growth_equals_a_schema_that_was_large_from_the_start():
-    """Values, a feature and a class more, some values beyond their own inputs: zero weights until then."""
+    """More values, a feature and a class, some values beyond their own inputs: weights start at zero."""
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=400), rng.integers(0, 5, 400)])
     y = rng.integers(0, 2, 400)

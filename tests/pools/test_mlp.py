@@ -1,4 +1,4 @@
-"""The MLP pool: equal to PyTorch, to its slow twin, to itself however it is driven."""
+"""The MLP pool equals PyTorch and its slow version, and does not depend on how it is called."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def some_data(values, classes, n, seed=0):
 @pytest.mark.parametrize("isa", _core.isas())
 @pytest.mark.parametrize("case", CASES)
 def test_equals_pytorch(case, isa):
-    """200 steps from the same weights: the same weights and the same answers, up to float32 rounding."""
+    """200 steps from the same weights: the same weights and predictions, up to float32 rounding."""
     optimizer, rate, hidden, values, classes = CASES[case]
     with np.load(GOLDEN) as golden:
         arrays = {
@@ -79,7 +79,7 @@ def train_twins(twins, values, X, y, since=0):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("values", [[0, 0, 0], [0, 4, 2, 9]])
 def test_equals_its_slow_twin_with_scaling(optimizer, classes, values):
-    """Encoding, evaluation and training of a pool of three widths, model by model."""
+    """Encoding, evaluation and training of a pool of three widths, by model."""
     X, y = some_data(values, classes, 150)
     pool = pools.MLPGrid(optimizers=[optimizer], learning_rates=[0.01], hidden=[7, 16, 70])
     model = heros(pool, schema_of(values, classes), warmup=0)
@@ -92,7 +92,7 @@ def test_equals_its_slow_twin_with_scaling(optimizer, classes, values):
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 @pytest.mark.parametrize("classes", [1, 2, 3])
 def test_a_new_class_finds_weights_and_moments_as_they_were(optimizer, classes):
-    """Two classes are kept as one row of differences; one class, and three or more, as a row each."""
+    """Two classes are stored as one row of differences; one class, or three or more, as a row each."""
     values = [0, 4]
     X, y = some_data(values, classes + 1, 200)
     y[:100] %= classes
@@ -127,7 +127,7 @@ def test_weights_that_are_set_are_read_again(classes):
 @pytest.mark.parametrize("since", [1, 2, 10, 1000, 39_990, 100_000])
 @pytest.mark.parametrize("steps", [1, 2, 7, 100, 1500])
 def test_the_closed_form_is_adam_without_gradient(since, steps):
-    """In float64, step by step, with a v far above ε."""
+    """In float64, step by step, with v far above ε."""
     m, v, rate = 0.3, 0.04, 0.01
     w, mm, vv = 0.0, m, v
     for t in range(since + 1, since + steps + 1):
@@ -140,7 +140,7 @@ def test_the_closed_form_is_adam_without_gradient(since, steps):
 
 
 def test_the_closed_form_stays_true_over_a_long_stream():
-    """60,000 steps, active in 2 % of them: dense Adam and the closed form stay together."""
+    """Over 60,000 steps with 2 % active ones, dense Adam and the closed form agree."""
     rng = np.random.default_rng(1)
     rate, n = 0.001, 60_000
     gradients = np.where(rng.random(n) < 0.02, rng.normal(0.1, 1, n), 0.0)
@@ -167,7 +167,7 @@ def in_blocks(model, X, y, size):
 @pytest.mark.parametrize("isa", _core.isas())
 @pytest.mark.parametrize("values", [[0, 0, 0, 0], [0, 5, 20, 2]])
 def test_any_block_size_gives_the_same(values, isa):
-    """Fused and separate passes, one instance at a time or many: equal bit for bit."""
+    """Fused and separate passes, for one or many instances, are equal bit for bit."""
     X, y = some_data(values, 4, 600)
     schema = schema_of(values, 4)
     pool = pools.MLPGrid(hidden=[5, 16, 48, 100], learning_rates=[0.05, 0.005], isa=isa)
@@ -187,7 +187,7 @@ def test_any_block_size_gives_the_same(values, isa):
 
 
 class Timetable:
-    """Which models work and which rest, instance by instance; once, it fails."""
+    """Return which models are trained on each instance; one model fails once."""
 
     def __init__(self, working, fails_at):
         self.working, self.fails_at, self.t = working, fails_at, -1
@@ -200,7 +200,7 @@ class Timetable:
 
 
 def shifts(n, models, rng):
-    """Every model works for 1 to 3 instances, then rests for up to 40, and so on."""
+    """Train every model on 1 to 3 instances, then pause it for up to 40, and so on."""
     working = np.zeros((n, models), dtype=bool)
     for i in range(models):
         start = rng.integers(0, 40)
@@ -212,7 +212,7 @@ def shifts(n, models, rng):
 
 
 def rows_with_gaps(n, classes, rng):
-    """Numbers, some missing, some 0 until late, a column without any news, categories, some of them rare."""
+    """Numbers, some missing, some 0 until late, a constant column, and categories, some of them rare."""
     X = rng.normal(3, 2, (n, 7))
     X[rng.random((n, 7)) < 0.1] = np.nan
     X[: n // 2, 1] = 0
@@ -226,11 +226,11 @@ def rows_with_gaps(n, classes, rng):
 @pytest.mark.parametrize("isa", _core.isas())
 @pytest.mark.parametrize("classes", [2, 5, 20])
 def test_models_that_rest_miss_nothing(classes, isa):
-    """Those that rest look at several instances at once; woken at any time, they are as if they had not."""
+    """Paused models are evaluated on several instances at once; when resumed, they are unaffected by the pause."""
     rng = np.random.default_rng(classes)
     n, fails_at = 500, 333
     X, y = rows_with_gaps(n, classes, rng)
-    rates = {"adam": [0.05, 0.005], "sgd": [0.05, 1e20]}  # the last one diverges
+    rates = {"adam": [0.05, 0.005], "sgd": [0.05, 1e20]}  # the last model diverges
     pool = pools.MLP(
         [
             {"hidden": hidden, "optimizer": optimizer, "learning_rate": rate}
@@ -241,7 +241,7 @@ def test_models_that_rest_miss_nothing(classes, isa):
         isa=isa,
     )
     working = shifts(n, pool.n_models, rng)
-    working[:, 0] = False  # it diverges at one category, and is none the worse for it at the others
+    working[:, 0] = False  # it diverges at one category; the other categories are not affected
 
     def learnt_in_blocks_of(size):
         policy = Timetable(working, fails_at)
@@ -270,7 +270,7 @@ def test_models_that_rest_miss_nothing(classes, isa):
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-156, 1e-160, 1e-310])
 def test_numbers_near_zero_give_the_same_in_any_block_size(scale):
-    """Their squares are denormal: what is flushed in the models is not in the moments of the inputs."""
+    """Their squares are denormal: values flushed in the models are not flushed in the moments of the inputs."""
     X, y = some_data([0, 0], 2, 100)
     X[:, 0] = (X[:, 0] - 3) * scale
     whole, alone = (heros(pools.MLP([{"hidden": 8}]), schema_of([0, 0], 2)) for _ in range(2))
@@ -320,7 +320,7 @@ for hidden, models, *case in ((4000, 8, 300, 17, 8_000_000), (4, 50, 2, 50_000, 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits the memory of a process")
 def test_a_pool_that_could_not_grow_learns_on_as_before():
-    """Whichever part of what it needs cannot be had."""
+    """Any of the allocations that it needs can fail."""
     subprocess.run([sys.executable, "-c", REFUSED], check=True)
 
 
@@ -351,7 +351,7 @@ def test_initial_weights_are_pytorchs():
 
 
 def test_growing_keeps_what_is_learnt():
-    """New categories, features and classes: old weights stay, new ones are drawn, old answers stay close."""
+    """After new categories, features and classes: old weights stay, new weights are drawn, predictions stay close."""
     X, y = some_data([0, 3], 2, 400)
     model = heros(pools.MLPGrid(hidden=[16, 70], learning_rates=[0.005]), schema_of([0, 3], 2))
     model.learn(X, y)
@@ -372,7 +372,7 @@ def test_growing_keeps_what_is_learnt():
 
 
 def test_growing_one_by_one_equals_growing_at_once_in_shape_and_keeps_moments():
-    """Room for more inputs is made in strides: a stream that grows by one category at a time still trains."""
+    """Space for more inputs grows in steps: training works on a stream with one new category at a time."""
     model = heros(pools.MLP([{}, {"optimizer": "sgd"}]), schema_of([0, 3], 2))
     rng = np.random.default_rng(1)
     for n in range(3, 60):
@@ -383,7 +383,7 @@ def test_growing_one_by_one_equals_growing_at_once_in_shape_and_keeps_moments():
 
 
 def test_a_diverged_model_stays_alone():
-    """A learning rate that blows up: the pool's answers stay finite and the model is counted."""
+    """With a learning rate that diverges, the pool's predictions stay finite and the model is counted."""
     configurations = [
         {"optimizer": "sgd", "learning_rate": 1e30},
         {"optimizer": "adam", "learning_rate": 0.01},

@@ -1,4 +1,4 @@
-"""Pools of models from anywhere: against a plain loop, against each library alone, and when models fail."""
+"""Pools of any Python models, compared with a plain loop and with each library alone; failing models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def data(n):
 
 
 def easy(n):
-    """Two features, of which the first tells the class."""
+    """Return two features, of which the first determines the class."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, n)
     return np.column_stack([y + 0.3 * rng.standard_normal(n), rng.standard_normal(n)]), y
@@ -140,7 +140,7 @@ def river_loop(model, schema, X, y):
     ids=["tree", "pipeline"],
 )
 def test_a_river_model_does_what_it_does_in_river(make):
-    """Names, nominal values in words, missing ones left out."""
+    """Models get feature names and nominal values as text; missing values are left out."""
     X, y = data(800)
     schema = agrawal(1).schema
     schema = Schema(tuple(Feature(f.name, f.values, missing=True) for f in schema.features), schema.classes)
@@ -169,7 +169,7 @@ def test_models_that_only_name_a_class():
 
 
 def test_a_capymoa_tree_equals_moas_and_ours():
-    """Numbers and nominal values arrive as they are: the same answers as the trees of pools.Hoeffding give."""
+    """Numbers and nominal values arrive unchanged: predictions equal those of pools.Hoeffding."""
     classifier = pytest.importorskip("capymoa.classifier", reason="needs capymoa: pip install capymoa")
     X, y = data(3000)
     schema = agrawal(1).schema
@@ -247,7 +247,7 @@ def test_a_heros_can_be_a_member():
 
 @pytest.mark.parametrize(("method", "what"), [("predict_proba", "predict"), ("learn", "learn")])
 def test_a_model_that_raises_is_named_and_set_aside(method, what):
-    """From then on it is neither asked nor taught and never answers; the others are as if it were not there."""
+    """A failed model is no longer called and never predicts; other models are not affected."""
     X, y = easy(400)
     model = heros([Fragile(method, at=50), Nearest(0), Majority()], policies.Cheapest(), 2, warmup=0)
     message = (
@@ -316,7 +316,7 @@ def test_probabilities_are_scaled_and_what_is_not_finite_counts_as_wrong():
     X, y = easy(50)
     nothing, counts, nan = (Fragile(at=99, says=s) for s in ([0, 0], [3, 1], [np.nan, 1.0]))
     model = heros([nothing, counts, nan], answer="average")
-    assert model.predict_proba(X[0]).tolist() == [0.625, 0.375]  # of the first two
+    assert model.predict_proba(X[0]).tolist() == [0.625, 0.375]  # of the first two models
     model.learn(X, y)
     assert model.scores.tolist() == pytest.approx([(y == 0).mean(), (y == 0).mean(), 0])
     assert model.diverged.tolist() == [False, False, True]
@@ -367,7 +367,7 @@ def test_costs_given_by_a_function_and_measured():
     assert measured[2] > 0.8
     failing = pools.Models([Majority(), Fragile("learn", at=3), Busy()])
     measured = failing.bind(SCHEMA, np.random.default_rng(1)).costs
-    assert measured[1] == measured[2] > measured[0]  # what cannot be timed costs the most
+    assert measured[1] == measured[2] > measured[0]  # a model that cannot be timed gets the highest cost
 
 
 @pytest.mark.parametrize(

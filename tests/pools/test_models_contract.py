@@ -1,4 +1,4 @@
-"""What Heros asks of every pool, asked of models in Python: the tests of the ensemble, unchanged."""
+"""The ensemble's tests of pools, applied to Python models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _models(monkeypatch):
 
 
 def _learnt(model):
-    """What equal models have in common: their pickles may differ in what refers to what."""
+    """Return the comparable part of a model: pickles of equal models may differ in shared references."""
     members = (model.bound[name] for name in model.pool.names)
     states = {
         f"{i} {name}": value for i, member in enumerate(members) for name, value in vars(member).items()

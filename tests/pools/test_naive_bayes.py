@@ -1,4 +1,4 @@
-"""Naive Bayes: against the slow twin, scikit-learn and River, fading, growth."""
+"""Naive Bayes, compared with its slow version, scikit-learn and River; fading, growth."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_equal_to_scikit_learns_categories():
 
 
 def test_the_classes_are_rivers():
-    """River's variances are those of a sample (n − 1): with many instances the answers are the same."""
+    """River uses sample variances (n − 1): with many instances, the predictions agree."""
     X, y = streams.load("rbf_m").draw(3000)
     found = Steps(alone(PLAIN, schema_of([0] * 10, 5)).native).run(X, y)
     river = RiverGaussian()
@@ -96,7 +96,7 @@ def test_fading_follows_a_change():
 
 
 def test_weights_never_leave_the_range_of_doubles():
-    """With a fading of ½ the weights pass 2^300 every 300 instances; the answers stay those of the last few."""
+    """With a fading of ½, the weights exceed 2^300 every 300 instances; predictions depend on recent instances."""
     case = random_case(3, 2000)
     bound = alone({"fading": 0.5}, schema_of(case.values, case.classes))
     found = Steps(bound.native).run(case.X, case.y)

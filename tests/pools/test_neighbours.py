@@ -1,4 +1,4 @@
-"""Nearest neighbours: against the slow twin and scikit-learn, windows, forgetting, the byte limit, growth."""
+"""Nearest neighbours, compared with the slow version and scikit-learn; windows, fading, byte limit, growth."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bound(case, models, **settings):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("forget", [None, 0.3])
 def test_equal_to_the_slow_twin(seed, forget):
-    """Each model's probabilities, with some of them chosen at every step, sometimes none."""
+    """Return each model's probabilities; at every step some models are chosen, sometimes none."""
     case = random_case(seed, 240)
     ours = bound(case, MODELS, forget=forget)
     twin = reference.Neighbours(MODELS, case.values, case.classes, forget=forget)
@@ -65,7 +65,7 @@ def numbers(n, seed=1, features=6, classes=3):
 @pytest.mark.parametrize("weighting", ["uniform", "distance"])
 @pytest.mark.parametrize(("window", "k"), [(50, 1), (200, 5), (1000, 20)])
 def test_equal_to_scikit_learns_brute_force(window, k, weighting):
-    """On the same windows: the rows as they are kept are in the state."""
+    """Compare on the same windows: the stored rows are in the state."""
     X, y, schema = numbers(900)
     pool = pools.Neighbours([{"window": window, "neighbours": k, "weighting": weighting}], forget=None)
     model = Heros(pool, policies.Everything(), 1, seed=1, schema=schema).learn(X, y)
@@ -85,7 +85,7 @@ def test_equal_to_scikit_learns_brute_force(window, k, weighting):
 
 
 def _as_kept(model, x):
-    """How the store would keep x: learnt by a copy."""
+    """Return x as the store would hold it, learnt by a copy."""
     again = model.pool.bind(model.schema, np.random.default_rng(1))
     again.restore(model.bound.state())
     Steps(again.native).run(x[None], np.zeros(1))
@@ -171,7 +171,7 @@ def test_a_nominal_value_that_differs_counts_like_one_standard_deviation():
 
 
 def test_growth_keeps_the_rows():
-    """A new feature is at the mean, or missing, in what came before; codes of many values stay what they are."""
+    """In earlier rows, a new feature has the mean or is missing; codes of features with many values stay."""
     before = Schema.of(["a", ("b", *map(str, range(200)))], ["0", "1"])
     after = Schema.of(["a", ("b", *map(str, range(300))), "c", ("d", "p", "q")], ["0", "1", "2"])
     rng = np.random.default_rng(1)
@@ -224,7 +224,7 @@ def test_costs():
 
 
 def test_neighbours_win_where_centres_move():
-    """The family has its reason: on fast moving centres it is far ahead of naive Bayes and linear models."""
+    """The family is useful: on fast-moving centres it is much better than naive Bayes and linear models."""
     stream = streams.load("rbf_f")
     accuracy = {
         pool: evaluate(

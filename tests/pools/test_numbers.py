@@ -1,4 +1,4 @@
-"""Pools that learn a number: perceptrons equal PyTorch's, linear models and neighbours scikit-learn's and twins."""
+"""Regression pools: perceptrons equal PyTorch's; linear models and neighbours equal scikit-learn's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def alone(pool, schema, **settings):
 
 
 def targets_of(case, seed):
-    """A number that depends on the features, whose level and scale change."""
+    """Return a number that depends on the features, with changing level and scale."""
     rng = np.random.default_rng(seed)
     x = np.nan_to_num(case.X) @ rng.normal(size=case.X.shape[1])
     y = 100 * seed + np.tanh(x / (x.std() or 1)) + 0.1 * rng.normal(size=len(x))
@@ -80,7 +80,7 @@ def test_linear_models_equal_dense_steps(seed, configuration):
 
 
 def in_their_unit(model, X, y, learn, coefficients):
-    """Drives another library's model in the unit of the target; what it says, in the target's own."""
+    """Use another library's model in the unit of the target; return its predictions in the original unit."""
     scale, said = TargetScale(), []
     for x, target in zip(X, y, strict=True):
         said.append(scale.unscaled(model(x)))
@@ -107,7 +107,7 @@ def some_numbers(n=400):
     ],
 )  # fmt: skip
 def test_linear_models_equal_scikit_learns(configuration, theirs):
-    """The bias as a column of ones: so it counts in the length of an instance, as passive-aggressive needs it."""
+    """The bias as a column of ones, so that it counts in the length of an instance for passive-aggressive."""
     X, y = some_numbers()
     ours = alone(pools.Linear([configuration], scale=False), schema_of([0] * 5)).test_then_train(X, y)
     if theirs.get("learning_rate") == "pa1":
@@ -145,7 +145,7 @@ def _passive_aggressive(settings):
 @pytest.mark.parametrize("weighting", ["uniform", "distance"])
 @pytest.mark.parametrize(("window", "k"), [(50, 1), (200, 5), (1000, 20)])
 def test_neighbours_equal_scikit_learns_brute_force(window, k, weighting):
-    """On the same windows: the rows as they are kept are in the state."""
+    """Compare on the same windows: the stored rows are in the state."""
     X, y = some_numbers(900)
     pool = pools.Neighbours([{"window": window, "neighbours": k, "weighting": weighting}], forget=None)
     model = alone(pool, schema_of([0] * 5)).learn(X, y)
@@ -159,7 +159,7 @@ def test_neighbours_equal_scikit_learns_brute_force(window, k, weighting):
 
 
 def _as_kept(model, x):
-    """How the store would keep x: learnt by a copy."""
+    """Return x as the store would hold it, learnt by a copy."""
     again = model.pool.bind(model.schema, np.random.default_rng(1))
     again.restore(model.bound.state())
     copy = Heros(model.pool, policies.Everything(), 1, seed=1, schema=model.schema, warmup=0)

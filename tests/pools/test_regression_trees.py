@@ -1,4 +1,4 @@
-"""Hoeffding trees that learn a number: they split where variance goes, keep their limits, and hold against River's."""
+"""Hoeffding trees for regression: splits reduce variance, limits are kept, and results are close to River's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_step_is_found_among_numbers_and_names():
 @pytest.mark.parametrize("make", [streams.Friedman, streams.Hyperplane, streams.Wave])
 @pytest.mark.parametrize(("ours", "theirs"), [("mean", "mean"), ("adaptive", "adaptive")])
 def test_as_good_as_rivers(make, ours, theirs):
-    """The same settings; numbers go into bins there by a tree of values, and leaves' models learn otherwise."""
+    """River's model with the same settings; its binning of numbers and its leaf models differ."""
     tree = pytest.importorskip("river.tree")
     X, y = make().draw(3000)
     said = (
@@ -95,7 +95,7 @@ EAGER = {"grace_period": 40, "split_confidence": 0.05, "max_bytes": 1 << 20}
 
 
 def made(seed, n, offset=1000.0):
-    """Numbers and names, some of them missing, one number of another scale and one that is seldom new."""
+    """Numbers and names, some missing, one number of another scale and one with few distinct values."""
     rng = np.random.default_rng(seed)
     X = np.column_stack(
         [
@@ -144,7 +144,7 @@ def test_equal_to_the_slow_twin(prediction, seed, n, more, weighted):
     assert [feature for feature, _ in splits] == [feature for feature, _ in theirs]
     assert [cut for _, cut in splits] == pytest.approx([cut for _, cut in theirs], rel=1e-12)
     assert len(splits) >= 3
-    np.testing.assert_allclose(found[1:], said[1:], rtol=1e-7, atol=1e-7)  # the first answer of all is 0
+    np.testing.assert_allclose(found[1:], said[1:], rtol=1e-7, atol=1e-7)  # the first prediction is 0
     assert model.bound.stats()[0].bytes == twin.bytes
     if "max_bytes" in more:
         assert any(node.observers is None and not node.children for node in twin.nodes)  # some had to stop

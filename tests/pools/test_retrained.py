@@ -1,4 +1,4 @@
-"""Retrained boosted trees: against the slow twin, for classes and numbers; bins, growth, byte limit, weights, state."""
+"""Retrained boosted trees: slow version, classes and numbers, bins, growth, byte limit, weights, state."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_equal_to_the_slow_twin_with_many_values():
 
 
 def test_equal_to_the_slow_twin_where_old_values_are_known_by_their_bins_alone():
-    """A window beyond the values that are kept as they came, and features that drift."""
+    """A window larger than the number of exactly stored values, and drifting features."""
     rng = np.random.default_rng(1)
     n = 2600
     X = np.column_stack([np.arange(n), rng.normal(np.arange(n) / 500), rng.normal(size=n)]).astype(float)
@@ -195,7 +195,7 @@ def test_a_class_that_comes_later_changes_nothing_between_the_first_two():
 
 
 def test_a_training_goes_on_while_the_schema_grows():
-    """A new value every few instances: trainings still end, and learn the features that are new."""
+    """With a new value every few instances, trainings still end and use the new features."""
     rng = np.random.default_rng(1)
     words = ["w0"]
     model = single(PLAIN | {"spread": 50}, Schema.of(["a", Feature("word", ("w0",))], classes=["no", "yes"]))
@@ -254,7 +254,7 @@ def test_it_knows_what_it_goes_by():
 
 
 def test_a_training_is_spread_over_as_many_instances_as_it_needs():
-    """With little to do it is over at once; with much, it is still going on when the instance is learnt."""
+    """Short trainings end immediately; long ones are still running when the next instance is learnt."""
     X, y = streams.Agrawal().draw(200)
     schema = streams.Agrawal().schema
     few = [single(PLAIN | {"spread": spread}, schema).test_then_train(X, y) for spread in (1, None)]
@@ -278,7 +278,7 @@ def test_more_trees_know_more():
 @pytest.mark.parametrize("drift", [None, 0.5])
 @pytest.mark.parametrize("cut", [55, 72, 103, 260, 420, 431])
 def test_a_state_comes_back_bit_for_bit(cut, drift):
-    """Also in the middle of a training, whose work is done over."""
+    """Save and load work also in the middle of a training, which is then repeated."""
     case = random_case(4, 800)
     settings = PLAIN | {"spread": 40, "drift": drift}
     bound, again = (alone(settings, schema_of(case.values, case.classes)) for _ in range(2))

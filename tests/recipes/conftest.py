@@ -1,4 +1,4 @@
-"""A house of its own for every recipe: a copy of the library, to which something is added."""
+"""A separate copy of the library for every recipe, to which the recipe adds files."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 class House:
-    """A copy of the library's Python files, with the compiled core, and what was changed in it."""
+    """A copy of the library's Python files with the compiled core, and its changes."""
 
     def __init__(self, root):
         self.library = root / "heros"
@@ -27,13 +27,13 @@ class House:
         (self.library / core.name).symlink_to(core)
 
     def add(self, path, text):
-        """A new file."""
+        """Add a file."""
         assert not (self.library / path).exists()
         (self.library / path).write_text(text, encoding="utf-8")
         self.touched.add(path)
 
     def insert(self, path, before, line):
-        """A line before another one, which is there once."""
+        """Insert a line before another line, which must occur once."""
         text = (self.library / path).read_text(encoding="utf-8")
         assert text.count(f"\n{before}\n") == 1, f"{path} has changed: the recipe has to follow"
         (self.library / path).write_text(
@@ -42,10 +42,10 @@ class House:
         self.touched.add(path)
 
     def python(self, *arguments):
-        """Run Python in this house; what it printed."""
+        """Run Python with this copy and return the output."""
         paths = [self.library.parent, REPOSITORY / "tests", sysconfig.get_path("purelib")]
         done = subprocess.run(
-            [sys.executable, "-S", *arguments],  # without site: where the library is installed does not count
+            [sys.executable, "-S", *arguments],  # without site: the installed library must not be used
             env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "COLUMNS": "120"},
             cwd=REPOSITORY,
             capture_output=True,
@@ -56,11 +56,11 @@ class House:
         return done.stdout
 
     def heros(self, *arguments):
-        """Run the command line of this house; what it printed."""
+        """Run the command line of this copy and return the output."""
         return self.python("-c", "from heros.cli import app; app()", *arguments)
 
     def contract(self, *tests):
-        """Run tests that find every part by themselves, in this house; what pytest said of each."""
+        """Run tests that discover all parts in this copy; return pytest's result for each."""
         program = (
             "import sys, pytest, heros; assert heros.__file__.startswith(sys.argv[1]), heros.__file__;"
             "raise SystemExit(pytest.main(['-p', 'no:cacheprovider', '-vv', *sys.argv[2:]]))"
@@ -70,5 +70,5 @@ class House:
 
 @pytest.fixture
 def house(tmp_path):
-    """A house to add to."""
+    """Return a copy of the library."""
     return House(tmp_path)

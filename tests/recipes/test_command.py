@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a command, followed with a small one."""
+"""Follow CONTRIBUTING.md to add a small command."""
 
 WIDEST = '''"""`heros widest`: the stream with the most features."""
 

@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a family of models in the compiled core, followed with a small one."""
+"""Follow CONTRIBUTING.md to add a small family of models to the compiled core."""
 
 import shlex
 import subprocess
@@ -129,9 +129,9 @@ class BoundShares(BoundNative, of=Shares):
 
 
 def built(root):
-    """The compiled core with the new family: its file compiled and linked with the objects of the last build."""
+    """Build the core with the new family: compile its file and link it with objects of the last build."""
     core = Path(_core.__file__)
-    # Not the build with sanitizers, which Python itself would have to be started for.
+    # Do not use the build with sanitizers, because Python itself would have to be started with them.
     builds = [
         path.parent for path in REPOSITORY.glob("build/cp*/build.ninja") if (path.parent / core.name).exists()
     ]

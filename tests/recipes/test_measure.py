@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a measure, followed with a small one."""
+"""Follow CONTRIBUTING.md to add a small measure."""
 
 import json
 

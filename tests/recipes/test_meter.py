@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a meter, followed with a small one."""
+"""Follow CONTRIBUTING.md to add a small meter."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md for a policy, followed with a small one: in HEROS, and outside of it."""
+"""Follow CONTRIBUTING.md to add a small policy, inside and outside HEROS."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_a_policy_of_the_library_is_a_file_and_its_export(house):
 
 def test_a_policy_of_ones_own_is_an_object_with_a_method():
     class Fair:
-        """Trains what has been trained least, and says so."""
+        """Trains the models that were trained least, and gives this reason."""
 
         def __init__(self, models):
             self.times = np.zeros(models)

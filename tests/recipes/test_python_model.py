@@ -1,4 +1,4 @@
-"""The recipe of CONTRIBUTING.md for a model written in Python: an object with two methods."""
+"""Follow CONTRIBUTING.md to write a model in Python: an object with two methods."""
 
 import pickle
 
@@ -9,7 +9,7 @@ from heros.checks import check_model
 
 
 class Stump:
-    """The classes on both sides of the running mean of a feature."""
+    """Predicts the class by the side of a feature's running mean."""
 
     def __init__(self, feature):
         self.feature, self.n, self.mean = feature, 0, 0.0

@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md for a score, followed with a small one: in HEROS, and outside of it."""
+"""Follow CONTRIBUTING.md to add a small score, inside and outside HEROS."""
 
 import numpy as np
 
@@ -94,7 +94,7 @@ print(again.score)
 
 def test_a_score_of_ones_own_is_an_object_with_a_method():
     class Optimist:
-        """Forgets every miss."""
+        """Ignores every miss."""
 
         def __init__(self, models):
             self.values = np.zeros(models)

@@ -1,6 +1,6 @@
-"""The recipe for a source, followed: a queue of dictionaries, from which a model learns as they come.
+"""Follow CONTRIBUTING.md to add a source: a queue of dictionaries, which a model learns as they arrive.
 
-It touches nothing but what CONTRIBUTING.md names: a subclass of RowSource with `fetch` and `go_to`.
+The recipe uses only what CONTRIBUTING.md describes: a subclass of RowSource with `fetch` and `go_to`.
 """
 
 import queue
@@ -14,7 +14,7 @@ from heros.streams.live import END, IDLE, RowSource
 
 
 class QueueSource(RowSource):
-    """Rows from a queue that also keeps them, as message brokers do; None is the end."""
+    """Rows from a queue that also stores them, as message brokers do; None is the end."""
 
     def __init__(self, line, log, **how):
         super().__init__("queue", **how)

@@ -1,4 +1,4 @@
-"""What holds of every part: it is found by itself, described, made anew, named and written."""
+"""The contract of all parts: they are discovered, described, recreated, named and written as text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STORED = [
 
 
 def example(kind):
-    """A part of this class: with its defaults, or with ½, a policy or pools where there are none."""
+    """Return a part of this class with its defaults, or with ½, a policy or pools for required parameters."""
     if kind is pools.Join:
         return pools.Join(pools.MLP([{}]), pools.Hoeffding([{}, {}]), costs=[2, 1])
     if kind.role == "pool":
@@ -56,7 +56,7 @@ def test_the_bases_of_all_roles_are_known():
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_part_is_exported_by_its_package(role):
-    inside = {"Own"} if role == "measure" else set()  # what a measure of the user's own is wrapped in
+    inside = {"Own"} if role == "measure" else set()  # the wrapper of user-defined measures
     assert set(parts(role)) - inside <= set(ROLES[role].__all__)
     assert all(hasattr(ROLES[role], name) for name in set(parts(role)) - inside)
 
@@ -85,7 +85,7 @@ def test_a_part_of_another_role_or_of_the_users_own_is_not_made(role, kind):
     other = "score" if role != "score" else "policy"
     with pytest.raises(DataError, match=f"^A description must name a class of HEROS for the {other}. Got "):
         rebuilt(plain, other)
-    own = type(kind.__name__, (kind,), {"__module__": __name__})  # as if the user had named it like ours
+    own = type(kind.__name__, (kind,), {"__module__": __name__})  # as if the user had used our name
     assert described(own.__new__(own)) == {"own": f"{__name__}.{kind.__name__}"}
 
 
@@ -107,7 +107,7 @@ def test_names_are_distinct():
 
 
 def test_the_ids_of_records_are_what_they_were():
-    """Records are found again by these: they never change."""
+    """Records are found by these names, which must never change."""
     wanted = {
         "Budget": "budget_0.5", "Cand": "cand", "CandAsPublished": "cand_as_published", "Cheapest": "cheapest",
         "Everything": "everything", "Expensive": "expensive", "Explore": "zeta_0.25_0.5",
@@ -180,7 +180,7 @@ def test_a_policy_written_wrongly_is_said(text, rule):
 
 @dataclass(frozen=True)
 class Fair:
-    """A policy of the user's own, with a number, a state, and nothing of ours."""
+    """A user-defined policy with a number and a state, without code of HEROS."""
 
     share: float
 
@@ -217,7 +217,7 @@ def test_a_class_in_a_module_that_only_looks_like_ours_is_the_users_own():
 
 @dataclass(frozen=True)
 class Several(policies.CompiledPolicy):
-    """Stands in for a part of HEROS's own that holds a list of parts."""
+    """Stands in for a HEROS part that holds a list of parts."""
 
     several: tuple[policies.Policy, ...]
 

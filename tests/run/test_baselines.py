@@ -1,4 +1,4 @@
-"""The figures of simple predictors, against scikit-learn's on the same labels."""
+"""The measures of simple predictors, compared with scikit-learn's on the same labels."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""evaluate: its measures against scikit-learn, its curves against its totals."""
+"""evaluate: measures compared with scikit-learn, and curves compared with totals."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_windows_add_up():
     )
     phases = list(run.cpu.values())
     np.testing.assert_allclose(curves.cpu.sum(axis=0)[:-1], phases[:-1])
-    assert curves.cpu[:, -1].sum() <= phases[-1]  # the measures of the whole stream come last
+    assert curves.cpu[:, -1].sum() <= phases[-1]  # measures of the whole stream come last
     assert run.trained.sum() == 100 * 8 + 5200 * 3
     assert run.gamma_spent == pytest.approx(run.invested.sum())
 
@@ -64,7 +64,7 @@ def test_everything_costs_one_per_step_and_the_phases_are_there():
 
 
 def test_a_stream_that_grows():
-    """New labels, categories and features appear while the stream runs."""
+    """New labels, categories and features appear during the run."""
 
     def pairs():
         for t in range(900):
@@ -91,7 +91,7 @@ def test_pairs_have_the_task_of_the_model():
     pairs = [({"a": float(t % 10)}, t % 10 / 2) for t in range(300)]
     model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, task="regression")
     assert evaluate(model, pairs).rmse > 0
-    with pytest.raises(DataError, match=r"task='regression' learns numbers"):  # no bad row: the wrong task
+    with pytest.raises(DataError, match=r"task='regression' learns numbers"):  # not a bad row: the wrong task
         evaluate(make(), pairs)
 
 
@@ -103,7 +103,7 @@ def test_a_model_goes_on_where_it_stopped():
     rest = evaluate(model, source)
     assert rest.n_instances == 2000
     assert np.array_equal(rest.curves.accuracy, whole.curves.accuracy[1:])
-    assert np.array_equal(rest.trained, rest.curves.trained.sum(axis=0))  # of this run, not of its life
+    assert np.array_equal(rest.trained, rest.curves.trained.sum(axis=0))  # of this run only
     assert rest.invested.sum() == pytest.approx(rest.gamma_spent)
     np.testing.assert_allclose(rest.curves.invested[-1], rest.invested)
     assert np.array_equal(model.trained, whole.trained)

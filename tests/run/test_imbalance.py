@@ -1,4 +1,4 @@
-"""Uneven classes: what a run says of them by itself."""
+"""Imbalanced classes: the output of a run without further options."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A run in hand: what it says of itself, its curves as frames and pictures, callbacks, other streams."""
+"""The result of a run: its text, its curves as frames and figures, callbacks, and other kinds of streams."""
 
 import sys
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_a_run_says_what_it_is_in_a_few_lines(run):
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_summaries_fit_the_terminal(run, columns, monkeypatch):
-    """As on the command line, whatever is long: the cost, the name of the best model, a budget."""
+    """Long texts as on the command line: the cost, the name of the best model, a budget."""
     monkeypatch.setenv("COLUMNS", str(columns))
     asked = {"asked": "20 us", "used": "19.8 us", "awake": 3.5, "floor": "a very long list of models " * 4}
     wide = replace(run, settings={**run.settings, "dial": asked})
@@ -51,16 +51,14 @@ def test_summaries_fit_the_terminal(run, columns, monkeypatch):
 
 def test_a_notebook_draws_the_curves_without_outside_resources(run):
     page = run._repr_html_()
-    assert page.count("<svg") == 4  # three measures and what was spent
+    assert page.count("<svg") == 4  # three measures and the training cost
     assert "http" not in page
     assert "<script" not in page
     assert f"{run.n_instances:,}" in page
     assert f"5,500: {run.curves.auroc[-1]:.3f}" in page  # values on hover
     last = run.curves.figures["auroc"].copy()
     nothing = type(run.curves).of({**run.curves.columns(), "auroc": np.full_like(last, np.nan)})
-    assert (
-        replace(run, curves=nothing)._repr_html_().count("<svg") == 3
-    )  # a curve without a point is left out
+    assert replace(run, curves=nothing)._repr_html_().count("<svg") == 3  # a curve without points is omitted
 
 
 def test_curves_and_the_leaderboard_are_frames(run):
@@ -75,7 +73,7 @@ def test_curves_and_the_leaderboard_are_frames(run):
     frame = board.to_pandas()
     assert frame["model"].tolist() == [row.model for row in board]
     assert frame["L"].tolist() == [row.score for row in board]
-    assert board.to_arrow()["trained"].to_pylist() == frame["trained"].tolist()  # of six kinds of models
+    assert board.to_arrow()["trained"].to_pylist() == frame["trained"].tolist()  # six kinds of models
 
 
 def test_plot_gives_axes(run):
@@ -103,7 +101,7 @@ def test_callbacks_see_every_window_and_may_end_the_run():
     assert [figures["accuracy"] for _, figures, _ in seen] == run.curves.accuracy.tolist()
     assert seen[-1][2]["auroc"] == run.auroc
     whole = evaluate(model(), streams.Agrawal().take(2000))
-    assert whole.figures == run.figures  # listening changes nothing
+    assert whole.figures == run.figures  # a callback changes nothing
     heard = evaluate(model(), streams.Agrawal().take(2000), callback=lambda _: None)
     assert heard.figures == whole.figures
     assert not heard.interrupted
@@ -162,7 +160,7 @@ def test_frames_and_pairs_of_rows_and_labels_are_streams():
 
 def test_a_task_that_the_model_was_given_says_what_the_labels_are():
     X, _ = streams.RandomRBF().draw(300)
-    counts = np.arange(300) % 7  # whole numbers: classes, unless it is said that they are not
+    counts = np.arange(300) % 7  # whole numbers are classes, unless a regression task is given
     frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(X.shape[1])])
     for data in ((X, counts), (frame, counts), frame.assign(count=counts)):
         assert evaluate(Heros(task="regression"), data).figures["mae"] < 3
@@ -180,7 +178,7 @@ def test_in_a_notebook_progress_is_shown_by_rich(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", notebook)
     assert isinstance(progress("count"), Progress)
     assert not isinstance(progress("count", wanted=False), Progress)
-    spec = None  # no ipywidgets
+    spec = None  # ipywidgets is missing
     assert not isinstance(progress("count"), Progress)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in evaluate: the run so far, of exactly what was learnt, wherever it is pressed."""
+"""Ctrl-C in evaluate at any time returns the run so far, with exactly the learnt instances."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POOL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 
 @pytest.fixture(autouse=True)
 def _ctrl_c():
-    """As in a terminal: shells ignore it in the background."""
+    """Enable SIGINT as in a terminal, because shells ignore it in background jobs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -42,7 +42,7 @@ def stream(n=3000, task="classes"):
 
 
 class Presses:
-    """A policy that presses Ctrl-C while it chooses, in the middle of a block."""
+    """A policy that sends Ctrl-C while it chooses, in the middle of a block."""
 
     def __init__(self, *at):
         self.at, self.calls = at, 0
@@ -71,7 +71,7 @@ def test_what_was_learnt_is_what_was_counted(task):
     assert run.n_instances == model.instances == source.position == 1500
     assert run.curves.end.tolist() == [1000, 1500]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    rest = evaluate(model, source)  # the stream goes on where it was
+    rest = evaluate(model, source)  # the stream continues from its position
     assert (rest.n_instances, rest.interrupted, model.instances) == (1500, False, 3000)
 
 
@@ -93,7 +93,7 @@ def test_a_checkpoint_is_left_and_gone_on_from(tmp_path, task):
     model = make(Presses())
     expected = kill_resume.outcome(evaluate(model, stream(task=task), window=150), model)
     run = evaluate(make(Presses(900)), stream(task=task), block=70, window=150, checkpoint=tmp_path)
-    assert 1000 <= run.n_instances < 1070  # 100 instances are trained on by all, and nobody chooses
+    assert 1000 <= run.n_instances < 1070  # the first 100 instances train all models
     assert [one.instances for one in checkpoints.found(tmp_path)] == [run.n_instances]
     model = make(Presses())
     run = evaluate(model, stream(task=task), window=150, checkpoint=tmp_path, resume=True)
@@ -129,7 +129,7 @@ def test_who_wants_it_raised_gets_it_at_once():
 
 
 class Slow(Source):
-    """Some instances, and then a wait that does not end by itself."""
+    """A source that returns some instances, and then waits forever."""
 
     name = "slow"
 
@@ -156,7 +156,7 @@ def test_a_stream_that_waits_for_ever_is_broken_off():
 
 
 def test_a_stream_that_takes_its_time_is_not():
-    """It loses nothing: what it was about to give is learnt."""
+    """No rows are lost: the rows that the source was about to return are learnt."""
 
     class Thoughtful(Slow):
         def poll(self, most, timeout=None):
@@ -186,7 +186,7 @@ def test_it_works_in_a_thread():
 
 
 def pressed_at(step, act):
-    """Whether there were so many instructions: at that one and at the next Ctrl-C is pressed."""
+    """Send Ctrl-C at the n-th instruction and the next one; return whether the n-th was reached."""
     seen = 0
 
     def trace(frame, event, _):
@@ -221,7 +221,7 @@ def test_pressed_twice_at_any_instruction_what_was_there_before_is_put_back():
 
 @of_both_tasks
 def test_at_any_moment(task):
-    """Another thread presses it at random moments: a run of what was learnt, or a clean stop."""
+    """Ctrl-C from another thread at random times gives a run of the learnt instances, or a clean stop."""
     rng = random.Random(1)
     ended = []
     for _ in range(25):
@@ -229,12 +229,12 @@ def test_at_any_moment(task):
         try:
             with presses(rng, 0.03):
                 run = evaluate(model, STREAMS[task](), block=64, window=150, measures=[])
-        except KeyboardInterrupt:  # before the first instance, or the second time
+        except KeyboardInterrupt:  # before the first instance, or at the second signal
             ended.append(0)
             continue
         assert run.interrupted
         assert run.n_instances == model.instances
-        assert np.isfinite(model.answers(stream(task=task).draw(5)[0])).all()  # and nothing is locked
+        assert np.isfinite(model.answers(stream(task=task).draw(5)[0])).all()  # no lock is held
         ended.append(run.n_instances)
     assert len(set(ended)) > 5
 
@@ -256,8 +256,8 @@ print("learnt", run.n_instances, run.interrupted)
 
 
 def test_a_script_goes_on_behind_it():
-    """A real Ctrl-C, in a process of its own, on an endless stream."""
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # what the child is born with
+    """A real Ctrl-C in a separate process, on an endless stream."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # signal handlers that the child process inherits
     try:
         with subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True) as script:
             assert script.stdout.readline() == "begun\n"

@@ -1,4 +1,4 @@
-"""Measures chosen by the user, HEROS's or of one's own: in runs, curves, records, checkpoints and reports."""
+"""User-selected measures, built-in and user-defined, in runs, curves, records, checkpoints and reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stream(n=1000):
 
 
 class Misses:
-    """The least that a measure has."""
+    """A measure with only the required methods."""
 
     name = "misses"
 
@@ -35,7 +35,7 @@ class Misses:
 
 
 class Cost:
-    """All that a measure may have, without being a `Measure`: 5 for a missed positive, 1 for a false alarm."""
+    """A measure with all optional methods, not derived from `Measure`: a missed positive costs 5, a false alarm 1."""
 
     name, label, better = "cost", "cost <€>", "lower"
 

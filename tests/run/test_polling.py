@@ -1,4 +1,4 @@
-"""evaluate asks for what there is: what comes is learnt when it comes, and waiting changes nothing."""
+"""evaluate polls its source: rows are learnt when they arrive, and waiting does not change results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make():
 
 
 class Live(Source):
-    """Instances in handfuls, with waits between them, that knows its place and can go to it."""
+    """A source that returns a few instances at a time, with waits in between, and can seek to a position."""
 
     name = "live"
 
@@ -71,7 +71,7 @@ def test_it_is_asked_for_a_block_in_so_much_time():
 
 
 def test_what_comes_is_learnt_when_it_comes():
-    """150 rows do not wait for a block of 4096."""
+    """150 rows are learnt before a block of 4096 is full."""
     model = make().bind(streams.Agrawal().schema)
     seen = []
 

@@ -1,4 +1,4 @@
-"""The bill of looking and training, on one scale: in runs, records, reports, tables and on the command line."""
+"""The cost of evaluation and training on one scale, in runs, records, reports, tables and on the command line."""
 
 import json
 import time
@@ -25,7 +25,7 @@ def run_of(n=1500, **settings):
 def test_training_everything_costs_everything():
     run = run_of(policy=policies.Everything(), k=10)
     assert run.price.total == pytest.approx(1)
-    assert 0 < run.price.looking < run.price.training  # a training step takes longer than a look
+    assert 0 < run.price.looking < run.price.training  # a training step takes longer than an evaluation
     assert run.looked.tolist() == run.trained.tolist() == [1500] * 10
 
 
@@ -39,7 +39,7 @@ def test_looking_less_is_seen_in_the_price():
 
 
 def test_the_price_list_of_a_short_run_is_not_timed_on_full_windows():
-    """The bill of 30 rows of 5,000 columns took longer than the run."""
+    """Computing the cost of 30 rows of 5,000 columns took longer than the run."""
     schema = Schema.of([f"c{i}" for i in range(400)], classes=["no", "yes"])
     pool, seconds = pools.Neighbours([{"window": 5000}]), []
     for learnt in (30, None):

@@ -1,4 +1,4 @@
-"""Learning within the energy of each hour, and when the grid is clean; the test turns the clock."""
+"""Learning within an hourly energy budget, and when the grid is clean; the test controls the clock."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from test_ensemble import equal_state
 from turned_clock import HOUR, START, Simulated, grid
 
 STREAM = streams.Agrawal(function=2)
-LIMIT = SpendingLimit.of("50 J/h", watts=10.0)  # 5 CPU seconds an hour
+LIMIT = SpendingLimit.of("50 J/h", watts=10.0)  # 5 CPU seconds per hour
 WATTS = SpendingLimit.of("1 J/h").watts
 
 
 class Killed(BaseException):
-    """Like kill -9: no handler deals with it, and the files are what they were at that moment."""
+    """Raised in place of kill -9: no handler catches it, and files keep their current state."""
 
 
 class Queue:
-    """A queue of instances with times of arrival. Reading and learning an instance costs CPU time."""
+    """A queue of instances with arrival times. Reading and learning an instance costs CPU time."""
 
     def __init__(self, clock, X, y, arrivals, price, end):
         self.schema, self.name = STREAM.schema, "queue"
@@ -50,7 +50,7 @@ class Queue:
 
     def poll(self, most, timeout=None):
         if self.clock.time >= self.next_kill:
-            self.clock.work(sum(self.price() for _ in range(most)))  # spent on a block that is lost
+            self.clock.work(sum(self.price() for _ in range(most)))  # CPU time for a block that is lost
             self.next_kill = next(self.kills, math.inf)
             self.on_kill()
             raise Killed
@@ -72,7 +72,7 @@ class Queue:
 
     def seek(self, where):
         self.at = where["at"]
-        self.clock.work(0.005)  # a process that resumes has to load its model
+        self.clock.work(0.005)  # a resumed process has to load its model
 
 
 def day(seed=1, n=6000):
@@ -90,12 +90,10 @@ def model(budget):
 
 @pytest.fixture
 def turned(monkeypatch):
-    """Let `evaluate` use a clock that the test turns."""
+    """Make `evaluate` use a clock that the test controls."""
     clock = Simulated()
     monkeypatch.setattr(schedules, "Clock", lambda: clock)
-    monkeypatch.setattr(
-        os, "fsync", lambda descriptor: None
-    )  # a kill leaves the cache of the system as it is
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # a kill does not lose the system's file cache
     monkeypatch.setattr(SpendingLimit, "of", partial(SpendingLimit.of, watts=10.0))
     return clock
 
@@ -120,7 +118,7 @@ def run_of(learner, queue, place, carbon, delay="6h"):
 
 
 def simulated(clock, directory, kills, carbon, budget, seed):
-    """Run a day of the queue with kills, each of which leaves only what is on disk."""
+    """Run a day of the queue with kills, after which only files on disk remain."""
     queue, rng = queue_of(clock, seed), np.random.default_rng(seed + 100)
     queue.kills = iter(np.sort(START + rng.uniform(0, 24 * HOUR, kills)).tolist())
     queue.next_kill, place, killed = next(queue.kills), directory / "0", 0
@@ -146,7 +144,7 @@ def test_a_day_with_fifty_kills_exceeds_no_hour_and_loses_no_instance(turned, tm
     assert run.n_instances == learner.instances == len(queue.y)
     assert np.array_equal(run.predictions.targets, queue.y)  # each instance once, in order
     assert max(turned.by_hour.values()) <= 1.01 * 5.0
-    assert sorted(turned.by_hour.values())[-6] > 0.95 * 5.0  # busy hours use their budget
+    assert sorted(turned.by_hour.values())[-6] > 0.95 * 5.0  # busy hours use up their budgets
 
 
 @pytest.mark.filterwarnings("ignore::heros.WaitNotice")
@@ -161,8 +159,8 @@ def test_no_instance_waits_for_longer_than_the_delay_and_less_carbon_is_emitted(
     emitted = [np.mean([signal_of_day.at(t) for t in one.learnt_at]) for one in (at_once, queue)]
     assert emitted[1] < 0.9 * emitted[0]
     waited = queue.learnt_at - queue.arrivals
-    assert 0.9 * 4 * HOUR < waited.max() <= 4 * HOUR + 60  # at most the delay, and the time to catch up
-    assert equal_state(learner, alone)  # waiting changes nothing in what is learnt
+    assert 0.9 * 4 * HOUR < waited.max() <= 4 * HOUR + 60  # at most the delay plus the time to catch up
+    assert equal_state(learner, alone)  # waiting does not change the training result
     assert run.energy.carbon.grams_per_kwh == pytest.approx(emitted[1], rel=0.05)
 
 
@@ -189,7 +187,7 @@ def test_ctrl_c_while_learning_waits_ends_the_run_with_a_checkpoint(tmp_path, mo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = evaluate(learner, streams.Agrawal(), checkpoint=tmp_path, every=10**6, progress=False)
-    assert time.monotonic() - began < 30  # the hour is not waited for
+    assert time.monotonic() - began < 30  # learning does not wait for the next hour
     assert run.interrupted
     assert run.n_instances == learner.instances > 0
     assert len(list(tmp_path.glob("checkpoint-*.heros"))) == 1
@@ -302,7 +300,7 @@ def test_no_instance_waits_longer_because_the_clock_was_ahead_when_it_came():
     clock = Simulated()
     signal = CarbonSignal(
         [(START + i * HOUR, 500 - i) for i in range(200)], lambda text: None
-    )  # ever cleaner
+    )  # cleaner and cleaner
     schedule = Schedule(None, signal, 6 * HOUR, clock=clock, tell=lambda text: None)
     assert schedule.room(10, since=START + 100 * HOUR) == 0
     clock.time += 6 * HOUR
@@ -340,7 +338,7 @@ def test_a_url_gives_pairs():
 
 @pytest.mark.parametrize("head", ["HTTP/1.1 200 OK\r\nx-slow: ", "HTTP/1.1 200 OK\r\n\r\n", ""])
 def test_a_url_that_never_ends_its_reply_keeps_no_thread(monkeypatch, head):
-    """A byte now and then is no reply: the thread reads the grid again later."""
+    """Single bytes from time to time are not a reply: the thread reads the grid again later."""
     monkeypatch.setattr(carbon_signal, "LONGEST", 0.5)
     told, stopped = [], threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -421,7 +419,7 @@ def test_real_cpu_time_is_held_within_the_hour(tmp_path):
         patch.setattr(schedules.Clock, "sleep", rest)
         with pytest.raises(Rested):
             evaluate(learner, streams.Agrawal(), checkpoint=tmp_path, every=5000, exact=False, progress=False)
-    if int(time.time() // HOUR) == hour:  # otherwise a part of it belongs to the hour before
+    if int(time.time() // HOUR) == hour:  # otherwise a part of the block belongs to the previous hour
         assert 0.9 * 3 < time.thread_time() - began < 1.1 * 3
         assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(3, rel=0.01)
 
@@ -444,7 +442,7 @@ def test_kill_9_gives_a_run_no_second_hour(tmp_path):
     learnt = [0]
     for _ in range(3):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            _until(lambda: _learnt(tmp_path) > learnt[-1])  # a new checkpoint is there
+            _until(lambda: _learnt(tmp_path) > learnt[-1])  # a new checkpoint exists
             process.kill()
         learnt.append(_learnt(tmp_path))
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -452,7 +450,7 @@ def test_kill_9_gives_a_run_no_second_hour(tmp_path):
         process.kill()
     if int(time.time() // HOUR) == began:
         assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(1, rel=0.05)
-    assert sorted(set(learnt)) == learnt  # no start repeats the work of the one before
+    assert sorted(set(learnt)) == learnt  # no start repeats the work of an earlier start
 
 
 def _learnt(directory):

@@ -1,4 +1,4 @@
-"""A service on a free port, in a thread of the tests' own."""
+"""A service on a free port, in a thread of the test process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def model(**settings):
 
 
 def rows(n, start=0):
-    """Instances whose class is plain to see; some lack a feature."""
+    """Return instances with an obvious class; some lack a feature."""
     for i in range(start, start + n):
         x = {"size": float(i % 7), "colour": ("red", "blue", "green")[i % 3]}
         if i % 11 == 0:
@@ -29,7 +29,7 @@ def rows(n, start=0):
 
 
 def numbers(n, start=0):
-    """The same instances with a number that is plain to see."""
+    """Return the same instances with an obvious number as the target."""
     for i, (x, _) in enumerate(rows(n, start), start):
         yield x, 100.0 + 3.0 * x.get("size", 3.0) + 10.0 * (i % 3)
 
@@ -44,7 +44,7 @@ def many(directory=None, memory=None, task="classification", **settings):
 
 @contextmanager
 def served(service, token=None, **settings):
-    """The service at an address, with a client for it."""
+    """The service at an address, and its client."""
     running = Running(service, port=0, token=token, **settings)
     thread = threading.Thread(target=running.work)
     thread.start()
@@ -60,10 +60,10 @@ def served(service, token=None, **settings):
 
 
 def await_picture(client, instances):
-    """Wait until what there is to see has so many instances in it: it may be a second old, more on a busy machine."""
+    """Wait until the page's state includes this many instances; it may be a second old, or more under load."""
     deadline = time.monotonic() + 60
     while client.get("/state").json()["instances"] < instances:
-        assert time.monotonic() < deadline, "no picture of what was learnt"
+        assert time.monotonic() < deadline, "the state was not updated"
         time.sleep(0.1)
 
 

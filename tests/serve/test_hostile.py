@@ -1,4 +1,4 @@
-"""Requests that nobody should send: they get 4xx, and cost next to nothing."""
+"""Hostile requests: they get a 4xx status and cost very little."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def client():
         teach = [{"x": x, "y": y} for x, y in rows(50)]
         assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
         yield client
-        assert client.running.service.history.learnt == 50  # nothing of all this was learnt
+        assert client.running.service.history.learnt == 50  # none of these requests was learnt
         assert client.running.service.fault is None
 
 
 def spoken(client, *parts, pause=0.0):
-    """What a server says to these bytes, until it hangs up."""
+    """Return the server's reply to these bytes, until it closes the connection."""
     port = int(client.running.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         try:
@@ -59,7 +59,7 @@ HEAD = b"host: localhost\r\ncontent-type: application/json\r\n"
 
 
 def request_of(body):
-    """A request to learn, after which the connection is closed."""
+    """Return a training request, after which the connection is closed."""
     lines = b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body)
     return b"POST /learn HTTP/1.1\r\n" + HEAD + lines + body
 
@@ -227,7 +227,7 @@ def test_a_head_that_is_too_large_though_it_ends(client):
 
 
 def test_many_requests_at_once_on_a_connection_are_all_answered(client):
-    """Also if a head is cut by the end of what was read at once."""
+    """The same if a header is split at the end of a read."""
     n = 3000
     request = b"GET /model HTTP/1.1\r\nhost: localhost\r\n\r\n"
     last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
@@ -243,7 +243,7 @@ def test_many_requests_at_once_on_a_connection_are_all_answered(client):
 
 
 def test_requests_of_a_client_that_does_not_read_stay_bytes(client):
-    """15,000 requests as Python objects took 7 MB, for a client that needs no token."""
+    """15,000 requests as Python objects used 7 MB, for a client without a token."""
     port = int(client.running.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
         with pytest.raises(TimeoutError):
@@ -273,7 +273,7 @@ def test_two_host_headers_are_refused(client):
     "text", ["1" * 150_000 + "z", "\u00a0" * 50_000 + "z", "12:30" + " " * 150_000 + "z"]
 )
 def test_a_long_text_costs_what_it_is(client, text):
-    """Some texts took minutes to be compared with the formats of numbers and dates."""
+    """Some texts took minutes to compare with the formats of numbers and dates."""
     for path in ("/predict", "/learn"):
         start = time.process_time()
         client.post(path, json={"x": {"size": text}, "y": 1})
@@ -308,7 +308,7 @@ def test_a_thousand_connections_do_no_harm(client):
         for _ in range(1000):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
         connections = client.running.server.connections
-        assert soon(lambda: len(connections) < 10)  # those that say nothing are hung up on
+        assert soon(lambda: len(connections) < 10)  # silent connections are closed
         assert client.get("/health").status_code == 200
         assert client.post("/predict", json={"x": X}).status_code == 200
 
@@ -412,7 +412,7 @@ def test_a_body_that_breaks_off_leaves_memory_at_once():
 
 def test_refused_bodies_are_not_counted_for_ever():
     with served(one(limits=Limits(body=50_000, bodies=100_000))) as client:
-        for _ in range(3):  # the end of a body that is too large comes together with its beginning
+        for _ in range(3):  # the end of a body that is too large arrives together with its beginning
             chunked = b"POST /learn HTTP/1.1\r\n" + HEAD + b"transfer-encoding: chunked\r\n\r\n"
             assert spoken(client, chunked + b"ea60\r\n" + b"x" * 60_000 + b"\r\n0\r\n\r\n").startswith(
                 b"HTTP/1.1 413"
@@ -429,7 +429,7 @@ def test_a_full_queue_is_told_over_the_wire():
         assert said == [202, 202, 202, 429, 429]
 
 
-TRIES = int(os.environ.get("HEROS_SCHEMATHESIS", "4"))  # requests of every kind to every path
+TRIES = int(os.environ.get("HEROS_SCHEMATHESIS", "4"))  # all kinds of requests to all paths
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -459,5 +459,5 @@ def tried(cases):
     def attempt(case):
         assert case.call().status_code < 500
 
-    with suppress(Unsatisfiable):  # what has no parameters cannot be asked for wrongly
+    with suppress(Unsatisfiable):  # a path without parameters cannot get invalid ones
         attempt()

@@ -1,4 +1,4 @@
-"""What the service tells of itself: explanations, importance, changes, prediction sets."""
+"""Explanations, importance, changes and prediction sets in the service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from serve.serving import await_picture, model, numbers, one, served
 
 
 def parity(n, start=0, *, swapped=False):
-    """Instances whose class the size tells; the colour tells nothing."""
+    """Return instances whose class depends on the size; the colour is irrelevant."""
     for i in range(start, start + n):
         x = {"size": float(i * 7 % 11), "colour": ("red", "blue")[i % 2]}
         yield {"x": x, "y": str((x["size"] > 5) != swapped)}
@@ -58,9 +58,9 @@ def test_an_explanation_adds_up_to_the_prediction():
 
 
 def test_the_page_says_that_its_importance_lags():
-    """The report measures at the end; page and route have running means, and the two differ for a while."""
+    """The report measures at the end; page and API use running means, which differ for a while."""
     with served(Service(OneModel(model(explainable=True)))) as client:
-        assert client.get("/").text.count("they follow a change with a delay") == 2  # bars and map
+        assert client.get("/").text.count("they follow a change with a delay") == 2  # bar chart and map
         route = client.get("/openapi.json").json()["paths"]["/importance"]["get"]
         assert "running means, which follow a change with a delay" in route["summary"]
 
@@ -107,7 +107,7 @@ def test_numbers_and_keys():
 
 
 def test_predictions_need_not_wait_for_an_explanation():
-    """Many predictions are answered while one explanation is computed."""
+    """Many predictions are returned while one explanation is computed."""
     with served(explainable()) as client:
         learn(client, ({"x": {f"x{i}": (i * j) % 7 for i in range(60)}, "y": str(j % 2)} for j in range(300)))
         row = {"x": {f"x{i}": i % 7 for i in range(60)}}
@@ -170,7 +170,7 @@ def test_who_is_not_sure_may_abstain():
 
 
 class Receiver:
-    """An HTTP server that keeps what is posted to it, and refuses the first few."""
+    """An HTTP server that stores posted bodies and rejects the first few."""
 
     def __init__(self, refused=0):
         self.bodies, self.refused = [], refused
@@ -239,7 +239,7 @@ def test_a_change_is_counted_shown_and_sent(tmp_path, hurried):
         told = len(receiver.bodies)
         events = [one["event"] for one in receiver.bodies if one["change"]["kind"] == "error"]
         assert events in (["change"], ["change", "recovered"])
-        with served(service(receiver.url)) as client:  # what was told is not told again
+        with served(service(receiver.url)) as client:  # an event is not sent twice
             learn(client, parity(100, swapped=True))
             await_picture(client, 3100)
             assert client.get("/state").json()["changes_total"]["error"] == 1

@@ -1,4 +1,4 @@
-"""Accepted labels are learnt, each by the model of its key, whatever goes wrong elsewhere."""
+"""Accepted labels are learnt by the models of their keys, whatever fails elsewhere."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_key_whose_model_cannot_be_read_costs_no_other_key(tmp_path, caplog, m
 
         monkeypatch.setattr(Keyed, "test_then_train", damaged)
         free = threading.Event()
-        service.after(lambda: free.wait(20))  # so that all rows are in one block
+        service.after(lambda: free.wait(20))  # all rows are in one block
         with caplog.at_level(logging.ERROR, "heros.serve"):
             for i, (x, y) in enumerate(rows(30)):
                 service.learn({"key": "abc"[i % 3], "x": x, "y": y})
@@ -162,7 +162,7 @@ def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog, first):
         running.work()
     sender.join()
     assert service.history.learnt == 51
-    assert "accepted instances are still to be learnt" in caplog.text
+    assert "accepted instances are not learnt yet" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_many_requests_on_one_connection_are_all_answered_in_order():
 
 
 def checkpoints_of_keys(directory, n):
-    """Write so many checkpoints, each after three labels of three keys."""
+    """Write a number of checkpoints, each after three labels of three keys."""
     with many(directory / "keys", store=CheckpointDirectory(directory), seconds=None) as service:
         for start in range(n):
             for i, (x, y) in enumerate(rows(3, 3 * start)):
@@ -226,7 +226,7 @@ def checkpoints_of_keys(directory, n):
 def test_checkpoints_of_models_per_key_that_are_missing_are_told(tmp_path, caplog):
     checkpoints_of_keys(tmp_path, 2)
     older = (tmp_path / "keys" / FILE).read_bytes()
-    checkpoints_of_keys(tmp_path, 2)  # each stop writes one more
+    checkpoints_of_keys(tmp_path, 2)  # each stop writes one more checkpoint
     assert not caplog.text
     (tmp_path / "keys" / FILE).write_bytes(older)
     with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path), seconds=None) as service:

@@ -1,4 +1,4 @@
-"""The service where the target is a number: answers, intervals, labels, figures, and what is refused."""
+"""The service with a numeric target: predictions, intervals, labels, measures and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def teach(service, n, start=0, **more):
 
 
 def taught(n):
-    """A model that has learnt the rows one by one, without a service, and what it said before each."""
+    """Return a model trained on the rows without a service, and its earlier predictions."""
     alone, said = model(task="regression"), []
     for batch in Encoder(numeric=True).batches(numbers(n)):
         done = alone.bind(batch.schema).test_then_train(batch.X, batch.y)
@@ -60,7 +60,7 @@ def test_a_label_may_come_later_and_the_answer_given_then_counts(tmp_path):
         figures = service.history.figures
     again = Service(
         OneModel(model()), window=10, store=CheckpointDirectory(tmp_path)
-    )  # what is kept says what is learnt
+    )  # the checkpoint sets the task
     with again as service:
         assert (len(service.pending), service.history.figures) == (21, figures)
         for i, (_, y) in enumerate(numbers(20, 100)):

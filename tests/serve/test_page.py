@@ -1,4 +1,4 @@
-"""The page, in a real browser."""
+"""The status page in a real browser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def browser():
 @pytest.fixture(scope="module")
 def client():
     with served(one(window=20), token="a token of length") as client:
-        for swapped in (False, False, True):  # a drift: what was large is small
+        for swapped in (False, False, True):  # a drift: large becomes small
             teach = [{"x": {"size": float(i % 7)}, "y": str((i % 7 > 3) != swapped)} for i in range(400)]
             assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
         for i, (x, _) in enumerate(rows(30)):
@@ -61,7 +61,7 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[how][1]
     assert "Best now: " in page.inner_text("#champion")
     assert page.locator("#board tr").count() == 4
-    assert page.locator("#good .level").count() == 2  # the majority class and the previous label
+    assert page.locator("#good .level").count() == 2  # majority class and previous label
     assert "perceptrons; trained: " in page.inner_text("#what")
     assert page.locator("#reasons li").count() > 0
     assert page.locator("th abbr[title]").count() >= 4
@@ -93,7 +93,7 @@ def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
         assert "lower is better" in page.inner_text("#good-note")
         assert page.locator("#good .drift").count() >= 1
         left = page.evaluate("[...document.querySelectorAll('#good text')].map(one => one.getBBox().x)")
-        assert min(left) >= -1  # no label is cut off
+        assert min(left) >= -1  # no label is truncated
         shots = os.environ.get("HEROS_SCREENSHOTS", str(tmp_path))
         page.screenshot(path=f"{shots}/numbers-{unit:g}.png", full_page=True)
         assert page.faults == []
@@ -150,7 +150,7 @@ def test_what_is_sent_is_shown_as_text(browser):
 
 
 def test_a_page_of_another_name_cannot_teach(browser):
-    """DNS rebinding: a name that points to this machine is that of a stranger's page, and gets nothing."""
+    """DNS rebinding: a foreign host name that points to this machine gets no data."""
     teach = """async () => [
       (await fetch("/model")).status,
       (await fetch("/learn", {method: "POST", headers: {"content-type": "application/json"},
@@ -227,7 +227,7 @@ def test_the_page_shows_that_checkpoints_fail(browser):
 
 
 def test_a_change_says_its_sentence_when_it_is_clicked(browser, tmp_path):
-    """With importance as bars and as a map, and prediction sets among the figures."""
+    """Importance as bars and as a map, and prediction sets among the measures."""
     task = Classification(level=0.9)
     with served(Service(OneModel(model(task=task, explainable=True)), window=50)) as client:
         for swapped in (False, False, False, True):

@@ -1,4 +1,4 @@
-"""What docs/serve.md promises about failures, limits and restarts; it names the tests."""
+"""The promises of docs/serve.md on failures, limits and restarts; the page names these tests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_promise_names_a_test_that_is_there():
     assert (len(guarantees), len(limits)) >= (11, 10)
     notes = dict(re.findall(r"^\[\^(\w+)\]: (.*)$", text, re.M))
     assert all(NAMED.search(note) for note in notes.values())
-    assert sorted(re.findall(r"(?<=.)\[\^(\w+)\](?!:)", text)) == sorted(notes)  # each is used once
+    assert sorted(re.findall(r"(?<=.)\[\^(\w+)\](?!:)", text)) == sorted(notes)  # each instance is used once
     assert [one for one in (*guarantees, *limits) if not re.search(r"\[\^\w+\]", one)] == []
 
 
@@ -104,7 +104,7 @@ def test_a_checkpoint_that_fails_is_told_at_once_and_tried_again(tmp_path, monke
 
 
 def test_models_for_which_the_disk_has_no_room_are_kept_and_labels_refused(tmp_path, monkeypatch):
-    """Labels that were accepted are learnt when there is room again; meanwhile others are refused with the reason."""
+    """Accepted labels are learnt when there is space again; until then, others are refused with a reason."""
     monkeypatch.setattr("heros.serve.service.RETRY", 0.3)
     store = CheckpointDirectory(tmp_path)
     keyed = Keyed(model(), capacity=3, directory=tmp_path / "keys")
@@ -141,7 +141,7 @@ def test_checkpoints_are_written_by_time(tmp_path):
     service = one(store=CheckpointDirectory(tmp_path), seconds=0.3)
     try:
         time.sleep(0.8)
-        assert service.checkpoints == 0  # nothing was learnt
+        assert service.checkpoints == 0  # no instance was learnt
         teach(service, 5)
         assert soon(lambda: service.checkpoints == 1)
         time.sleep(0.8)
@@ -190,7 +190,7 @@ def test_a_directory_belongs_to_one_service_at_a_time(tmp_path):
     CheckpointDirectory(tmp_path).close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="modes are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix file modes")
 @pytest.mark.parametrize("keyed", [False, True])
 def test_what_was_sent_can_be_read_by_nobody_else(tmp_path, keyed):
     before = os.umask(0o022)
@@ -223,7 +223,7 @@ def test_keys_of_another_pool_are_refused_at_the_start(tmp_path):
         Service(
             ModelPerKey(Keyed(other_pool(), directory=tmp_path / "keys")), store=CheckpointDirectory(tmp_path)
         )
-    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:  # nothing was spoilt
+    with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as service:  # no state was damaged
         assert service.history.learnt == 20
 
 
@@ -252,7 +252,7 @@ def test_a_directory_of_one_model_is_not_one_of_keys(tmp_path):
 def test_options_that_contradict_the_checkpoint_are_refused(tmp_path, monkeypatch, option, value):
     with one(store=CheckpointDirectory(tmp_path / "kept")) as service:
         teach(service, 5)
-    monkeypatch.setattr("heros.serve.server.serve", None)  # it does not come to that
+    monkeypatch.setattr("heros.serve.server.serve", None)  # this limit is not reached
     asked = ["serve", "--port", "0", "--checkpoint", str(tmp_path / "kept"), option, value]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 2, done.output
@@ -284,7 +284,7 @@ def test_without_options_new_keys_begin_with_the_model_of_the_checkpoint(tmp_pat
 
 
 def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
-    """Somebody who trains a model anew and starts the service again must not serve the old one unawares."""
+    """After a model is trained again, a restarted service must not silently serve the old model."""
     first, second, kept = tmp_path / "first.heros", tmp_path / "second.heros", tmp_path / "kept"
     for file, colour in ((first, "red"), (second, "blue")):
         model = Heros(pools.NaiveBayesGrid(), k=1, seed=1)
@@ -302,7 +302,7 @@ def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
 
     with opened(first) as service:
         service.learn({"x": {"a": 1, "colour": "red"}, "y": "no"})
-    for file in (first, None):  # the same file, or none, continues
+    for file in (first, None):  # the service continues with the same file, or without one
         with opened(file) as service:
             assert service.history.learnt == 1
     with pytest.raises(HerosError, match="Got another file: leave out --model"):
@@ -316,7 +316,7 @@ def test_waiting_instances_are_bounded_in_bytes():
     with one(waiting_bytes=2_000_000) as service:
         before = memory()
         for i in range(2000):
-            service.predict({"id": i, "x": {f"f{j}": "z" * 100 for j in range(100)}})  # 20 MB in all
+            service.predict({"id": i, "x": {f"f{j}": "z" * 100 for j in range(100)}})  # 20 MB in total
         assert service.pending.bytes <= 2_000_000
         assert 100 < len(service.pending) < 400
         assert service.counts.expired == 2000 - len(service.pending)
@@ -328,7 +328,7 @@ def test_waiting_instances_are_bounded_in_bytes():
 
 def test_growth_is_bounded_per_instance():
     with one() as service:
-        service.learn({"x": {f"f{i}": i for i in range(500)}, "y": "a"})  # the first one says what there is
+        service.learn({"x": {f"f{i}": i for i in range(500)}, "y": "a"})  # the first one defines the schema
         with pytest.raises(Wrong, match=r"must add at most 100 features and values\. Got 101"):
             service.learn({"x": {f"g{i}": f"v{i}" for i in range(101)}, "y": "a"})
         service.learn({"x": {f"g{i}": f"v{i}" for i in range(100)}, "y": "a"})
@@ -337,7 +337,7 @@ def test_growth_is_bounded_per_instance():
 
 
 def test_growth_is_bounded_per_second(monkeypatch):
-    """Instances that bring nothing new are taken all the same."""
+    """Instances without new features or values are still accepted."""
     service = one(limits=Limits(growth=0.3))
     opened = service.learner.open
     monkeypatch.setattr(service.learner, "open", lambda schema: (time.sleep(0.1), opened(schema)))
@@ -353,7 +353,7 @@ def test_growth_is_bounded_per_second(monkeypatch):
             statuses.append(grow(len(statuses)).status_code)
             service.wait()
         assert set(statuses) == {202, 429}
-        service._growth_debt += 60  # so that a slow machine does not pay it off meanwhile
+        service._growth_debt += 60  # a slow machine must not pay off the debt meanwhile
         assert "schema grows too fast" in grow(len(statuses)).json()["detail"]
         teach(service, 20)
         batch = [{"x": {"colour": colour}, "y": "odd"} for colour in ("red", "another new one")]
@@ -451,7 +451,7 @@ def test_idle_connections_do_not_shut_others_out():
 
 
 def silent(address, requests):
-    """Return a connection of a client that sends requests for the page and reads no reply."""
+    """Return a connection of a client that requests the page and reads no reply."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.settimeout(20)
@@ -460,9 +460,9 @@ def silent(address, requests):
     return client
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="open files are counted as on Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="counts open files as on Unix")
 def test_clients_that_read_no_replies_do_not_shut_others_out(monkeypatch):
-    """Connections are closed before the timeout if there are too many, and so are their files."""
+    """If there are too many connections, some are closed before the timeout, and so are their files."""
     monkeypatch.setattr("heros.serve.http.READING", 1e6)
     with served(one(limits=Limits(connections=10))) as client, ExitStack() as stack:
         server, address = client.running.server, client.running.socket.getsockname()
@@ -481,7 +481,7 @@ def test_a_client_that_reads_no_reply_is_disconnected(requests, monkeypatch):
     monkeypatch.setattr("heros.serve.http.READING", 0.3)
     with served(one(limits=Limits(seconds=0.2))) as client:
         server = client.running.server
-        big = b"x" * 50_000_000  # more than the buffers of the system hold
+        big = b"x" * 50_000_000  # more than the system's buffers hold
         monkeypatch.setattr(client.running.api, "_page", big if requests == 1 else big[:100_000])
         with silent(client.running.socket.getsockname(), requests) as other:
             if requests == 1:
@@ -490,7 +490,7 @@ def test_a_client_that_reads_no_reply_is_disconnected(requests, monkeypatch):
             assert soon(lambda: not any(one.unsent for one in list(server.connections)))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits on files are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix limits on files")
 def test_connections_are_as_many_as_there_are_files_for(tmp_path):
     heros = Path(sys.executable).with_name("heros")
     limited = ["sh", "-c", 'ulimit -n 160 && exec "$0" "$@"', str(heros), "serve", "--port", "0"]
@@ -549,7 +549,7 @@ def test_large_bodies_are_parsed_one_at_a_time(monkeypatch):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(ask, range(4)))
     assert len(order) == 4 * 25
-    assert len(list(groupby(order))) == 4  # no batch begins before the one before it has ended
+    assert len(list(groupby(order))) == 4  # a batch begins only after the previous batch has ended
 
 
 # -- faults ---------------------------------------------------------------------------------------------
@@ -592,7 +592,7 @@ def test_a_status_that_cannot_be_made_is_told(monkeypatch, caplog):
             assert health.json()["status_error"] == "ZeroDivisionError: division by zero"
             assert "heros_status_failed 1.0" in client.get("/metrics").text
             assert client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": 1}).status_code == 202
-        assert soon(lambda: client.get("/health").status_code == 200)  # although nobody asks for the state
+        assert soon(lambda: client.get("/health").status_code == 200)  # although no client requests the state
         assert caplog.text.count("cannot be updated") == 1
 
 
@@ -608,7 +608,7 @@ def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
         said = client.post("/learn", json={"x": {"size": 1.0}, "y": "odd"})
         assert (said.status_code, "division" in said.json()["detail"]) == (503, True)
         assert "ZeroDivisionError" in client.get("/state").json()["fault"]
-        service.after(lambda: None).result(20)  # whoever waits is not left waiting
+        service.after(lambda: None).result(20)  # waiting clients get a reply
     stopped = threading.Thread(target=service.stop)
     stopped.start()
     stopped.join(20)
@@ -626,7 +626,7 @@ def test_a_clock_that_is_set_back_changes_nothing(monkeypatch, tmp_path):
         assert list(service.pending) == ["c"]
     with one(longest=60, store=CheckpointDirectory(tmp_path)) as service:
         assert list(service.pending) == ["c"]
-    monkeypatch.setattr(time, "time", lambda: real() + 120)  # two minutes after it was stopped
+    monkeypatch.setattr(time, "time", lambda: real() + 120)  # two minutes after the service was stopped
     with one(longest=60, store=CheckpointDirectory(tmp_path)) as service:
         service.predict({"id": "d", "x": {"size": 1.0}})
         assert list(service.pending) == ["d"]
@@ -651,11 +651,11 @@ def test_a_refused_row_leaves_no_trace():
         assert service._encoder.schema is schema
 
 
-# -- a file that somebody made up -------------------------------------------------------------------------
+# -- forged files -----------------------------------------------------------------------------------------
 
 
 def mutated(rng, value):
-    """Something else of the same or of another kind."""
+    """Return another value of the same type or of another type."""
     wild = [None, -1, 0, 1.5, 1e300, 2**70, "x", "", [], {}, [1, "a"], {"a": 1}, True, [[]], "\ud800"]
     if isinstance(value, dict) and value and rng.random() < 0.8:
         name = str(rng.choice(list(value)))

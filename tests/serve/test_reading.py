@@ -1,4 +1,4 @@
-"""What the user fixed about the values holds in the service, and after a restart."""
+"""The user's options for reading values apply in the service and after a restart."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def test_a_late_column_is_told_with_the_name_it_resembles():
         client.post("/learn/batch?wait=1", json={"instances": batch})
         told = client.post("/learn", json={"x": {"Size": 2.0, "weight": 1}, "y": "even"}).json()["notices"]
         assert told == [
-            "New column 'Size' at instance 151. Is it 'size'?",
+            "New column 'Size' at instance 151. Did you mean 'size'?",
             "New column 'weight' at instance 151.",
         ]
 
 
 def test_only_some_new_columns_are_compared_with_known_columns():
-    """To compare all of them took minutes, in which the service did not reply."""
+    """Comparing all names took minutes, during which the service did not reply."""
     names = [f"plant_north.line{i % 7}.machine_{i:04d}." + "temperature_" * 12 for i in range(900)]
     with served(service()) as client:
         batch = [{"x": x, "y": y} for x, y in rows(150)]

@@ -1,4 +1,4 @@
-"""What the service learns and answers, without a wire."""
+"""Training and prediction in the service, without HTTP."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from serve.serving import many, model, one, rows, served, soon
 
 
 def taught(n):
-    """A model that has learnt the rows one by one, without a service."""
+    """Return a model trained on the rows one by one, without a service."""
     alone = model()
     for x, y in rows(n):
         alone.learn(x, y)
@@ -82,7 +82,7 @@ def test_a_label_may_come_later_and_the_answer_given_then_counts():
 
 
 def test_labels_that_come_late_are_learnt_at_their_distance():
-    """Labels in a cycle of five that come four late: the memory learns what comes five later."""
+    """Labels in a cycle of five arrive four instances late: the memory learns to predict five labels ahead."""
     schema = Schema.of(["size"], classes=list("abcde"))
     model = Heros(pools.LabelMemory([{}]), Everything(), 1, seed=1, schema=schema)
     with Service(OneModel(model)) as service:
@@ -261,11 +261,11 @@ def test_a_model_of_more_columns_than_may_be_new_is_served():
             service.learn({"x": {**wide, "new": 1}, "y": "a"})
 
 
-# -- rows as people write them ------------------------------------------------------------------------------
+# -- rows in users' formats ---------------------------------------------------------------------------------
 
 
 def table(n=120):
-    """Rows as people write them; columns, values and classes come on the way."""
+    """Return rows in the form that users write; new columns, values and classes appear over time."""
     for i in range(n):
         x = {
             "when": f"{1 + i % 28}.{1 + i % 12}.2026 {i % 24}:30",
@@ -344,7 +344,7 @@ def file_of(path, n=300):
 
 
 def typed(row):
-    """The row with values as JSON has them."""
+    """Return the row with native JSON values."""
     price = float(row["price"].removesuffix(" €").replace(".", "").replace(",", "."))
     known = {"price": price, "share": float(row["share"].removesuffix(" %")), "high": row["high"] == "true"}
     note = None if row["note"] == "-" else int(row["note"])
@@ -353,7 +353,7 @@ def typed(row):
 
 @pytest.mark.parametrize("form", [dict, typed])
 def test_a_model_of_a_file_answers_the_rows_of_the_file(tmp_path, form):
-    """As text and as JSON has them, to the last digit; and goes on to learn as a model alone."""
+    """Predictions are identical for text and JSON values, and training continues as in a single model."""
     path = file_of(tmp_path / "table.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)
@@ -388,7 +388,7 @@ def test_a_class_that_comes_late_is_told_once():
     with one() as service:
         service.learn({"x": {"size": 1.0}, "y": "yes"})
         early = [{"x": {"size": float(i % 7)}, "y": "yes" if i % 2 else "no"} for i in range(119)]
-        assert service.learn_all(early).notices == []  # the first instances show the usual classes
+        assert service.learn_all(early).notices == []  # the first instances have the usual classes
         maybe, true = (
             "New class 'maybe' at instance 121; known: 'yes', 'no'.",
             "New class 'True' at instance 123; known: 'yes', 'no', 'maybe'.",
@@ -407,7 +407,7 @@ def test_a_class_that_comes_late_is_told_once():
 def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
     more = {"key": "roof"} if keyed else {}
     with many() if keyed else one() as service:
-        told = service.predict({"x": {"hue": 1}, **more})  # nothing is known yet
+        told = service.predict({"x": {"hue": 1}, **more})  # no schema is known yet
         assert told["prediction"] is None
         teach(service, 20, **more)
         service.wait()
@@ -452,7 +452,7 @@ def test_of_a_batch_those_that_are_wrong_are_left_out():
         assert (taken.accepted, taken.unknown, [one.at for one in taken.refused]) == (1, 1, [1])
 
 
-# -- kept ------------------------------------------------------------------------------------------------
+# -- storage ---------------------------------------------------------------------------------------------
 
 
 def test_a_service_goes_on_where_it_was_stopped(tmp_path):
@@ -566,7 +566,7 @@ def test_points_hold_what_was_trained_and_where_it_got_worse():
         history.add(np.ones(50, dtype=np.int64), answers, chosen, np.full(50, 0.5), float(i))
     assert history.points.curves["accuracy"] == [1.0] * 8 + [0.0] * 4
     assert [row.tolist() for row in history.points.curves["trained"]] == [[50.0, 0.0]] * 12
-    assert len(history.drifts) == 1  # noticed several times, and still the same
+    assert len(history.drifts) == 1  # reported several times with the same value
     assert 400 < history.drifts[0] <= 600
     again = History(model().task.measures(), 2, window=50, watched=True)
     again.restore(history.state())
@@ -589,16 +589,16 @@ def test_a_checkpoint_changes_no_curve():
             part = slice(at, at + 7)
             one_.add(y[part], answers[part], chosen[part], spent[part], float(at))
         kept = saved.state()
-        if at % 2:  # and the service is started again
+        if at % 2:  # the service is started again
             saved = history()
             saved.restore(kept)
-        assert saved.lately == pytest.approx(plain.lately)  # of whole windows
+        assert saved.lately == pytest.approx(plain.lately)  # of complete windows
         assert saved.figures == pytest.approx(plain.figures, nan_ok=True)
     assert saved.points.curves["end"] == list(range(100, 1100, 100))
     assert saved.figures["accuracy"] == pytest.approx((answers.argmax(axis=1) == y).mean())
     for name, curve in plain.points.columns().items():
         assert saved.points.columns()[name] == pytest.approx(curve), name
-    plain.state()  # counts what is buffered
+    plain.state()  # includes buffered instances
     assert saved.baselines == plain.baselines
 
 
@@ -680,7 +680,7 @@ def test_the_model_of_a_key_is_found_by_its_text(key):
 
 
 def test_a_prediction_before_the_first_label_counts_as_an_equal_probability_of_all_classes():
-    """As in `LateLabels`: a probability of 0 for every class would have an endless log loss."""
+    """As in `LateLabels`: a probability of 0 for every class would give an infinite log loss."""
     late = LateLabels(model())
     with one() as service:
         for i, (x, _) in enumerate(rows(30)):

@@ -1,4 +1,4 @@
-"""A service whose learning waits for its budget or a clean grid; the test turns the clock."""
+"""A service whose learning waits for its budget or a clean grid; the test controls the clock."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from turned_clock import HOUR, START, Simulated, grid
 
 DIRTY = [(START, 500), (START + HOUR, 100), (START + 2 * HOUR, 100)]  # clean after an hour
 
-# Without files that a running service is about to rename
+# Without files that a running service is about to rename.
 copy_directory = partial(shutil.copytree, ignore=shutil.ignore_patterns("*.draft"))
 
 
 @pytest.fixture
 def turned(monkeypatch):
-    """Let services use a clock that the test turns; learning an instance takes 10 ms of CPU time."""
+    """Make services use a clock that the test controls; learning an instance takes 10 ms of CPU time."""
     clock = Simulated()
     learn = OneModel.learn
 
@@ -68,7 +68,7 @@ def teach(service, n, start=0):
 
 
 def wait_for_all(service, clock):
-    """Let the grid become clean, and wait for training; one wait may end in a turn that began before."""
+    """Make the grid clean, and wait for training; one wait may end in a turn that began earlier."""
     clock.time, deadline = START + HOUR, time.monotonic() + 60
     while service.queued and service.fault is None:
         assert time.monotonic() < deadline
@@ -76,7 +76,7 @@ def wait_for_all(service, clock):
 
 
 def test_predictions_never_stop_and_the_wait_is_told(turned):
-    with served(service_of(budget="30 J/h")) as client:  # 3 CPU seconds an hour
+    with served(service_of(budget="30 J/h")) as client:  # 3 CPU seconds per hour
         service = client.running.service
         teach(service, 1000)
         service.wait()
@@ -110,7 +110,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     said = service.predict({"id": "a", "x": {"size": 1.0}})
     service.checkpoint().result(20)
     teach(service, 100, 100)
-    service.learn({"id": "a", "y": "odd"})  # after the checkpoint, in which it waits for its label
+    service.learn({"id": "a", "y": "odd"})  # after the checkpoint, which contains it as waiting for its label
     assert service.history.learnt == 0
     copy_directory(tmp_path / "0", tmp_path / "1")
     service.stop()
@@ -121,7 +121,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     turned.time = START + HOUR
     service.wait()
     assert service.history.learnt == 201
-    copy_directory(tmp_path / "1", tmp_path / "2")  # nothing of this is in a checkpoint
+    copy_directory(tmp_path / "1", tmp_path / "2")  # none of this is in a checkpoint
     service.stop()
     service = service_of(tmp_path / "2", carbon=DIRTY, carbon_delay="3h")
     teach(service, 100, 200)
@@ -194,7 +194,7 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
 def test_new_values_are_accepted_while_learning_waits(turned, tmp_path):
     """Growths of the schema that wait on disk for hours must not use up the time for growth."""
     with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h", limits=Limits(growth=3.0)) as service:
-        service._growth_cost = 1.0  # as of large models
+        service._growth_cost = 1.0  # as for large models
         service.learn({"x": {"city": "a"}, "y": "odd"})
         service.wait()
         assert service.learning_waits is not None
@@ -249,7 +249,7 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
                     service.learn(request)
                 assert refused.value.status == 507
             assert service.errors["waitlist_error"] == "The journal cannot be written: disk full."
-            broken.setattr("heros.serve.service.TOLD", 0.0)  # no label arrives any more
+            broken.setattr("heros.serve.service.TOLD", 0.0)  # no more labels arrive
             assert service.errors["waitlist_error"] is None
         service.learn({"id": 7, "y": "odd"})
         assert service.errors["waitlist_error"] is None
@@ -301,7 +301,7 @@ def test_a_deeply_nested_row_is_refused_before_anything_changes(turned, tmp_path
         outcome = service.learn_all(requests)
         assert (outcome.accepted, [one.at for one in outcome.refused]) == (7, [4, 6, 8])
         assert (
-            "The field 'tags' must be nested at most 100 levels deep. Got more instead."
+            "The field 'tags' must be nested at most 100 levels deep. Got more levels."
             in outcome.refused[0].why
         )
         assert service.queued == len(service.waitlist) == 7
@@ -346,7 +346,7 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
     def fails(*given):
         if given:
             raise RuntimeError("broken")
-        return works()  # `note` without a number is called elsewhere, too
+        return works()  # `note` without an argument is also called elsewhere
 
     with monkeypatch.context() as broken:
         broken.setattr(owner, where, fails)
@@ -365,7 +365,7 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
 
 
 def test_a_stop_without_room_for_models_leaves_the_instances_on_disk(tmp_path, monkeypatch, caplog):
-    """A checkpoint that can be written again must not count them as learnt."""
+    """If checkpoints work again, they must not count these instances as learnt."""
 
     def keyed():
         learner = ModelPerKey(Keyed(model(budget="1000 W"), capacity=1, directory=tmp_path / "keys"))
@@ -390,7 +390,7 @@ def test_a_stop_without_room_for_models_leaves_the_instances_on_disk(tmp_path, m
 
 
 def kept_after_a_kill(directory, n=20):
-    """Return a directory in which so many instances wait, with all of them in the database file."""
+    """Return a directory with waiting instances, all of them in the database file."""
     with service_of(directory / "0", carbon=DIRTY, carbon_delay="3h") as service:
         teach(service, n)
         copy_directory(directory / "0", directory / "1")
@@ -413,7 +413,7 @@ DAMAGES = {
     "another number": (
         "UPDATE messages SET sequence = 30 WHERE sequence = 8",
         11,
-    ),  # 21 to 30 are missing, too
+    ),  # also 21 to 30
     "missing in the middle": ("DELETE FROM messages WHERE sequence IN (8, 11, 12)", 3),
     "missing first": ("DELETE FROM messages WHERE sequence <= 2", 2),
     "missing last": ("DELETE FROM messages WHERE sequence > 18", 2),
@@ -434,7 +434,7 @@ def test_damaged_instances_are_told_and_counted_and_the_others_learnt(turned, tm
         assert (service.queued, service.failed) == (end - lost, lost)
         assert f"{lost} accepted instances are lost: waiting.sqlite" in caplog.text
         assert len(service.notices) == 1
-        service.checkpoint().result(20)  # while they wait
+        service.checkpoint().result(20)  # while instances wait
         copy_directory(place, tmp_path / "2")
         teach(service, 5, 20)
         wait_for_all(service, turned)
@@ -548,7 +548,7 @@ def test_a_lock_on_the_waitlist_makes_few_requests_wait(turned, tmp_path):
 
 
 def test_a_batch_is_refused_for_good_only_if_all_of_it_is_wrong(turned, tmp_path, monkeypatch):
-    """Otherwise a client would drop instances that it could send again."""
+    """Otherwise a client would discard instances that it could send again."""
 
     def full(label):
         raise HerosError("The journal cannot be written: disk full.")
@@ -592,7 +592,7 @@ def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned,
         service.wait()
         if rng.random() < 0.1:
             service.checkpoint().result(20)
-        if rng.random() < 0.7:  # a kill: the next process has what is on disk
+        if rng.random() < 0.7:  # after a kill, the next process reads the files on disk
             kills += 1
             copy_directory(at, tmp_path / str(kills))
             service.stop()
@@ -622,7 +622,7 @@ def test_kill_9_of_a_real_service(tmp_path):
                     while client.get("/health").json()["learning_waits"] is None:
                         assert time.monotonic() < deadline
                         time.sleep(0.05)
-                else:  # no checkpoint was written: all instances wait again, and the hour is still spent
+                else:  # no checkpoint was written: all instances wait again, and the hour's budget is still used up
                     assert client.get("/health").json()["queued"] == 300
         finally:
             process.send_signal(signal.SIGKILL)
@@ -630,7 +630,7 @@ def test_kill_9_of_a_real_service(tmp_path):
 
 
 def test_a_waitlist_that_lost_its_newest_labels_with_the_power_is_told_and_goes_on(turned, tmp_path, caplog):
-    """Without power, the file of waiting labels may end before the checkpoint, which was synchronized."""
+    """After a power failure, the file of waiting labels may end before the synchronized checkpoint."""
     with service_of(tmp_path / "kept", carbon=DIRTY) as service:
         teach(service, 20)
         copy_directory(tmp_path / "kept", tmp_path / "early")
@@ -687,7 +687,7 @@ def test_accepted_labels_that_a_damaged_file_has_lost_are_told_and_counted(
         copy_directory(tmp_path / "1", tmp_path / "2")
     with service_of(tmp_path / "1") as service:
         assert (service.failed, service.notices) == (lost, [])
-    with service_of(tmp_path / "2") as service:  # after a kill, without a checkpoint that counted them
+    with service_of(tmp_path / "2") as service:  # after a kill, without a checkpoint that includes them
         assert (service.failed, len(service.notices)) == (lost, 1)
 
 

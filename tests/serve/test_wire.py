@@ -75,7 +75,7 @@ def test_a_refused_batch_of_predictions_leaves_no_instance_waiting(last):
 
 
 def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
-    """To the last digit, as text and as JSON has them; a list is left out, and that is said."""
+    """Numbers as text and in JSON give identical results; a list is ignored with a notice."""
     trained = model()
     some = list(table())
     with pytest.warns(DataNotice):
@@ -222,7 +222,7 @@ def command(*arguments, cwd):
     return process, re.search(r"http://\S+", line)[0]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are of Unix")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs Unix signals")
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')
@@ -235,7 +235,7 @@ def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert "stopped after 500 instances" in said
-    process, address = command(*arguments, cwd=tmp_path)  # what is kept says which task it is
+    process, address = command(*arguments, cwd=tmp_path)  # the checkpoint sets the task
     try:
         assert httpx.get(f"{address}/model").json()["instances"] == 500
         label = 12.5 if task == "regression" else "odd"
@@ -260,7 +260,7 @@ def test_whoever_comes_early_is_served():
 
 
 def heard(client, *parts):
-    """What is said to these bytes until the connection ends."""
+    """Return the reply to these bytes, until the connection ends."""
     port = int(client.running.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         for part in parts:
@@ -340,7 +340,7 @@ def test_a_fault_of_ours_is_a_500_and_the_end_of_the_connection(client, monkeypa
 
 
 def test_any_asgi_server_can_serve_it():
-    """`Api` needs nothing of the server that HEROS has."""
+    """`Api` also works with other ASGI servers."""
 
     async def ask(api):
         async with httpx.AsyncClient(
@@ -375,7 +375,7 @@ def test_any_asgi_server_can_serve_it():
     ],
 )
 def test_forms_of_requests(client, head, status, keeps):
-    """A connection is kept where the protocol says so: a second request on it is answered."""
+    """The connection stays open if the protocol requires it: it accepts a second request."""
     last = b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
     port = int(client.running.address.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
@@ -391,7 +391,7 @@ def test_forms_of_requests(client, head, status, keeps):
 
 
 def test_a_client_that_does_not_read_is_not_served_further(client):
-    """Requests that it sends meanwhile wait, and so does it: nothing piles up in memory."""
+    """Further requests wait until the client reads, so that memory use stays limited."""
     port = int(client.running.address.rpartition(":")[2])
     asked = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n" * 2000  # 2,000 pages of 30 kB
     before = memory()

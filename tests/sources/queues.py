@@ -1,4 +1,4 @@
-"""Servers of queues for tests, each on a free port; what is not there is skipped, and said."""
+"""Queue servers for tests, each on a free port; tests of missing servers are skipped with a message."""
 
 import asyncio
 import itertools
@@ -42,7 +42,7 @@ def started(command, port):
 
 
 class Server:
-    """A server in a process of its own, which can be killed and started again."""
+    """A server in a separate process, which can be killed and restarted."""
 
     def start(self, command, port):
         self._command, self._port = command, port
@@ -59,7 +59,7 @@ class Server:
 
 
 class Redis(Server):
-    """A Redis server with one stream, which it loses when it ends unless it is durable."""
+    """A Redis server with one stream, which is lost when the server ends unless it is durable."""
 
     def __init__(self, directory, durable=False):
         self._redis = pytest.importorskip("redis")
@@ -80,7 +80,7 @@ class Redis(Server):
 
 
 class Nats(Server):
-    """A NATS server with one JetStream, in files."""
+    """A NATS server with one JetStream, stored in files."""
 
     def __init__(self, directory, durable=True):
         self._nats = pytest.importorskip("nats")
@@ -105,7 +105,7 @@ class Nats(Server):
 
 
 class Kafka:
-    """A topic of librdkafka's own cluster for tests: one, in this process, for clients anywhere on this machine."""
+    """A topic of librdkafka's mock cluster, which runs in this process for clients on this machine."""
 
     _producer = None
     _topics = itertools.count()
@@ -140,7 +140,7 @@ class Kafka:
 
 
 class KafkaAside:
-    """The same cluster in a process of its own. It has no disk, so it is not killed but stopped for a while."""
+    """The mock cluster in a separate process. It has no disk, so it is paused instead of killed."""
 
     CODE = (
         "import sys, confluent_kafka as k\n"
@@ -175,7 +175,7 @@ class KafkaAside:
 class Mqtt(Server):
     """A mosquitto with one topic, and a journal that has subscribed to it.
 
-    If it is durable, it writes its messages to a file after each one.
+    If mosquitto is durable, it writes each message to a file.
     """
 
     def __init__(self, directory, durable=False):
@@ -202,4 +202,4 @@ class Mqtt(Server):
 
 
 QUEUES = {"redis": Redis, "nats": Nats, "kafka": Kafka}
-ALL = {**QUEUES, "mqtt": Mqtt}  # what is read from MQTT is gone: it has tests of its own
+ALL = {**QUEUES, "mqtt": Mqtt}  # MQTT messages cannot be read again, so MQTT has separate tests

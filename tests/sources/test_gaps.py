@@ -1,4 +1,4 @@
-"""Messages that a queue has lost: a gap is told with its size, and a run stops there unless it may go on."""
+"""Lost messages of a queue: a gap is reported with its size and stops the run, unless on_gap="go on"."""
 
 import asyncio
 import os
@@ -95,12 +95,12 @@ def test_a_trimmed_queue_has_a_gap_with_its_size(queue):
 def test_a_queue_that_has_all_of_it_has_no_gap(queue):
     queue.send(rows(100))
     where = stood(queue, 20)
-    queue.trimmed(queue, 80)  # what was read
+    queue.trimmed(queue, 80)  # the position after the last row read
     with queue.source(target="y") as source:
         source.seek(where)
         polled(source, 80)
     queue.send(rows(10))
-    with queue.source(target="y") as source:  # from the start: what was there before is nobody's gap
+    with queue.source(target="y") as source:  # from the start: earlier missing messages are not a gap
         polled(source, 90)
 
 
@@ -128,7 +128,7 @@ def test_a_kafka_topic_that_was_made_anew_is_told(tmp_path):
     server = Kafka(tmp_path)
     server.send(rows(100))
     where = stood(server, 60)
-    other = Kafka(tmp_path)  # the topic of that name, created again
+    other = Kafka(tmp_path)  # the topic was created again under the same name
     other.send(rows(30))
     for follow in (True, False):
         stops_and_goes_on_if_told_to(other, where, "created again", 30, timeout=10, follow=follow)

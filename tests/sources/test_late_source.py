@@ -28,7 +28,7 @@ from heros.streams.live.messages import decoded
 
 
 class Topic(RowSource):
-    """Rows that come in portions."""
+    """A source that returns its rows in portions."""
 
     def __init__(self, name, portions):
         super().__init__(name)
@@ -58,7 +58,7 @@ MADE = {"classification": rows, "regression": numbers}
 
 
 def halves(n=400, order=None, task="classification"):
-    """The rows in two: what is known at once, and the labels in the order they come."""
+    """Split rows into instances and labels, with the labels in order of arrival."""
     todo = [{"order": i, **row} for i, row in enumerate(MADE[task](n))]
     order = range(n) if order is None else order
     return (
@@ -126,11 +126,11 @@ def test_the_measures_of_numbers_use_the_answers_given_at_the_time():
         for row in todo[portion]:
             late.learn(row["id"], row["y"])
     assert late.figures == pytest.approx(run.figures, rel=1e-12)
-    assert run.mae > 300  # a third of the answers was given before there was a target
+    assert run.mae > 300  # a third of the predictions was made before the first label
 
 
 def test_a_memory_of_labels_is_told_how_late_they_are():
-    """Four instances, then their labels: of each, none to three labels came in between."""
+    """Four instances, then their labels: before each label, zero to three other labels arrived."""
     schema = Schema((Feature("a"),), tuple("abcd"))
     todo = [{"id": i, "a": 1.0, "y": "abcd"[i % 4]} for i in range(200)]
     topics = [
@@ -176,7 +176,7 @@ def test_a_late_label_that_is_no_number_is_a_bad_row():
 
 
 def test_the_measures_use_the_answers_given_at_the_time():
-    """As `LateLabels` counts them, by hand."""
+    """Compute the counts of `LateLabels` by hand."""
     todo = [{"a": row["a"], "y": "yes" if row["a"] > 0.3 else "no"} for row in rows(300)]
     features = [{"id": i, "a": row["a"]} for i, row in enumerate(todo)]
     labels = [{"id": i, "y": row["y"]} for i, row in enumerate(todo)]
@@ -196,9 +196,7 @@ def test_the_measures_use_the_answers_given_at_the_time():
             late.learn(row["id"], schema.classes.index(row["y"]))
     assert late.figures == pytest.approx(run.figures, rel=1e-12)
     at_once = streams.from_iter([({"a": row["a"]}, row["y"]) for row in todo])
-    assert (
-        evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1
-    )  # whoever is asked later knows more
+    assert evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1  # later predictions know more
 
 
 def test_from_any_place_the_rest_is_the_same():
@@ -240,7 +238,7 @@ def test_an_early_label_survives_a_stop():
     slow.ends, fetched = [0, 6], []
     source = LateSource(slow, Topic("l", [labels]), id="order", target="y")
     real, slow.fetch = slow.fetch, lambda most, timeout: IDLE
-    assert source.poll(10, 0) is IDLE  # all labels are here, and no instance
+    assert source.poll(10, 0) is IDLE  # all labels have arrived, but no instance
     where = json.loads(json.dumps(source.where()))
     assert [one[0] for one in where["early"]] == list(map(str, range(6)))
     slow.fetch = lambda most, timeout: real(most, timeout) if slow.at < 6 else END
@@ -305,12 +303,12 @@ def test_whatever_a_message_holds_a_checkpoint_can_keep_it(tmp_path):
     topics = Topic("f", [features]), Topic("l", [[*nobody, *labels[:2]], labels[2:]])
     source = LateSource(*topics, id="order", target="y")
     run = evaluate(fresh(), source, window=50, block=1, checkpoint=tmp_path, every=1)
-    assert (run.n_instances, run.bad_rows.count) == (3, 4)  # b holds dates
+    assert (run.n_instances, run.bad_rows.count) == (3, 4)  # column b contains dates
 
 
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_rows_that_wait_are_read_alike_after_a_stop():
-    """With everything that people write, and a stop after every row."""
+    """Rows in all forms that users write, with a stop after each row."""
     rows = [
         {
             "when": datetime(2026, 1 + i % 12, 1 + i % 28, i % 24),
@@ -394,7 +392,7 @@ def test_killed_again_and_again_every_label_is_learnt_once(tmp_path):
 
 
 def test_ids_in_redis_fields_are_told_apart_however_they_are_written(tmp_path):
-    """As floats, neighbours of 18 digits are equal, 007 is 7, and 12e34567 is infinite."""
+    """As floats, 18-digit neighbours would be equal, 007 would be 7, and 12e34567 would be infinite."""
     ids = [*(str(987654321987654321 + i) for i in range(8)), "007", "7", "1e3", "1000", "12e34567", "nan"]
     server = Redis(tmp_path)
     with server._redis.Redis.from_url(server.url) as client:

@@ -1,4 +1,4 @@
-"""MQTT as a source: nothing can be read again, yet every row is learnt once."""
+"""MQTT as a source: messages cannot be read again, but every row is learnt once."""
 
 import os
 import shutil
@@ -48,20 +48,20 @@ def test_what_a_checkpoint_does_not_hold_comes_again(broker):
         polled(source, 20)
         where = source.where()
         polled(source, 10)
-    broker.send(rows(60)[50:])  # nobody listens: the broker keeps it
+    broker.send(rows(60)[50:])  # no client is connected, so the broker stores the message
     with broker.source(target="y") as source:
         source.seek(where)
         polled(source, 40)
         assert source.poll(10, 0.2) is IDLE
         source.acknowledge(source.where())
-    with broker.source(target="y") as source:  # another run: what is settled is not for it
+    with broker.source(target="y") as source:  # another run does not get settled messages
         assert source.poll(10, 0.2) is IDLE
 
 
 def test_what_the_broker_sends_again_is_left_out(broker):
     with broker.source(target="y") as source:
-        source._client.ack = lambda mid, qos: None  # as if the connection broke before it got there
-        same = rows(1) * 4  # equal rows are not the same row
+        source._client.ack = lambda mid, qos: None  # as if the connection broke before it arrived
+        same = rows(1) * 4  # equal rows are different messages
         broker.send(same)
         polled(source, 4)
         where = source.where()
@@ -143,7 +143,7 @@ def test_a_damaged_journal_is_a_clear_error(tmp_path):
     journal.append([Received(0, "t", b"x" * 500) for _ in range(200)])
     journal.close()
     with path.open("r+b") as file:
-        file.seek(8 * 4096)  # the pages of messages
+        file.seek(8 * 4096)  # the pages that hold messages
         file.write(b"\xff" * 10 * 4096)
     with pytest.raises(DataError, match=r"The journal .* is damaged: "):
         Journal(path).after(0)
@@ -164,7 +164,7 @@ def test_a_damaged_message_is_a_clear_error(tmp_path, statement):
 
 
 def test_a_journal_on_a_full_disk_is_said_and_loses_nothing(broker):
-    """Also what the broker sends again, for it was not acknowledged, is taken once."""
+    """A message that the broker sends again without an acknowledgement is learnt once."""
     with broker.source(target="y") as source:
         broker.send(rows(5))
         polled(source, 5)

@@ -1,4 +1,4 @@
-"""The same faults for Redis, NATS, Kafka and MQTT: every row is learnt once, or the loss is told. Only with --all."""
+"""The same faults for Redis, NATS, Kafka and MQTT: every row is learnt once, or its loss is reported. Only with --all."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def server(request, tmp_path, thorough):
 
 
 class Once:
-    """Do something when a source has given so many rows, for the first time."""
+    """Call a function once, when a source has returned a number of rows."""
 
     def __init__(self, at, action):
         self.at, self.action, self.rows = at, action, 0
@@ -51,7 +51,7 @@ class Once:
 
 
 def consumed(server, directory, event, **settings):
-    """What a model knows that goes on from its last checkpoint after every error, and the errors."""
+    """Return a model that resumes from its last checkpoint after every error, and the errors."""
     errors, deadline = [], time.monotonic() + 120
     while time.monotonic() < deadline:
         model = fresh()
@@ -83,7 +83,7 @@ def test_a_broker_that_is_killed_and_comes_back(server, tmp_path):
 
 
 def test_whoever_waits_for_messages_goes_on_when_the_broker_is_back(server):
-    """Without an end: either it says that the broker is away, or it goes on by itself; it never stays silent."""
+    """A source without an end either reports that the broker is unavailable or reconnects; it never hangs silently."""
     todo = rows(60)
     server.send(todo[:40])
     deadline = time.monotonic() + 90
@@ -93,7 +93,7 @@ def test_whoever_waits_for_messages_goes_on_when_the_broker_is_back(server):
         server.kill()
         told = None
         try:
-            source.poll(30, 0.5)  # what it had already, nothing, or an error
+            source.poll(30, 0.5)  # rows that it already had, nothing, or an error
             got, where = source.position, source.where()
         except HerosError as error:
             told = str(error)
@@ -122,7 +122,7 @@ def test_consumer_and_broker_are_killed_together(server, tmp_path, monkeypatch):
 
 
 def test_a_broker_that_lost_its_data_is_told(server, tmp_path):
-    """MQTT brokers number nothing: what was received is in the journal, and equal messages are new ones."""
+    """MQTT brokers do not number messages: received messages are in the journal, and equal messages are new."""
     server.send(rows(100))
     with server.source(target="y") as source:
         polled(source, 60)
@@ -134,11 +134,11 @@ def test_a_broker_that_lost_its_data_is_told(server, tmp_path):
     try:
         if server.kind == "mqtt":
             other.url = f"{other.url.partition(' ')[0]} {server.url.partition(' ')[2]}"
-            other.source(target="y").close()  # subscribes
+            other.source(target="y").close()  # this call subscribes
             other.send(rows(100)[60:90])
             with other.source(target="y") as source:
                 source.seek(where)
-                polled(source, 40 + 30)  # the journal has those that came before
+                polled(source, 40 + 30)  # the journal has the earlier messages
             return
         other.send(rows(30))
         stops_and_goes_on_if_told_to(other, where, "created again", 30, timeout=10)
@@ -163,7 +163,7 @@ def test_poison_costs_a_row_each_and_the_same_everywhere(server, tmp_path):
         with server.source(target="y", follow=False) as source:
             model = fresh()
             run = evaluate(model, source, window=100)
-        if server.kind != "mqtt":  # what was read from MQTT is gone
+        if server.kind != "mqtt":  # MQTT messages cannot be read again
             with server.source(target="y", follow=False) as source:
                 again = fresh()
                 directory = tmp_path / "kept"
@@ -176,7 +176,7 @@ def test_poison_costs_a_row_each_and_the_same_everywhere(server, tmp_path):
 def test_a_clock_that_jumps_changes_nothing(server, tmp_path, monkeypatch):
     todo, real, jumps = rows(300), time.time, iter(range(1, 1 << 30))
     server.send(todo[:150])
-    if server.kind == "redis":  # the server's clock was a year ahead when it took a message
+    if server.kind == "redis":  # the server's clock was a year ahead when it received a message
         with server._redis.Redis.from_url(server.url) as client:
             client.xadd(NAME, {"data": json.dumps(todo[150])}, id=f"{int((real() + 3e7) * 1000)}-0")
         server.send(todo[151:])

@@ -1,4 +1,4 @@
-"""Queues as sources: the same rows give the same model, once each, whatever is killed in between."""
+"""Queues as sources: the same rows give the same model, each learnt once, despite kills."""
 
 import os
 import pickle
@@ -24,7 +24,7 @@ POOL = pools.MLPGrid(hidden=[4], optimizers=["adam"])
 
 
 def rows(n=1500, seed=1):
-    """Rows whose features, values and classes appear over time."""
+    """Return rows whose features, values and classes appear over time."""
     rng = np.random.default_rng(seed)
     made = []
     for i in range(n):
@@ -37,7 +37,7 @@ def rows(n=1500, seed=1):
 
 
 def numbers(n=1500, seed=1):
-    """The same with a number as the label."""
+    """Return the same rows with a number as the label."""
     return [
         {**row, "y": 1000 + 20 * row["a"] + 5 * row.get("b", 0) + len(row["city"])} for row in rows(n, seed)
     ]
@@ -57,7 +57,7 @@ def learnt(model):
 
 
 def once(todo=None, task=None):
-    """What a model knows that has read the rows once."""
+    """Return a digest of a model trained once on the rows."""
     model = fresh()
     pairs = [({name: row[name] for name in row if name != "y"}, row["y"]) for row in todo or rows()]
     evaluate(model, streams.from_iter(pairs, task=task), window=100)
@@ -94,7 +94,7 @@ def test_from_where_it_stood(queue, stop):
         while whole.position < stop:
             whole.poll(min(100, stop - whole.position))
         rest.seek(whole.where())
-        while (got := whole.poll(100)) is not END:  # without a timeout: blocks depend on the rows alone
+        while (got := whole.poll(100)) is not END:  # no timeout: blocks depend on the rows alone
             X, y = rest.poll(100)
             assert (X.tobytes(), y.tobytes()) == (got[0].tobytes(), got[1].tobytes())
             assert rest.schema == whole.schema
@@ -137,7 +137,7 @@ KILLS = int(os.environ.get("HEROS_KILLS", "2"))
 
 
 class Consumers:
-    """Consumers one after the other: processes of their own, forked from one that has imported everything."""
+    """Consumer processes, one after the other, forked from a process that has imported all modules."""
 
     def __init__(self, code):
         self._parent = subprocess.Popen(
@@ -145,18 +145,18 @@ class Consumers:
         )
 
     def start(self, result=""):
-        """Begin one, which writes to `result` what it knows in the end; its process."""
+        """Start a consumer, which writes its final state to `result`; return its process."""
         self._parent.stdin.write(f"{result}\n")
         said = self._parent.stdout.readline()
-        self._early = said == "connected\n"  # it was quicker than its parent
+        self._early = said == "connected\n"  # the child was faster than its parent
         return int(self._parent.stdout.readline() if self._early else said)
 
     def connected(self):
-        """Wait until it has begun to read."""
+        """Wait until the consumer has begun to read."""
         return self._early or self._parent.stdout.readline() == "connected\n"
 
     def ended(self):
-        """How it ended: an exit code, or minus the signal."""
+        """Return the consumer's exit code, or the negative signal number."""
         line = self._parent.stdout.readline()
         while line == "connected\n":
             line = self._parent.stdout.readline()
@@ -169,9 +169,9 @@ class Consumers:
 
 
 def killed_and_resumed(kind, directory, server=None):
-    """What a consumer knows in the end that was killed at random moments on its way, and what it should know.
+    """Return the final state of a consumer that was killed at random times, and the expected state.
 
-    With a server, that is killed as well, at the same moments.
+    If a server is given, it is killed at the same times.
     """
     todo = rows(max(1500, 120 * KILLS))
     broker, server = server, server or ALL[kind](directory)
@@ -181,7 +181,7 @@ def killed_and_resumed(kind, directory, server=None):
     rng, ends, consumers = np.random.default_rng(3), [], Consumers(code)
     for _ in range(KILLS):
         process = consumers.start()
-        if rng.random() < 0.8:  # the others may not even have connected
+        if rng.random() < 0.8:  # other consumers may not even be connected
             consumers.connected()
         time.sleep(float(rng.uniform(0.0, 0.6)))
         with suppress(ProcessLookupError):
@@ -209,7 +209,7 @@ def test_killed_again_and_again_every_row_is_learnt_once(kind, tmp_path):
 
 
 def polled(source, n):
-    """Poll until there are so many more."""
+    """Poll until this many more rows have arrived."""
     got = 0
     for _ in range(200):
         block = source.poll(n - got, 0.2)
@@ -255,7 +255,7 @@ def test_lines_of_csv(empty):
         assert (source.schema.features[0].values, source.schema.classes) == (("red", "blue"), ("yes", "no"))
 
 
-@pytest.mark.parametrize("kind", ["redis", "nats"])  # librdkafka waits for brokers that are away
+@pytest.mark.parametrize("kind", ["redis", "nats"])  # librdkafka waits for unavailable brokers
 def test_nobody_there_is_said(kind):
     pytest.importorskip(kind)
     server = object.__new__(QUEUES[kind])
@@ -274,7 +274,7 @@ def test_redis_entries_of_fields_and_what_need_not_be_kept(tmp_path):
             assert source.poll(1)[0].tolist() == [[0.0, 0.0]]
             source.poll(1)
             source.acknowledge(source.where())
-            assert client.xlen(NAME) == 5  # the last one learnt marks the place
+            assert client.xlen(NAME) == 5  # the last learnt row determines the position
     server.stop()
 
 
@@ -290,7 +290,7 @@ def test_kafka_all_partitions_each_in_its_order(tmp_path):
         assert sorted(found) == [[float(n), float(p)] for n in range(200) for p in range(3)]
         assert [[n for n, p in found if p == part] for part in range(3)] == [[*range(200)]] * 3
         at, where = halfway
-        source.seek(where)  # the same consumer goes back
+        source.seek(where)  # the same consumer seeks back
         again = []
         while (got := source.poll(50)) is not END:
             again += got[0].tolist()

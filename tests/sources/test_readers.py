@@ -1,4 +1,4 @@
-"""Items of an iterator in a thread of their own: the same, in order, and no thread that stays."""
+"""Items of an iterator in a separate thread: unchanged, in order, and without remaining threads."""
 
 import asyncio
 import gc
@@ -202,5 +202,5 @@ def test_an_iterator_may_stay_in_its_thread():
     assert len(streams.from_iter(pairs).poll(10, 1)[1]) == 1
     assert seen != {threading.current_thread()}
     seen.clear()
-    assert len(streams.from_iter(pairs).draw(10)[1]) == 1  # nobody asked for an answer in time
+    assert len(streams.from_iter(pairs).draw(10)[1]) == 1  # without a timeout, no thread is needed
     assert seen == {threading.current_thread()}

@@ -1,4 +1,4 @@
-"""Sources of rows, and those of the user's own."""
+"""Sources of rows, including user-defined ones."""
 
 import json
 import pickle
@@ -21,7 +21,7 @@ def refused(call, kind=DataError):
 
 
 class Log(RowSource):
-    """Two logs, of which each brings a row in its turn, as the partitions of a queue."""
+    """Two logs that return rows in turn, like the partitions of a queue."""
 
     def __init__(self, rows, **how):
         super().__init__("log", **how)
@@ -69,7 +69,7 @@ def drained(source, most=7):
 
 @pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 def test_from_any_place_the_rest_is_the_same():
-    """A position is where the rows given end, not those fetched; with it go the schema and the bad rows."""
+    """A position is after the last returned row, not the last fetched row; it includes schema and bad rows."""
     whole = log()
     expected = drained(whole)
     assert whole.position == len(expected) == 160 - whole.bad_rows.count
@@ -98,7 +98,7 @@ def test_a_run_goes_on_from_a_position_and_acknowledges_what_is_kept(tmp_path):
     assert len(source.acknowledged) >= 4
     for path in sorted(tmp_path.glob("checkpoint-*"))[:-1]:
         source = log()
-        source.rows = [None, None]  # whoever read it over would fail
+        source.rows = [None, None]  # reading it again would fail
         source.go_to = lambda position, source=source: Log.go_to(_filled(source), position)
         run = evaluate(model(), source, **kept, resume=path)
         assert (run.log_loss, run.n_instances) == (whole.log_loss, whole.n_instances)
@@ -171,7 +171,7 @@ def test_what_is_wrong_with_a_row_source_is_said():
 
 
 class Own:
-    """Nothing but a schema and a method."""
+    """A source with only a schema and one method."""
 
     schema = SCHEMA
 

@@ -1,4 +1,4 @@
-"""Sources by address, from Python and on the command line."""
+"""Sources by URL, in Python and on the command line."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The file format: what goes in comes out, and what is broken is said, never believed."""
+"""The file format: contents are restored exactly, and damaged files are rejected with a message."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def path(tmp_path):
 
 
 def sealed(header: object, payload: bytes = b"", version: int = 1, text: bytes | None = None) -> bytes:
-    """A file with a right checksum, whatever is in it."""
+    """Return a file with a valid checksum and arbitrary contents."""
     encoded = json.dumps(header).encode() if text is None else text
     data = struct.pack("<8sIQ", b"\x89HEROS\r\n", version, len(encoded)) + encoded + payload
     return data + hashlib.sha256(data).digest()
@@ -49,7 +49,7 @@ def test_what_goes_in_comes_out(path):
 
 
 def test_the_layout_is_the_documented_one(path):
-    """Read with nothing but the description in the module's docstring."""
+    """Read a file using only the description in the module's docstring."""
     data = path.read_bytes()
     assert data[:8] == bytes.fromhex("89 48 45 52 4F 53 0D 0A")
     assert int.from_bytes(data[8:12], "little") == archive.FORMAT
@@ -141,7 +141,7 @@ def test_another_format_is_refused_with_the_version_that_wrote_it(tmp_path):
     )
     with pytest.raises(HerosError, match=text) as error:
         archive.read(path, "example")
-    assert not isinstance(error.value, DataError)  # it is not broken
+    assert not isinstance(error.value, DataError)  # the file is not damaged
     path.write_bytes(sealed(None, version=7, text=b"no JSON any more"))
     with pytest.raises(HerosError, match=r"Got 7\.$"):
         archive.read(path, "example")
@@ -174,7 +174,7 @@ def test_only_plain_data_is_written(tmp_path, value):
 
 
 def test_writers_at_once_leave_one_whole_file(tmp_path):
-    """Each has a draft of its own."""
+    """Each writer has its own temporary file."""
     path = tmp_path / "file.heros"
 
     def write(writer):

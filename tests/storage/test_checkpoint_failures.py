@@ -1,4 +1,4 @@
-"""When a checkpoint cannot be written: what is said, what is kept, and whether the run goes on."""
+"""Failed checkpoints: the message, the remaining files, and whether the run continues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT = {"every": 200, "keep": 3}
 
 
 def run_with(directory, when, happens, **more):
-    """A run in which something happens to the disk before instance `when`."""
+    """A run in which a disk fault occurs before instance `when`."""
     model, stream, _ = kill_resume.growing()
 
     def pairs():
@@ -42,7 +42,7 @@ def undisturbed():
 
 
 def assert_it_goes_on_from_what_is_there(directory, expected):
-    """What was written before is whole, nothing half-written is left, and it leads to the same end."""
+    """Earlier checkpoints are complete, no partial file is left, and resuming gives the same result."""
     there = checkpoints.found(directory)
     assert there
     assert [one.fault for one in there] == [None] * len(there)
@@ -79,7 +79,7 @@ def test_the_run_stops_or_goes_on_as_chosen(call, chosen, tmp_path, monkeypatch)
         ):
             assert run_with(tmp_path, 500, happens, on_checkpoint_error="warn") == expected
     monkeypatch.undo()
-    assert checkpoints.found(tmp_path)[0].instances == 400  # before it happened
+    assert checkpoints.found(tmp_path)[0].instances == 400  # before the fault
     assert_it_goes_on_from_what_is_there(tmp_path, expected)
 
 
@@ -185,7 +185,7 @@ def mountable() -> bool:
 @pytest.mark.parametrize("what", ["full", "read-only"])
 @pytest.mark.parametrize("chosen", ["raise", "warn"])
 def test_a_real_disk(what, chosen, tmp_path):
-    """A file system in memory, in a name space of its own, that fills up or turns read-only on the way."""
+    """A file system in memory, in a separate namespace, that becomes full or read-only during the run."""
     disk = tmp_path / "disk"
     disk.mkdir()
     script = f'mount -t tmpfs -o size=512k none "{disk}" && exec "$0" -c "$1" {what} {chosen} "{disk}" "{tmp_path}/copy"'

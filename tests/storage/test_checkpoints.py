@@ -1,4 +1,4 @@
-"""Checkpoints: a run that goes on from one ends as if nothing had happened."""
+"""Checkpoints: a resumed run ends with the same results as an undisturbed run."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Broken(Exception):
 
 
 def breaking(stream, after):
-    """The stream's pairs; the line breaks after so many."""
+    """Yield the stream's pairs; fail after a number of pairs."""
 
     def pairs():
         X, y = stream.draw(after)
@@ -99,7 +99,7 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
 
 @of_both_tasks
 def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
-    """After 1000 windows there are fewer points than windows."""
+    """After 1000 windows, there are fewer points than windows."""
     settings = {"window": 1, "exact": False, "checkpoint": tmp_path, "every": 500}
     stream, model = STREAMS[task], make()
     expected = kill_resume.outcome(evaluate(model, stream(2600), window=1, exact=False), model)
@@ -122,7 +122,7 @@ def test_predictions_before_a_checkpoint_are_those_of_the_run(tmp_path, task):
 
 
 def test_some_kills(thorough):
-    """At seeded moments, in processes of their own; `make kill` has 200."""
+    """Kills at seeded times, in separate processes; `make kill` has 200."""
     kills = 20 if thorough else 4
     done = subprocess.run(
         [sys.executable, kill_resume.__file__, "--kills", str(kills), "--seed", "2"],
@@ -136,7 +136,7 @@ def test_some_kills(thorough):
 
 
 def test_a_kill_at_any_step_of_writing(thorough):
-    """Before the n-th call that opens, syncs, renames or removes a file, for every n."""
+    """Kills before the n-th call that opens, syncs, renames or removes a file, for every n."""
     asked = ["--steps", *([] if thorough else ["--stride", "6"])]
     done = subprocess.run(
         [sys.executable, kill_resume.__file__, *asked], capture_output=True, text=True, check=False
@@ -153,7 +153,7 @@ def test_so_many_stay_and_nothing_else(tmp_path):
         "checkpoint-000000001000.heros",
         "predictions.f8",
     ]
-    assert (tmp_path / "predictions.f8").stat().st_size == 900 * 3 * 8  # all but the window at hand
+    assert (tmp_path / "predictions.f8").stat().st_size == 900 * 3 * 8  # all windows but the current one
     assert [(one.instances, one.fault) for one in checkpoints.found(tmp_path)] == [(1000, None), (800, None)]
 
 
@@ -175,7 +175,7 @@ def test_resume_without_checkpoints_starts(tmp_path):
 
 
 def test_a_stream_that_breaks_off_is_kept_up_to_there(tmp_path):
-    """What was learnt since the last checkpoint is not lost if the stream, not the process, dies."""
+    """If the stream fails but not the process, instances after the last checkpoint are not lost."""
     with pytest.raises(Broken):
         evaluate(make(), breaking(agrawal(), 333), **kept(tmp_path))
     assert [one.instances for one in checkpoints.found(tmp_path)] == [333, 200]
@@ -188,7 +188,7 @@ def test_a_stream_that_breaks_off_is_kept_up_to_there(tmp_path):
 
 
 def streams_line(n):
-    """The line of `breaking`, mended."""
+    """The pairs of `breaking`, without the failure."""
     return streams.from_iter(lambda: itertools.islice(_pairs(n), n), name="line")
 
 
@@ -215,7 +215,7 @@ def test_energy_and_time_go_on(tmp_path):
 
 
 class Clock(meters.Meter):
-    """A meter of one's own, which knows only to start and stop."""
+    """A user-defined meter that can only start and stop."""
 
     source = "clock"
 
@@ -234,7 +234,7 @@ def test_a_meter_that_can_only_stop_is_stopped_and_started(tmp_path):
 
 
 class Fair:
-    """Trains what was trained least, and remembers it."""
+    """Trains the models that were trained least; the counts are its state."""
 
     def __init__(self):
         self.times = np.zeros(POOL.n_models)
@@ -360,11 +360,11 @@ def test_two_runs_do_not_share_a_directory(tmp_path, monkeypatch, system):
             return super().choose(*args)
 
     evaluate(make(policy=Nested()), agrawal(300), **kept(tmp_path))
-    evaluate(make(policy=Nested()), agrawal(300), **kept(tmp_path, resume=True))  # and it is freed
+    evaluate(make(policy=Nested()), agrawal(300), **kept(tmp_path, resume=True))  # the lock is released
 
 
 def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
-    """The other run locks what is there now; a lock by name or by inode alone would let both write."""
+    """The other run locks the new directory; a lock by name or by inode alone would let both write."""
     place = tmp_path / "kept"
     theirs = []
 
@@ -381,7 +381,7 @@ def test_a_run_whose_directory_is_replaced_leaves_the_new_one_alone(tmp_path):
         evaluate(make(policy=Meddling()), agrawal(), **kept(place))
     assert [(path.name, path.read_bytes()) for path in sorted(place.iterdir())] == theirs
     assert [one.instances for one in checkpoints.found(tmp_path / "away")] == [200]
-    evaluate(make(), agrawal(300), **kept(place, resume=True))  # and nobody's lock is left
+    evaluate(make(), agrawal(300), **kept(place, resume=True))  # no lock is left
 
 
 def test_a_killed_run_leaves_no_lock(tmp_path):
@@ -426,18 +426,18 @@ def test_files_and_pipes_are_read_over(tmp_path):
         assert kill_resume.outcome(run, model) == expected
 
 
-# -- broken ones ------------------------------------------------------------------------------------------------
+# -- damaged files ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """A directory with two small checkpoints."""
+    """Return a directory with two small checkpoints."""
     return written(tmp_path_factory.mktemp("small"), "classes")
 
 
 @pytest.fixture(scope="module", params=STREAMS)
 def either(request, tmp_path_factory):
-    """The same of one of the tasks, and which."""
+    """Return such a directory for one of the tasks, and the task."""
     return request.param, written(tmp_path_factory.mktemp("either"), request.param)
 
 
@@ -504,7 +504,7 @@ def test_predictions_that_are_not_those_of_the_checkpoint_are_found(damage, tmp_
     )
     newest, older = checkpoints.found(tmp_path)
     assert "predictions.f8 " in newest.fault
-    assert (older.fault is None) == (damage != "gone")  # its own part of the file is whole
+    assert (older.fault is None) == (damage != "gone")  # its own part of the file is complete
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CheckpointWarning)
         if damage == "gone":
@@ -528,7 +528,7 @@ def test_what_a_kill_left_behind_the_predictions_does_not_matter(tmp_path, small
 
 
 def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, either):
-    """All over it; tests/test_archive.py has every byte of a smaller file."""
+    """Bytes in all parts of the file; tests/storage/test_archive.py tests every byte of a smaller file."""
     _, small = either
     restored(tmp_path, small)
     path, data = tmp_path / NEWEST, small[NEWEST]
@@ -542,7 +542,7 @@ def test_flipped_bytes_and_truncations_of_a_checkpoint_are_found(tmp_path, eithe
 @pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(4))
 def test_a_checkpoint_made_up_with_a_right_checksum_is_refused_or_harmless(seed, tmp_path, either):
-    """Whatever is taken out of it or put into it, there is a HerosError or a run; never anything else."""
+    """If entries are removed or added, the result is a HerosError or a run; never another exception."""
     rng, (task, small) = np.random.default_rng(seed), either
     restored(tmp_path, small)
     document, arrays = archive.read(tmp_path / NEWEST, "checkpoint")
@@ -642,14 +642,14 @@ def test_broken_ones_are_said_in_a_line(tmp_path):
 
 
 def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
-    """An interrupt ends the stream: what was learnt is summed up, and can be gone on from."""
+    """An interrupt ends the run: the result so far is returned, and the run can be resumed."""
     (tmp_path / "pool.toml").write_text(POOL_FILE)
     words = ["run", "agr_a", "--n", 5000, "--pool", tmp_path / "pool.toml", "--window", 1000, "--json"]
     keeping = [*words, "--checkpoint", tmp_path / "kept", "--resume"]
     drawn = itertools.count(1)
 
     def draw(self, n, real=streams.Stream.draw):
-        if next(drawn) == 6:  # each block is drawn by three streams, one from the other
+        if next(drawn) == 6:  # each block is drawn by three streams, each wrapping the next
             os.kill(os.getpid(), signal.SIGINT)
         return real(self, n)
 
@@ -662,7 +662,7 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path, monkeypatch):
 
 
 class Majority:
-    """A model of one's own."""
+    """A user-defined model."""
 
     def __init__(self):
         self.counts = np.zeros(2)
@@ -691,7 +691,7 @@ def test_python_objects_in_checkpoints_are_refused_at_once(tmp_path):
 
 
 def test_python_objects_are_kept_as_pickles_if_code_is_allowed(tmp_path):
-    """And their run ends as one that nobody broke off; said each time that a pickle is a program."""
+    """An interrupted run ends like an undisturbed run; each time a warning says that pickles can run code."""
 
     def run(n, **kept):
         with warnings.catch_warnings(record=True) as said:

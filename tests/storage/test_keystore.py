@@ -1,4 +1,4 @@
-"""The store of models by key on a full disk: all of a commit or nothing, and nothing that was learnt is lost."""
+"""The store of models by key on a full disk: commits are complete or have no effect, and no model is lost."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ MODEL = bytes(100_000)
 
 
 def full(path, more=0):
-    """No room, but for so many bytes more than the largest file of the store has."""
+    """Allow only a number of bytes more than the largest file of the store."""
     return no_room_beyond(max(file.stat().st_size for file in path.iterdir()) + more)
 
 
@@ -69,7 +69,7 @@ def test_it_goes_on_when_there_is_room(tmp_path):
 @pytest.mark.matrix(most=3)
 @pytest.mark.parametrize("room", [0.0, 0.3, 0.6, 0.9])
 def test_no_instance_is_lost_or_learnt_twice_on_a_full_disk(tmp_path, room):
-    """`learn` either learns or raises, and then the same instances can be given again."""
+    """`learn` either learns or raises an error; after an error, the same instances can be passed again."""
     keyed, refused, committed = Keyed(template(), capacity=3, directory=tmp_path), 0, None
     todo = visits(40, 200)
     with contextlib.ExitStack() as stack:
@@ -82,7 +82,7 @@ def test_no_instance_is_lost_or_learnt_twice_on_a_full_disk(tmp_path, room):
             except HerosError:
                 refused += 1
                 assert keyed.in_memory <= 3
-                keyed.predict_proba(key, X)  # reading needs no room
+                keyed.predict_proba(key, X)  # reading needs no space
                 assert keyed.in_memory <= 3
                 stack.close()
                 keyed.learn(key, X, y)
@@ -138,7 +138,7 @@ def test_attached_bytes_may_be_longer_than_any_value_in_the_file(tmp_path, monke
     store = KeyStore(tmp_path)
     store._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
     store.commit({"done": 1}, attached=parts)
-    store.commit({"done": 2})  # leaves what is attached
+    store.commit({"done": 2})  # attached bytes stay unchanged
     store.close()
     again = KeyStore(tmp_path)
     assert (again.attached(), again.note()) == (b"".join(parts), {"done": 2})
@@ -148,7 +148,7 @@ def test_attached_bytes_may_be_longer_than_any_value_in_the_file(tmp_path, monke
 
 
 def killed(tmp_path, commits=5):
-    """Return a directory as after a kill: with the files of a store that is still open."""
+    """Return a directory as after a kill: with the files of an open store."""
     with contextlib.closing(KeyStore(tmp_path / "open")) as store:
         for i in range(commits):
             store.put("draft", MODEL, Tally(i))
@@ -228,7 +228,7 @@ def test_a_missing_model_is_an_error_and_a_damaged_page_no_error_of_one_key(tmp_
 
 
 def damage_models(place):
-    """Overwrite the root of the table of models."""
+    """Overwrite the root page of the table of models."""
     with contextlib.closing(sqlite3.connect(place / FILE)) as file:
         (root,) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'models'").fetchone()
         file.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,4 +1,4 @@
-"""Who may read what HEROS writes."""
+"""The read permissions of files written by HEROS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from heros.ensemble.keyed import Keyed
 from heros.storage import archive
 from heros.streams.live.journal import Journal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of Unix")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix file modes")
 
 
 @pytest.fixture(params=[0o022, 0o027, 0o077], ids=oct)

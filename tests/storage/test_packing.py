@@ -1,4 +1,4 @@
-"""Records in one file: nothing of them is lost, and they are found where they were."""
+"""Packed records: they are complete, and are found under the same paths."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Records that somebody or something has changed: refused in a line, or harmless."""
+"""Edited or damaged records are rejected with a message of one line, or are harmless."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ GONE = object()
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A record with something in every place: drifts, rows left out, a carbon intensity."""
+    """Return a record with a value in every field: drifts, skipped rows, a carbon intensity."""
     directory = tmp_path_factory.mktemp("recorded")
     rows = "".join(f"{i % 7},{'ab'[i % 2]},{'no' if i % 3 else 'yes'}\n" for i in range(300))
     (directory / "rows.csv").write_text("x,c,y\n" + rows + "bad,a,no\n")
@@ -55,7 +55,7 @@ def recorded(tmp_path_factory):
 
 
 def places(node, path=()) -> Iterator[tuple]:
-    """All paths into a document; of a list only the first and the last element."""
+    """Return all paths in a document; for lists, only the first and the last element."""
     if path:
         yield path
     keys = (
@@ -82,7 +82,7 @@ def changed(document, path, value):
 
 
 def used(place: Path, page: Path) -> bool:
-    """Whether a record is read, listed and reported; False if it was refused in one line."""
+    """Return whether a record is read, listed and reported; False if it was rejected in one line."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -107,7 +107,7 @@ def test_a_record_with_any_other_value_is_refused_or_harmless(recorded, tmp_path
             (tmp_path / "record.json").write_text(json.dumps(changed(document, path, value)))
             outcomes.append(used(tmp_path, tmp_path / "report.html"))
     assert len(outcomes) > 1000
-    assert 0.05 < np.mean(outcomes) < 0.6  # some places hold any text
+    assert 0.05 < np.mean(outcomes) < 0.6  # some fields accept any text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Records: whole or not there, and the same when read back."""
+"""Records are complete or do not exist, and are read back unchanged."""
 
 import dataclasses
 import json
@@ -111,7 +111,7 @@ def test_a_record_is_not_overwritten_unless_forced(tmp_path):
 
 @pytest.mark.parametrize("step", ["old set aside", "new in its place"])
 def test_a_kill_while_a_record_is_replaced_loses_nothing(step, tmp_path, monkeypatch):
-    """A kill right after either rename of `save(force=True)`, at which nothing is tidied up."""
+    """A kill right after either rename of `save(force=True)`, without any cleanup."""
     first, second = small_run(n=500), small_run(n=700)
     place = records.save(first, tmp_path)
 
@@ -187,7 +187,7 @@ def test_kill_leaves_a_whole_record_or_none(tmp_path):
         root = tmp_path / str(attempt)
         with subprocess.Popen([sys.executable, "-c", WRITER, str(root)], stdout=subprocess.PIPE) as writer:
             writer.stdout.readline()
-            time.sleep(rng.uniform(0.001, 0.01 * 2**attempt))  # a slow disk gets its time, too
+            time.sleep(rng.uniform(0.001, 0.01 * 2**attempt))  # allow for a slow disk
             writer.send_signal(signal.SIGKILL)
         for place in records.find(root) if root.exists() else []:
             assert len(records.read(place).curves.end) == 1000

@@ -1,4 +1,4 @@
-"""Models in files: the same model comes back, only data is read, and what is wrong is said."""
+"""Models in files: the model is restored exactly, only data is read, and errors have messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def learnt(**settings):
 
 
 def assert_same(a, b, but=None):
-    """What they know now, and what they make of more."""
+    """Return the current predictions, and those after more training."""
     one, two = serialization.pack(a), serialization.pack(b)
     assert one[0] == two[0]
     assert set(one[1]) == set(two[1])
@@ -112,7 +112,7 @@ def test_a_model_whose_schema_has_grown_comes_back(tmp_path):
 
 
 class Fair:
-    """Trains what was trained least."""
+    """Trains the models that were trained least."""
 
     def __init__(self):
         self.times = np.zeros(MLP.n_models)
@@ -151,7 +151,7 @@ def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp
 
 
 def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
-    """A class of HEROS's own is only taken from a list; nothing else in a description is looked up."""
+    """Classes are looked up only in a list of HEROS's classes; other names in a description are not resolved."""
     for kind in (
         "os.system",
         "CompiledPolicy",
@@ -266,7 +266,7 @@ class Coin:
 
 
 def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, monkeypatch):
-    """Unpickling what a file says would run its code."""
+    """Unpickling the contents of the file would run its code."""
     X, y = streams.Agrawal().draw(50)
     pool = pools.Models([Coin(), Coin()], costs=[1, 2])
     model = Heros(pool, k=1, seed=1, schema=streams.Agrawal().schema).learn(X, y)

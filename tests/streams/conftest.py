@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def reference_streams(real_data):
-    """The directory with rows of the synthetic streams as MOA writes them."""
+    """Return the directory with rows of the synthetic streams as written by MOA."""
     directory = Path(os.environ.get("HEROS_REFERENCE_STREAMS", real_data.parent / "streams"))
     if not (directory / "agr_a.parquet").exists():
         pytest.skip("MOA's rows are not here: set HEROS_REFERENCE_STREAMS to their directory")
@@ -16,7 +16,7 @@ def reference_streams(real_data):
 
 @pytest.fixture
 def rows():
-    """All instances of a stream as one matrix, the class last."""
+    """Return all instances of a stream as one matrix, with the class in the last column."""
 
     def of(stream, size=4096):
         blocks = [np.column_stack(block) for block in stream.blocks(size)]

@@ -1,4 +1,4 @@
-"""Results depend on the rows alone: not on when they come, in which pieces, or how many are asked for."""
+"""Results depend only on the rows, and not on arrival times, pieces or block sizes."""
 
 import io
 import os
@@ -25,7 +25,7 @@ def small():
 
 
 def learnt(stream, mosts, timeouts):
-    """Each row with the schema it came with, and what a model that is bound as it goes said to it."""
+    """Return each row with its schema and the prediction of a model that is trained on the stream."""
     model, rows, said, idle = small(), [], [], 0
     while True:
         try:
@@ -48,7 +48,7 @@ def learnt(stream, mosts, timeouts):
 
 @st.composite
 def growing_rows(draw):
-    """Rows in which values, classes, missing values, and bad rows turn up at any time; or with numbers as labels."""
+    """Return rows in which values, classes, missing values and bad rows appear at any time, or numeric labels."""
     n, seed = draw(st.integers(1, 400)), draw(st.integers(0, 1 << 20))
     task = draw(st.sampled_from(["classification", "regression"]))
     rng, rows = random.Random(seed), []
@@ -71,7 +71,7 @@ def csv_of(rows):
 
 
 class Pieces:
-    """A file object that gives its bytes in pieces, some of them late."""
+    """A file object that returns its bytes in pieces, some of them with a delay."""
 
     def __init__(self, data, rng):
         self.rng, self.pieces = rng, []
@@ -133,7 +133,7 @@ def test_an_iterator_gives_the_same_however_its_pairs_come(made, seed):
 @given(made=growing_rows(), size=st.integers(1, 200))
 @SETTINGS
 def test_draw_gives_the_rows_that_poll_gives(made, size):
-    """`draw` spans growths: its rows are as wide as the schema after them."""
+    """`draw` spans schema growth: its rows have the width of the final schema."""
     task, rows = made
     polled, drawn = (streams.from_iter(rows, task=task) for _ in range(2))
     expected, _ = learnt(polled, lambda: size, lambda: None)
@@ -151,7 +151,7 @@ def test_draw_gives_the_rows_that_poll_gives(made, size):
 
 
 def test_a_real_pipe_is_read_as_far_as_it_has_come():
-    """150 rows do not wait for a full block; types wait for the first hundred lines."""
+    """150 rows are returned before a block is full; column types need the first hundred lines."""
     ours, theirs = os.pipe()
     lines = [f"{i % 7},{'xy'[i % 2]}\n".encode() for i in range(150)]
     os.write(theirs, b"a,label\n" + b"".join(lines[:100]) + b"3,")
@@ -167,7 +167,7 @@ def test_a_real_pipe_is_read_as_far_as_it_has_come():
 
 @pytest.mark.parametrize("of", ["pipe", "iterator"])
 def test_evaluate_learns_what_has_come(of):
-    """The other end is held open until all that was sent has been handed over."""
+    """The pipe stays open until all rows have been returned."""
     ours, theirs = os.pipe()
     gate = threading.Event()
     rows = [({"a": float(i % 5)}, "xy"[i % 2]) for i in range(150)]
@@ -221,7 +221,7 @@ def test_a_stream_that_breaks_off_in_a_block_while_it_grows_goes_on_the_same(tmp
 
 
 def test_a_file_grows_with_a_chunk_and_no_block_spans_that(tmp_path, monkeypatch):
-    """The block size does not matter to a model, even where values turn up late."""
+    """The block size does not affect a model, even if new values appear late."""
     monkeypatch.setattr("heros.streams.text.READ_BYTES", 400)
     rng, path = random.Random(2), tmp_path / "rows.csv"
     rows = [({"a": rng.random(), "b": f"v{rng.randrange(1 + i // 50)}"}, "xy"[i % 2]) for i in range(300)]
@@ -265,7 +265,7 @@ def test_what_is_wrong_is_raised_when_its_turn_comes():
 
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")
 def test_the_first_hundred_lines_tell_the_types_whatever_comes_with_them():
-    """A column that turns into names after a hundred lines of numbers is one of numbers, in any case."""
+    """A column with names only after a hundred lines of numbers is always numeric."""
     data = b"a,label\n" + b"1,x\n" * 100 + b"red,x\n" * 500
     for file in (io.BytesIO(data), Pieces(data, random.Random(1))):
         stream = read_pipe(file)

@@ -1,4 +1,4 @@
-"""Rows and files that break a rule: each has its message."""
+"""Invalid rows and files, each with its error message."""
 
 import bz2
 import copy
@@ -29,11 +29,11 @@ NUMBER = "must be a number (or list it in nominal= or ignore=, or the word in mi
 
 
 def strict(*arguments, **named):
-    """A stream that stops at the first bad row."""
+    """Return a stream that stops at the first bad row."""
     return streams.read(*arguments, on_bad_row="raise", **named)
 
 
-BAD_LINES = {  # what stands in line 3, and what is said about it
+BAD_LINES = {  # the content of line 3, and the error message
     "not a number": (b"abc,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'abc' instead."),
     "infinite": (b"inf,red,no\n", f"line 3: the 'age' column {NUMBER}. Got 'inf' instead."),
     "too large": (
@@ -72,7 +72,7 @@ def test_a_bad_row_can_be_skipped(tmp_path, case):
     stream = streams.read(path, encoding="utf-8")
     X, y = stream.draw(10)
     assert (X.tolist(), y.tolist()) == ([[18, 1], [21, 0], [19, 1]], [0, 1, 0])
-    assert stream.schema.features[1].values == ("blue", "red")  # the bad row taught it nothing
+    assert stream.schema.features[1].values == ("blue", "red")  # the bad row did not change the schema
     assert [str(row) for row in stream.bad_rows.first] == [f"{path}, {message}"]
     assert stream.bad_rows.count == 1
 
@@ -124,7 +124,7 @@ def test_rows_before_a_bad_one_are_given_and_the_stream_stays_at_it(tmp_path):
     assert len(stream.take(0).draw(5)[1]) == 0
 
 
-GOOD = 30  # rows before the bad one
+GOOD = 30  # rows before the bad row
 
 
 def broken_file(path):
@@ -207,7 +207,7 @@ def test_an_evaluation_meets_every_good_row_before_the_error(tmp_path):
 
 
 def with_bad_rows(path, rows):
-    """A file of 1,000 rows in which these, counted from 0, are bad."""
+    """Write a file of 1,000 rows with bad rows at these positions, counted from 0."""
     path.write_text(
         "a,label\n" + "".join(f"{'oops' if i in rows else i},{'xy'[i % 2]}\n" for i in range(1000))
     )
@@ -236,7 +236,7 @@ def test_skipped_rows_are_counted_as_they_are_passed_and_ten_are_kept(tmp_path, 
 
 
 def all_of(stream, size):
-    """How many rows a stream gives before it breaks off, and what it says then."""
+    """Return the number of rows before a stream stops, and its error message."""
     given = []
     with pytest.raises(streams.TooManyBadRows) as error:
         given.extend(len(y) for _, y in stream.blocks(size))
@@ -246,7 +246,7 @@ def all_of(stream, size):
 @pytest.mark.parametrize("kind", ["file", "chunks", "frame", "pipe", "pairs"])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_stream_ends_where_more_than_one_row_in_twenty_is_bad(tmp_path, monkeypatch, kind, size):
-    """Row 19 of the bad ones is not judged yet; the twentieth is, at row 220."""
+    """The limit is not checked at 19 bad rows; the twentieth at row 220 is checked."""
     if kind == "chunks":
         monkeypatch.setattr(text, "READ_BYTES", 200)
     path = with_bad_rows(tmp_path / "s.csv", range(200, 300))
@@ -332,7 +332,7 @@ def test_a_file_of_bad_rows_only(tmp_path):
     assert stream.bad_rows.count == 2
 
 
-FILES = {  # a file that cannot be a stream, and what is said about it
+FILES = {  # an invalid file, and the error message
     "empty.csv": (b"", "{} must have a header and at least one row. Got an empty file instead."),
     "blank.csv": (b"\n\n", "{} must have a header and at least one row. Got an empty file instead."),
     "header.csv": (b"a,label\n", "{} must have at least one row. Got a header without rows instead."),
@@ -438,7 +438,7 @@ def test_a_quote_that_joins_lines_is_told(tmp_path):
 @pytest.mark.parametrize("cells", ['2,"x,y', '2,x,"y', '2,"u\nv","x,y'])
 @pytest.mark.parametrize("closed", [False, True])
 def test_an_unclosed_quote_costs_its_row(tmp_path, cells, after, closed):
-    """Also where a quote in a later row seems to close it, and among the rows that show what the columns are."""
+    """Also if a quote in a later row seems to close it, and in the rows used to infer column types."""
     later = '3,"x, too",y\n' + "3,x,z\n" * 9 if closed and after > 1000 else ""
     path = tmp_path / "s.csv"
     path.write_text(f"a,b,label\n1,x,y\n{cells}\n" + "3,x,z\n" * after + later)
@@ -493,7 +493,7 @@ def test_quotes_end_records_where_the_csv_module_ends_them(tmp_path):
 
 
 def test_a_long_cell_costs_no_more_than_its_row(tmp_path):
-    """Among the first rows, from which the columns are inferred, and among later ones."""
+    """In the first rows, from which the columns are inferred, and in later rows."""
     path = tmp_path / "s.csv"
     for rows in (10, 300_000):
         path.write_text("a,b,label\n" + "1,u,x\n2,v,y\n" * rows + f"{'1' * 200_000}z,u,x\n" + "1,v,y\n" * 9)
@@ -615,7 +615,7 @@ def test_structs_are_columns_and_durations_are_seconds(tmp_path):
 
 
 def cpu_seconds(act):
-    """Of the better of two tries."""
+    """Return the shorter time of two attempts."""
     tries = []
     for _ in range(2):
         start = time.process_time()
@@ -626,7 +626,7 @@ def cpu_seconds(act):
 
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_a_quote_that_is_never_closed_costs_about_what_reading_costs(tmp_path, kind):
-    """Once it was minutes: whatever came was looked at line by line, from the quote on, with all before it."""
+    """It once took minutes: each new line was parsed again together with all lines from the quote on."""
     path = tmp_path / "s.csv"
 
     def cost(quote):
@@ -646,7 +646,7 @@ def test_a_quote_that_is_never_closed_costs_about_what_reading_costs(tmp_path, k
 
 
 def test_many_columns_cost_what_they_are(tmp_path):
-    """Each name was looked for among all the others: 40,000 columns took longer to name than to read."""
+    """Each name was compared with all others: naming 40,000 columns took longer than reading them."""
     names = [f"c{i}" for i in range(20_000)]
     (tmp_path / "few.csv").write_text("a,y\n1,b\n")
     reader = streams.read(tmp_path / "few.csv")._rows.reader

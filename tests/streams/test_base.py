@@ -1,4 +1,4 @@
-"""What every stream promises: any block size, take, restart, copy and pickle give the same instances."""
+"""The contract of streams: block size, take, restart, copy and pickle do not change the instances."""
 
 import copy
 import pickle
@@ -71,7 +71,7 @@ KINDS = [
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory):
-    """A fresh stream of each kind."""
+    """Return a new stream of each kind."""
     folder = tmp_path_factory.mktemp("streams")
     write_text(folder / "s.csv")
     write_text(folder / "s.csv.gz")
@@ -106,7 +106,7 @@ def make(tmp_path_factory):
 
 
 def same(found, expected):
-    """Equal but for columns that the schema of the shorter one does not have yet."""
+    """Return whether two results are equal, except for columns that the shorter one's schema lacks."""
     width = min(found.shape[1], expected.shape[1])
     np.testing.assert_array_equal(found[:, : width - 1], expected[:, : width - 1])
     assert np.isnan(expected[:, width - 1 : -1]).all()
@@ -114,7 +114,7 @@ def same(found, expected):
 
 
 def joined(blocks, width):
-    """Blocks as one matrix; those from before the schema grew get NaN for what was not known yet."""
+    """Return blocks as one matrix; blocks from before schema growth get NaN for new columns."""
     parts = [
         np.column_stack([X, np.full((len(y), width - X.shape[1]), np.nan), y]) for X, y in blocks if len(y)
     ]

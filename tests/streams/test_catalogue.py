@@ -25,7 +25,7 @@ SIZES = {  # instances, nominal, numeric, share of the largest class in percent
 
 @pytest.mark.parametrize("name", MOA)
 def test_a_synthetic_stream_is_moas(name):
-    """To the last bit; with Gaussian draws every label, and the values up to the last bits of a logarithm."""
+    """Exactly equal; with Gaussian draws, labels are equal and values differ in the last bits of a logarithm."""
     stream = streams.load(name)
     exact = "sha256" in MOA[name]
     digest = hashlib.sha256()
@@ -119,7 +119,7 @@ def test_a_real_stream_has_its_rows_features_and_classes(name, real_data):
 @pytest.mark.parametrize("name", SIZES)
 def test_a_real_stream_has_the_values_of_its_file(name, real_data, rows):
     stream = streams.load(name)
-    schema = stream.schema  # known before the first row is read, missing values included
+    schema = stream.schema  # known before the first row is read, including missing values
     found = rows(stream, 1000)
     table = pq.read_table(real_data / f"{name}.parquet")
     for j, column in enumerate(table.column_names):

@@ -1,4 +1,4 @@
-"""The downloader, against a server on this machine."""
+"""The downloader, with a server on this machine."""
 
 import hashlib
 import http.server
@@ -39,7 +39,7 @@ def archive(name):
 
 
 class Home(http.server.BaseHTTPRequestHandler):
-    """A home of data sets, some of them in disorder."""
+    """Return a data directory, with some invalid data sets."""
 
     def do_GET(self):
         self.server.asked.append(self.path)
@@ -118,7 +118,7 @@ def test_a_stream_is_downloaded_once_checked_and_converted(home, directory):
         assert (stream.name, stream.n_instances) == ("small", 3)
         assert stream.schema.features[1].values == ("red", "blue")
     assert home.asked == ["/good.arff"]
-    assert [path.name for path in directory.iterdir()] == ["small.parquet"]  # nothing else is left behind
+    assert [path.name for path in directory.iterdir()] == ["small.parquet"]  # no other file is left
     assert pq.read_schema(directory / "small.parquet").names == ["a", "colour", "class"]
 
 
@@ -158,7 +158,7 @@ def test_a_length_that_is_none_is_said(home, directory):
 
 @pytest.mark.parametrize("page", ["good.arff", "silent.arff"])
 def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
-    """Neither if the server says how much it is nor if it just goes on."""
+    """The limit holds whether the server states the size or sends data endlessly."""
     with pytest.raises(DataError, match="is longer than the limit of 20 bytes"):
         fetch(f"{home.url}/{page}", tmp_path / "x", "small", most=20)
     assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size <= 20
@@ -274,7 +274,7 @@ def test_the_data_directory_is_a_cache_of_the_users_unless_set(monkeypatch, tmp_
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["electricity", "wisdm"])
 def test_a_converted_copy_equals_the_original(name, real_data, tmp_path, monkeypatch, rows):
-    """Write a real stream as ARFF, serve it to the converter, and read back what it keeps."""
+    """Write a real stream as ARFF, serve it to the converter, and read the result."""
     stream = streams.load(name)
     lines = ["@relation r"]
     for feature in stream.schema.features:

@@ -1,4 +1,4 @@
-"""Files of every format: the same data gives the same blocks."""
+"""Files of all formats: the same data gives the same blocks."""
 
 import gzip
 import string
@@ -20,7 +20,7 @@ LABELS = ["no", "yes"]
 
 
 def write(path, columns):
-    """A table of age, colour, size and label in the format the path asks for."""
+    """Write a table of age, colour, size and label in the format of the path."""
     ages, colours, sizes, labels = columns
     kind = path.name.split(".", 1)[1]
     if kind in {"csv", "csv.gz", "csv.zst", "tsv"}:
@@ -125,7 +125,10 @@ def test_types_can_be_overridden(tmp_path):
 def test_a_column_that_is_mostly_names_is_nominal_and_a_numeric_one_stays_numeric(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("a,b,c,label\n1,1,?,x\nb,2,?,y\nc,3,?,x\n")
-    assert [f.nominal for f in streams.read(path).schema.features] == [True, False]  # c is empty so far
+    assert [f.nominal for f in streams.read(path).schema.features] == [
+        True,
+        False,
+    ]  # column c is empty so far
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " "])
@@ -225,7 +228,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["x", "y"])), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_reading_record_by_record_gives_what_arrow_gives(tmp_path, rows):
-    """The careful way through a block, taken where something is odd, must not change what is read."""
+    """The careful path, used for blocks with unusual values, must give the same result."""
     path = tmp_path / "s.csv"
     quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows]
     path.write_text("a,b,label\n" + "\n".join(quoted) + "\n", newline="")
@@ -316,7 +319,7 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
 @pytest.mark.parametrize("rows", [1000, 300_000])
 @pytest.mark.parametrize("name", ["s.csv", "s.json", "s.parquet", "s.arrow", "s.feather"])
 def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name, rows):
-    """A memory-mapped file ended the process, and rows of two text files were mixed."""
+    """An overwritten memory-mapped file once ended the process; rows of two text files were mixed."""
     rng = np.random.default_rng(1)
 
     def write_rows(n):
@@ -352,7 +355,7 @@ def test_rows_may_be_appended_to_a_file_while_it_is_read(tmp_path):
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")
 @pytest.mark.parametrize("rows", [20, 500])
 def test_the_sizes_of_the_batches_of_a_table_do_not_matter(tmp_path, rows):
-    """Only the first batch decided how columns are read."""
+    """The types of columns were inferred from the first batch only."""
     n, rng = 4000, np.random.default_rng(1)
     table = pa.table({
         "mixed": [str(i) if i < 30 else "xy"[i % 2] for i in range(n)],

@@ -1,4 +1,4 @@
-"""A large file takes no more memory than a small one."""
+"""Reading a large file takes no more memory than reading a small one."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ print(n, re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1])
 
 
 def peak_megabytes(path, n_rows):
-    """The most memory a process of its own takes to read the file."""
+    """Return the peak memory of a separate process that reads the file."""
     answer = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
     n, kilobytes = map(int, answer.stdout.split())
     assert n == n_rows

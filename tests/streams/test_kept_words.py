@@ -1,4 +1,4 @@
-"""A word such as NA is a name where a column lists it among its values, and missing everywhere else."""
+"""A word such as NA is a value in columns that list it, and a missing value in all other columns."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_without_the_list_the_word_is_missing(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet", "xlsx", "frame"])
 def test_a_listed_number_is_a_name_in_its_column_only(tmp_path, kind):
-    """Also where numbers are no text; elsewhere the number is missing, however it is written."""
+    """Also for numbers that are not text; in other columns the number is missing in any notation."""
     columns = {"area": [1, -999, 2] * 20, "size": [2.5, -999.0, 3.0] * 20, "late": ["no", "yes", "no"] * 20}
     table, path = pd.DataFrame(columns), tmp_path / f"rows.{kind}"
     how = {"target": "late", "nominal": {"area": ["1", "2", "-999"]}, "missing": ["-999"]}

@@ -1,4 +1,4 @@
-"""Streams from what is already in memory: arrays, frames, iterators."""
+"""Streams from data in memory: arrays, frames, iterators."""
 
 import copy
 import itertools
@@ -74,7 +74,7 @@ def test_missing_and_nominal_values_in_arrays():
     stream = streams.from_arrays(X, [0, 1, 0, 1], names=["code", "size"], nominal=["code"])
     assert stream.schema.features == (Feature("code", ("7", "9"), True), Feature("size", None, True))
     np.testing.assert_array_equal(stream.draw(4)[0], [[0, np.nan], [1, 2.5], [np.nan, 1], [0, 3]])
-    assert X[0, 0] == 7  # the array itself is left alone
+    assert X[0, 0] == 7  # the original array is not changed
 
 
 def test_arrays_with_a_schema_hold_codes():
@@ -130,7 +130,7 @@ COLUMNS = {
 
 
 class Interchanged:
-    """A frame that speaks only the data frame interchange protocol."""
+    """A frame that supports only the data frame interchange protocol."""
 
     def __init__(self, table):
         self.table = table
@@ -238,7 +238,7 @@ def test_an_endless_iterator_is_read_as_far_as_asked():
     stream = streams.from_iter(({"n": i}, i % 2) for i in itertools.count())
     assert stream.draw(3)[0].ravel().tolist() == [0, 1, 2]
     assert stream.take(2).draw(9)[0].ravel().tolist() == [3, 4]
-    assert stream.draw(1)[0].item() == 5  # there is only the one iterator: take has moved it
+    assert stream.draw(1)[0].item() == 5  # there is only one iterator, and take has advanced it
 
 
 def test_an_iterator_cannot_go_back_or_be_copied():
@@ -390,7 +390,7 @@ def test_a_column_of_several_types_is_read_as_its_texts_however_long_it_is(n):
 def test_a_new_target_is_found_in_blocks_between_which_the_schema_grows():
     pairs = [({"y": i if i % 3 else None, **({"late": 1.0} if i > 6 else {})}, "no") for i in range(1, 12)]
     stream = streams.from_iter(pairs)
-    stream.poll(1)  # which makes the feature known
+    stream.poll(1)  # this adds the feature to the schema
     retargeted = stream.with_target("y")
     X, y = retargeted.draw(7)
     assert y.tolist() == [2, 4, 5, 7, 8, 10, 11]

@@ -1,4 +1,4 @@
-"""Files as people have them: names with blanks, words for missing, numbers and dates as they are written."""
+"""Realistic files: names with spaces, words for missing values, and usual formats of numbers and dates."""
 
 import copy
 import datetime
@@ -40,7 +40,7 @@ def written(tmp_path, text, name="s.csv"):
 
 
 def quietly(*arguments, **named):
-    """A stream, and what was said about how it is read."""
+    """Return a stream, and the notices on how it is read."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         stream = streams.read(*arguments, **named)
@@ -190,7 +190,7 @@ def test_a_pipe_of_identifiers_stays_as_wide_as_it_may_be():
     with pytest.warns(DataNotice, match="'id' has very many values: 192 have an input each"):
         sizes = [len(stream.schema.features[0].values) for _ in stream.blocks(100)]
     assert sizes[0] < 192
-    assert sizes[-1] == 193  # hardly any came twice: all others share one
+    assert sizes[-1] == 193  # almost all values are unique and share one code
 
 
 def test_an_iterator_of_many_values_stays_as_wide_as_it_may_be():
@@ -341,7 +341,7 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
 
 
 def test_a_look_names_the_words_that_are_read_as_missing(tmp_path):
-    """The country code of Namibia is such a word; cells without a word need no mention."""
+    """The country code of Namibia is such a word; columns without such words get no notice."""
     rows = [("NA", "1.5", ""), ("DE", "n/a", "x"), ("NA", "2", ""), ("", "3", "y"), ("FR", "4", "x")] * 4
     text = "country,amount,note,late\n" + "".join(f"{','.join(row)},{i % 2}\n" for i, row in enumerate(rows))
     lines = [{"country": c, "amount": a, "note": n, "late": i % 2} for i, (c, a, n) in enumerate(rows)]
@@ -450,7 +450,7 @@ def test_a_row_is_read_as_the_file_was(tmp_path):
 
 
 def test_a_file_with_an_id_and_a_text_is_what_it_is_without_them(tmp_path):
-    """So nothing that is learnt from it is worse, nor takes more memory."""
+    """Identifier and text columns do not reduce accuracy or use more memory."""
     rows = [
         (
             f"ORD-{i * 7919 % 100_003:06}",
@@ -568,7 +568,7 @@ def test_what_stands_before_a_header_is_skipped(tmp_path, head, told):
 @pytest.mark.parametrize(
     "text",
     [
-        "city;value\n" + ROWS,  # names of rows have no name
+        "city;value\n" + ROWS,  # row names have no header
         "city;late\n" + "1;A;y\n2;B;n\n" * 9,
         '"city\nor town";"va\nlue";late\n' + ROWS,
         "a;b;c\n" + "x;y\n" * 2 + "x;y;z\n" * 9,
@@ -685,7 +685,7 @@ LATE = {
 
 
 def late_rows(n, first):
-    """Rows of which three columns have no value at first; the text has a bad row before the first one has."""
+    """Return rows in which three columns start without values; the text has a bad row before the first value."""
     lines = ["n;" + ";".join(LATE) + ";late"]
     for i in range(n):
         cells = [value(i) if i >= first + 7 * j else "" for j, value in enumerate(LATE.values())]
@@ -716,7 +716,7 @@ def test_a_column_that_is_empty_at_first_is_decided_by_its_first_value(tmp_path,
     schema = stream.schema
     names = ["n", "note", "price", "when (day)", "when (weekday)", "when (day of year)"]
     assert [feature.name for feature in schema.features] == names
-    assert schema.features[1].values == ("b", "a")  # the bad row taught nothing
+    assert schema.features[1].values == ("b", "a")  # the bad row did not change the schema
     assert all(feature.missing for feature in schema.features[1:])
     drawn = opened().draw(1000)[0]
     assert drawn.shape == (399, 6)
@@ -779,7 +779,7 @@ def test_thousands_are_told_from_decimals_by_the_values_without(tmp_path):
     assert X.tolist() == [[1250, 2500, 0.125], [980, 1100, 0.25]]
 
 
-MARKS = {  # the other columns of the first 150 rows; how 1,299 and 7.125% are read then
+MARKS = {  # the other columns of the first 150 rows, and how 1,299 and 7.125% are read afterwards
     "delimiter only": ("7%", "980 m", 1.299, 7125),
     "amounts": ("€1,234.50", "980 m", 1299, 7.125),
     "plain decimals": ("12.5", "980 m", 1299, 7.125),
@@ -915,5 +915,5 @@ def test_a_file_that_is_nearly_there_is_proposed(tmp_path):
     written(tmp_path, "a,label\n1,x\n", "tickets.csv")
     with pytest.raises(DataError, match=r"Got no such file instead. Did you mean 'tickets.csv'\?"):
         streams.read(tmp_path / "ticket.csv")
-    with pytest.raises(DataError, match=r"Got no such file instead\.$"):  # the ending alone is no likeness
+    with pytest.raises(DataError, match=r"Got no such file instead\.$"):  # a common ending is not enough
         streams.read(tmp_path / "trips.csv")

@@ -1,4 +1,4 @@
-"""MOA's generators: against MOA itself, against slow twins, and their parameters."""
+"""MOA's generators, compared with MOA itself and with slow versions; their parameters."""
 
 import hashlib
 import itertools
@@ -30,7 +30,7 @@ def test_the_instances_are_those_of_moa(case):
     if "sha256" in case:
         assert rows[0].tolist() == case["first"]
         assert hashlib.sha256(rows.tobytes()).hexdigest() == case["sha256"]
-    else:  # with Gaussian draws: every label, and values up to the last bits of a logarithm
+    else:  # with Gaussian draws: labels are equal; values differ in the last bits of a logarithm
         assert hashlib.sha256(y.tobytes()).hexdigest() == case["labels_sha256"]
         for got, expected in ((rows[0], "first"), (rows[-1], "last"), (rows.mean(axis=0), "means")):
             np.testing.assert_allclose(got, case[expected], rtol=0, atol=1e-9)
@@ -261,7 +261,7 @@ def test_arrays_that_do_not_fit_are_not_filled():
 def test_a_native_generator_pickles_with_its_gaussian_in_hand():
     generator = _core.RandomRBF(2, 3, 4, 1, 1, 4, 0.1)
     X, y = np.empty((3, 3)), np.empty(3, dtype=np.int64)
-    generator.fill(X, y)  # an odd number of Gaussians drawn: one is in hand
+    generator.fill(X, y)  # after an odd number of Gaussian draws, one is stored
     copy = pickle.loads(pickle.dumps(generator))
     again, labels = np.empty_like(X), np.empty_like(y)
     generator.fill(X, y)

@@ -1,4 +1,4 @@
-"""Workers of one group: whoever has a key, and whoever dies, its model has read its rows once."""
+"""Workers of one group: each key's model learns its rows once, even if workers die or keys move."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def template(task="classification"):
 
 
 def made(n, seed=1):
-    """Rows of many keys; values and classes appear over time."""
+    """Return rows of many keys; values and classes appear over time."""
     rng = np.random.default_rng(seed)
     keys = rng.integers(KEYS, size=n)
     rows = []
@@ -66,7 +66,7 @@ def learnt(model):
 
 
 def once(rows, directory):
-    """Every key's model, of one worker that has read each partition once."""
+    """Return every key's model from one worker that has read each partition once."""
     models = {}
     for number in range(PARTITIONS):
         one = partition(number, directory)
@@ -85,7 +85,7 @@ def partition(number, directory, **how):
 
 
 def kept(store, topic, directory, task="classification"):
-    """Every key's model in the snapshots, and how many rows it has learnt."""
+    """Return every key's model in the snapshots, and its number of learnt rows."""
     models, instances = {}, {}
     snapshots = Snapshots(store, topic)
     for number in snapshots.partitions():
@@ -101,7 +101,7 @@ def kept(store, topic, directory, task="classification"):
 
 
 class Dying(KafkaWorker):
-    """One that can die: what it has not saved is gone."""
+    """A worker that can die: unsaved state is lost."""
 
     dead = False
 
@@ -117,7 +117,7 @@ class Dying(KafkaWorker):
 
 
 class Crew:
-    """Workers in threads."""
+    """Run workers in threads."""
 
     def __init__(self, server, store, **how):
         self.server, self.store, self.how = server, store, how
@@ -135,7 +135,7 @@ class Crew:
     def _run(self, worker):
         try:
             worker.run()
-        except BaseException as error:  # said by the test
+        except BaseException as error:  # raised by the test
             self.errors.append(error)
 
     def end(self, worker, die):
@@ -143,7 +143,7 @@ class Crew:
         self.workers.pop(worker).join()
 
     def wait(self, rows, seconds=90):
-        """Until so many rows have been read, by whoever has them now."""
+        """Wait until this many rows have been read, by any workers."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and not self.errors:
             owned = [part for worker in list(self.workers) for part in worker.partitions.values()]
@@ -157,7 +157,7 @@ class Crew:
 
 
 def rebalanced(directory, changes, rows, store):
-    """Three workers, one of which leaves or dies and is replaced again and again."""
+    """Three workers, one of which leaves or dies and is replaced, repeatedly."""
     server, rng = Kafka(directory), np.random.default_rng(5)
     crew, sent = Crew(server, store), 0
     for change in range(changes + 1):
@@ -178,7 +178,7 @@ def rebalanced(directory, changes, rows, store):
 
 
 def test_no_key_is_learnt_twice_or_dropped_whoever_has_it(tmp_path, thorough):
-    """One worker leaves, another one dies; and so on with --all."""
+    """One worker leaves, another one dies; with --all, this is repeated."""
     changes = int(os.environ.get("HEROS_REBALANCES", "5" if thorough else "2"))
     rows = made(200 * (changes + 1))
     models, instances = rebalanced(tmp_path, changes, rows, tmp_path / "store")
@@ -306,7 +306,7 @@ TABLE = [
 
 
 def test_one_key_learns_what_a_model_alone_learns_from_rows_as_people_write_them(tmp_path):
-    """With a snapshot in the middle."""
+    """Continue with a snapshot in the middle."""
     alone = template()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)
@@ -343,7 +343,7 @@ def test_a_key_that_is_no_text_costs_a_row_at_most(tmp_path, key):
 
 
 def test_a_key_in_a_field_that_is_no_utf8_costs_its_row_only(tmp_path):
-    """JSON can name half of a surrogate pair: such a key cannot be stored, and once ended every worker."""
+    """JSON can contain half of a surrogate pair: such a key cannot be stored, and once stopped every worker."""
     one = partition(0, tmp_path, skip=True)
     for offset in range(10):
         key = r"\ud800" if offset == 4 else "s"
@@ -407,7 +407,7 @@ def assigned(server, directory, **how):
 def test_messages_that_kafka_deleted_are_told(tmp_path, monkeypatch):
     server = Kafka(tmp_path)
     server.send([{"k": "new", "a": i % 3, "y": i % 2} for i in range(100)])
-    monkeypatch.setattr(KafkaWorker, "_bounds", lambda *_: (60, 100))  # the mock cluster deletes nothing
+    monkeypatch.setattr(KafkaWorker, "_bounds", lambda *_: (60, 100))  # the mock cluster deletes no messages
     with pytest.raises(DataError, match=r"messages after offset 39 of partition 0. Got a gap of 20 messages"):
         assigned(server, tmp_path / "a")
     with pytest.warns(DataNotice, match="a gap of 20 messages; reading continues"):

@@ -17,7 +17,7 @@ Row = NDArray[np.float64]
 
 
 class NoChange:
-    """Predict the target of the instance before.
+    """Predict the target of the previous instance.
 
     The accuracy of this predictor is the zero of κ-temporal.
 

@@ -83,7 +83,7 @@ class Limited(Passed):
 class Filled(Passed):
     """A source that fills missing values: numbers with the mean so far, nominal values with the first value.
 
-    For learners that do not support missing values.
+    This source is for learners that do not support missing values.
 
     Examples
     --------

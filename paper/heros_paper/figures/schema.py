@@ -38,7 +38,7 @@ def draw_schema(out: Path) -> list[Path]:
     axes.set_axis_off()
     _box(axes, (0.1, 2.2), 1.9, 1.5, "stream", "(x, y) at time t", FAINT)
     _pool(axes)
-    _box(axes, (8.6, 4.1), 3.3, 1.25, "1  predict", "the model of the highest L answers", BLUE)
+    _box(axes, (8.6, 4.1), 3.3, 1.25, "1  predict", "the model with the highest L", BLUE)
     _box(
         axes, (8.6, 2.35), 3.3, 1.25, "2  evaluate", "every model's hit or miss\nupdates its L (ADWIN)", GREEN
     )

@@ -100,7 +100,7 @@ def _panel(
     above, plot, right = axes[0, 0], axes[1, 0], axes[1, 1]
     axes[0, 1].set_axis_off()
     note = f"bars: no significant difference (Wilcoxon, Holm, {1 - ALPHA:.0%})"
-    note += "\n*: where it would come among the others" if beside is not None else "\n"
+    note += "\n*: rank that it would have among the others" if beside is not None else "\n"
     figure.suptitle(f"{title}\n{note}", x=0.02, ha="left", fontsize=8, color=INK)
     last = len(auroc.names)
     ranked = zip(auroc.mean_ranks.tolist(), kwh.mean_ranks.tolist(), strict=True)

@@ -51,7 +51,7 @@ def thresholds(
     draws
         The number of draws per pool.
     seed
-        Of the draws.
+        The random seed of the draws.
     progress_bar
         Whether to show a progress bar; by default if standard error is a terminal.
 

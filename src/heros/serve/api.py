@@ -336,7 +336,7 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch without an accepted instance.
 
-    If an instance may be accepted later, so may the batch; the reply then has the status of that instance.
+    An instance that may be accepted later gives the reply its status, because the batch may be accepted then.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)

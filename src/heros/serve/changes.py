@@ -52,7 +52,7 @@ class ChangeLog:
         self.counts = dict.fromkeys(KINDS, 0)
         self.latest: list[dict[str, Any]] = []
         self._last = 0  # the instance at which the last known change was detected
-        self._open: int | None = None  # the same for an error change that has not ended yet
+        self._open: int | None = None  # the instance of an error change that has not ended
         self._looked = 0.0
 
     def look(self) -> None:

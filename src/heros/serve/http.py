@@ -115,22 +115,22 @@ class _Connection(asyncio.Protocol):
         self.coming = True  # a request is being received or expected
         self._in_head = False  # the headers of a request are incomplete
         self._loose = 0  # bytes since the last part of a body, the end of the headers or the end of a request
-        self._progress = False  # whether the bytes being parsed contain any of these three
-        self._completed = False  # whether they contain the end of a request
+        self._progress = False  # whether the bytes being parsed contain one of these ends
+        self._completed = False  # whether the bytes being parsed contain the end of a request
         self._url = b""
         self._headers: Headers = []
         self._incoming: _Request | None = None  # request with an incomplete body
         self._working: _Request | None = None  # request that the application processes
         self._queue: deque[_Request] = deque()  # pipelined requests
         self._rest = memoryview(b"")  # received but not parsed yet
-        self._held = 0  # bytes of it that are included in the server's count of body bytes
+        self._held = 0  # bytes of `_rest` in the server's count of body bytes
         self._parsing = False
         self._paused = False  # reading is paused while requests are queued or bytes wait to be parsed
         self._full = False  # the client does not read the replies
         self._written = 0  # bytes of replies
-        self._delivered = 0  # number of these bytes that had left the buffer at the last check
-        self._moved = 0.0  # time of the last check at which this number had changed or the buffer was empty
-        self.stalled = 0.0  # seconds between that time and the last check
+        self._delivered = 0  # bytes of replies that had left the buffer at the last check
+        self._moved = 0.0  # time of the last check with progress or an empty buffer
+        self.stalled = 0.0  # seconds from `_moved` to the last check
 
     # -- from the transport -------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # proxies might use another of them
+        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy might use a different one
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()

@@ -100,7 +100,7 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     for name, value in x.items():
         if is_deep(value):
             rule = f"must be nested at most {DEEPEST} levels deep"
-            raise Wrong(f"The field {name[:99]!r} {rule}. Got more instead.")
+            raise Wrong(f"The field {name[:99]!r} {rule}. Got more levels.")
     fields, inner = len(x), [x]
     while inner:
         one = inner.pop()

@@ -15,7 +15,7 @@ from heros.data.schema import Schema
 from heros.data.values import label_of, listed
 
 MOST_HINTS = 10  # new columns of an instance whose names are compared with the names of known columns
-ALIKE = 0.75  # share of a name, at its beginning and end, that the known name has, too
+ALIKE = 0.75  # minimum share of a name, at its beginning and end, that matches a known name
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +107,15 @@ class TrainingEncoder(Encoder):
         known = {name.casefold(): name for name in reversed(before)}
         for number, name in enumerate(list(self.known)[len(before) :]):
             close = _closest(name.casefold(), known) if number < MOST_HINTS else None
-            hint = "" if close is None else f" Is it {known[close]!r}?"
+            hint = "" if close is None else f" Did you mean {known[close]!r}?"
             self.tell(f"New column {name!r} at instance {self.seen + 1:,}.{hint}")
 
 
 def _closest(name: str, known: Iterable[str]) -> str | None:
     """Return the most similar known name, or None if none is similar.
 
-    Only beginnings and ends are compared, since the event loop waits for it: `difflib` takes minutes for
-    hundreds of long names.
+    The event loop waits for this function, so it compares only beginnings and ends: `difflib` would take
+    minutes for hundreds of long names.
 
     Examples
     --------

@@ -69,7 +69,7 @@ class Running:
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
-        gc.freeze()  # imported modules stay: scanning them would delay all requests
+        gc.freeze()  # imported modules are never freed; scanning them would delay all requests
         gc.set_threshold(*SELDOM)
         main = threading.current_thread() is threading.main_thread()
         signals = [signal.SIGINT, signal.SIGTERM] if main else []
@@ -86,7 +86,7 @@ class Running:
             self.socket.close()
             try:
                 self.service.stop()
-            finally:  # not before: a second signal must not lose the accepted instances
+            finally:  # only now: a second signal must not lose accepted instances
                 for one, handler in handlers.items():
                     signal.signal(one, handler)
 
@@ -97,7 +97,7 @@ class Running:
 
     def _stop_by_signal(self) -> None:
         if self._stopped:
-            LOG.warning("Stopping: %d accepted instances are still to be learnt", self.service.queued)
+            LOG.warning("Stopping: %d accepted instances are not learnt yet", self.service.queued)
         self.stop()
 
     def stop(self) -> None:

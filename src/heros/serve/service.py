@@ -41,7 +41,7 @@ SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
 MOST_CHECKPOINTS = 4  # maximum in the queue: each holds a copy of the waiting instances
-TOLD = 60.0  # seconds for which an instance that could not be stored is an error of the service
+TOLD = 60.0  # seconds for which the service reports that an instance could not be stored
 RETRY = 5.0  # seconds until a failed write is retried
 QUEUE = 20_000  # labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
@@ -186,12 +186,12 @@ class Service:
         self._stopping = self._changed = False
         self._next_publishing = 0.0
         self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all, minus half the time
+        self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all − half the time
         self._growth_time = time.monotonic()
         self._next_grows = (
             False  # whether the next instance of the waitlist waits for time to extend the schema
         )
-        self._retry = self._patience = 0.0  # when to retry after a storage error; until when, while stopping
+        self._retry = self._patience = 0.0  # times of the next retry and, while stopping, of the last one
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
             self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay, resumed)
@@ -476,13 +476,13 @@ class Service:
     def _may_grow(self) -> bool:
         """Return whether the schema may grow now; while large models grow, other requests wait.
 
-        While learning waits for a budget or a clean grid, no model grows: the queued growths do not count,
-        because no instance could extend the schema until learning goes on.
+        While learning waits for a budget or a clean grid, no model grows. The queued growths are then not
+        counted, because otherwise no instance could extend the schema until learning continues.
         """
         return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
 
     def _has_time_to_grow(self, queued: int) -> bool:
-        """Return whether one more growth of the schema may follow so many queued growths; needs the lock."""
+        """Return whether the schema may grow once more after the queued ones; the caller holds the lock."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -535,7 +535,7 @@ class Service:
         done: Future[Any] = Future()
 
         def act() -> None:
-            wanted = done.set_running_or_notify_cancel()  # a request that waited for it may be gone
+            wanted = done.set_running_or_notify_cancel()  # the waiting request may have been cancelled
             try:
                 result = action()
             except Exception as error:
@@ -727,11 +727,11 @@ class Service:
     def _may_take_growth(self, queued: int) -> bool:
         """Return whether an instance that extends the schema may be learnt now.
 
-        Growths that were accepted while learning had to wait keep to the same share of the time as others. A
-        stopping service does not wait for them.
+        Growths that were accepted while learning had to wait may take the same share of the time as others.
+        A stopping service does not wait for time to grow.
         """
         with self._door:
-            known = queued == 0 or self._growth_cost > 0  # the first growth shows the price
+            known = queued == 0 or self._growth_cost > 0  # the first growth measures the cost
             return self._stopping or (known and self._has_time_to_grow(queued))
 
     def _learn_block(self, block: list[Labelled]) -> list[Labelled]:
@@ -901,7 +901,7 @@ class Service:
         return schedule, waitlist
 
     def _tell_losses(self, resumed: Mapping[str, int]) -> None:
-        """Read the waiting instances; tell of instances and checkpoints that are lost."""
+        """Read the waiting instances; report lost instances and lost checkpoints."""
         losses = [] if self.learner.lost is None else [self.learner.lost]
         if self.waitlist is not None:
             self._read_waitlist(self.waitlist, resumed)
@@ -915,7 +915,7 @@ class Service:
             self._unsaved = True  # the next checkpoint ends the message
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
-        """Count the waiting instances, and prepare the encoder that reads them again when they are learnt."""
+        """Count the waiting instances, and prepare the encoder for reading them again."""
         self._trailing = copy.deepcopy(self._encoder)  # reads instances again when they are learnt
         self._trailing.quiet = True
         for number, label in waitlist.resume(**resumed):

@@ -85,7 +85,7 @@ class Waitlist:
         if learnt < 0:
             raise DataError(f"the checkpoint must belong to {FILE}")
         if learnt > self.last:
-            lost = "labels that were accepted shortly before may be missing, as after a power failure"
+            lost = "recently accepted labels may be missing, for example after a power failure"
             LOG.warning("%s ends before the checkpoint: %s", FILE, lost)
         last = max(learnt, accepted, self.last + self._journal.lost)
         if last > self.last:
@@ -104,7 +104,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with their numbers and bytes on disk; none only if no more can be read."""
+        """Return intact instances with numbers and bytes; the list is empty only if no more can be read."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -158,7 +158,7 @@ class Waitlist:
         return found
 
     def put_back(self, number: int) -> None:
-        """Count the instances from this number on, which `take` has just returned, as waiting again."""
+        """Count the instances that `take` has just returned as waiting again, from this number on."""
         with self._lock:
             self._oldest = None
             back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]

@@ -2,7 +2,7 @@ r"""A checksummed and versioned file format for a document and its arrays, witho
 
 ::
 
-    offset  bytes  what
+    offset  bytes  content
     0       8      89 48 45 52 4F 53 0D 0A  ("\x89HEROS\r\n")
     8       4      the version of the format, little-endian
     12      8      H, the length of the header, little-endian

@@ -48,7 +48,7 @@ class NotKept(HerosError):
 
 
 class StoreDamaged(NotKept, DataError):
-    """The file cannot be read as a whole; this is not only the model of one key."""
+    """The file cannot be read as a whole; the damage is not limited to the model of one key."""
 
 
 class Tally(NamedTuple):
@@ -89,8 +89,8 @@ class KeyStore:
     remain.
 
     SQLite ignores a damaged or missing write-ahead log. `commit` therefore moves its changes from the log to
-    the file itself, and writes the number of commits to a small file beside it: `lost` tells how many of the
-    last commits are missing.
+    the file itself, and writes the number of commits to a small file beside it. `lost` is the number of
+    missing commits.
 
     Examples
     --------

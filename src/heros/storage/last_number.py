@@ -1,4 +1,4 @@
-"""A small file beside a SQLite file that tells whether the SQLite file has lost its newest records."""
+"""A small file next to a SQLite file, which shows whether the SQLite file has lost its newest records."""
 
 from __future__ import annotations
 
