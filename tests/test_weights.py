@@ -294,9 +294,7 @@ def test_a_file_has_a_column_of_weights(tmp_path):
 def test_a_row_without_a_weight_is_a_bad_row(tmp_path):
     file = tmp_path / "weighed.csv"
     file.write_text("a,n,label\n1,1,no\n2,-3,yes\n3,,no\n4,2,yes\n")
-    with pytest.raises(
-        DataError, match=r"line 3: the 'n' column must be a weight in \[0, 10000\]. Got -3"
-    ):
+    with pytest.raises(DataError, match=r"line 3: the 'n' column must be a weight in \[0, 10000\]. Got -3"):
         list(streams.read(file, weights="n", on_bad_row="raise").blocks())
     stream = streams.read(file, weights="n")
     with pytest.warns(DataNotice, match="Bad rows are skipped"):

@@ -548,8 +548,7 @@ ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c
         ("1,u", "line 7: the row must have 3 columns. Got 2 instead."),
         (
             "1,'u,x",
-            "line 7: the row must close all quotes and separate values with commas. "
-            'Got "1,\'u,x" instead.',
+            'line 7: the row must close all quotes and separate values with commas. Got "1,\'u,x" instead.',
         ),
         (
             "{0 1, 9 x}",

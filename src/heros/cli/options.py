@@ -214,9 +214,7 @@ CarbonDelay = Annotated[
         help="With --carbon: the maximum time that an instance waits for a clean grid.",
     ),
 ]
-Country = Annotated[
-    str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")
-]
+Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
 Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
 Save = Annotated[
     Path | None, typer.Option(help="Save the trained model to this file, for heros predict and Heros.load.")
