@@ -38,8 +38,8 @@ class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
     Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
-    selects whether all predictions are kept; None keeps predictions only if a measure does. `weights` holds the weight
-    of each instance, in the order of the stream.
+    selects whether all predictions are kept; None keeps predictions only if a measure does. `weights`
+    holds the weight of each instance, in the order of the stream.
     """
 
     def __init__(
