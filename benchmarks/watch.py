@@ -55,7 +55,7 @@ def settings(k: int) -> Settings:
         f"cand, k = {k}": Setting(CAND, k, "trained"),
         "cand, k = 10": Setting(CAND, 10, "trained"),
         "cheapest, k = 10": Setting(policies.Cheapest(), 10, 8),
-        "cand, k = 8, best 5 predict": Setting(CAND, 8, "trained", Top(5)),
+        "cand, k = 8, best 5 answer": Setting(CAND, 8, "trained", Top(5)),
     }
 
 

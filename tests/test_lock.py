@@ -1,4 +1,4 @@
-"""The lock allows one caller at a time, whatever call is interrupted."""
+"""The lock allows one caller at a time, even if calls are interrupted."""
 
 import sys
 import threading

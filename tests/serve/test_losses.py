@@ -1,4 +1,4 @@
-"""Accepted labels are learnt by the models of their keys, whatever fails elsewhere."""
+"""Accepted labels are learnt by the models of their keys, even if other keys fail."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_the_measures_use_the_answers_given_at_the_time():
             late.learn(row["id"], schema.classes.index(row["y"]))
     assert late.figures == pytest.approx(run.figures, rel=1e-12)
     at_once = streams.from_iter([({"a": row["a"]}, row["y"]) for row in todo])
-    assert evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1  # later predictions know more
+    assert evaluate(fresh(), at_once, window=50).log_loss < run.log_loss - 0.1  # later predictions are better
 
 
 def test_from_any_place_the_rest_is_the_same():

@@ -1,4 +1,4 @@
-"""LightGBM and XGBoost, trained anew every 1,000 instances, on a window or on all instances."""
+"""LightGBM and XGBoost, retrained every 1,000 instances, on a window or on all instances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Fit = Callable[[Row, Row, Schema, int], Predictor]  # of features, targets, sche
 
 
 class Retrained:
-    """A model that is trained anew every 1,000 instances on the last instances.
+    """A model that is retrained every 1,000 instances on the most recent instances.
 
     The first trainings come after 50, 100, 200, 400, 800 and 1,600 instances, so that small data sets get a
     model too.

@@ -139,7 +139,7 @@ class Model:
         p = self.survival(score)
         if k == models:
             return models * p
-        # Σ_{n ≤ k} n·b(n; M, p) = M·p·P(Bin(M − 1, p) ≤ k − 1), and P(N > k) as a tail of its own.
+        # Σ_{n ≤ k} n·b(n; M, p) = M·p·P(Bin(M − 1, p) ≤ k − 1), and P(N > k) as a separate tail.
         few = special.betainc(models - k, k, 1 - p) if p < 1 else 0.0
         return float(models * p * few + k * special.betainc(k + 1, models - k, p))
 

@@ -37,9 +37,9 @@ SHOWN = 2  # number of measures in the progress bar
 class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
-    Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep` is
-    whether to keep all predictions; None keeps predictions only if a measure does. `weights` holds the weight
-    of each instance, in the order of the stream.
+    Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
+    selects whether all predictions are kept; None keeps predictions only if a measure does. `weights`
+    holds the weight of each instance, in the order of the stream.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ class Waitlist:
         self.last = self._journal.last
         self.bytes = 0
         self.lost = 0  # accepted instances that cannot be read again; known after `resume`
-        self.lost_ahead = 0  # the part of `lost` that comes after `taken`: a checkpoint does not cover it
+        self.lost_ahead = 0  # the part of `lost` after `taken`, which no checkpoint covers
         self.taken_bytes = 0  # the part of `bytes` that belongs to taken instances which are not deleted yet
 
     def resume(self, learnt: int, accepted: int) -> Iterator[tuple[int, WaitingLabel]]:
@@ -113,7 +113,7 @@ class Waitlist:
             most += PAGE
 
     def _pass_lost(self) -> None:
-        """Count lost instances as taken if no other instance comes after them."""
+        """Count lost instances as taken if no other instance follows them."""
         if len(self) == 0:
             self.taken, self.lost_ahead = self.last, 0
 

@@ -13,7 +13,7 @@ SUFFIX = "-last"
 
 
 class LastNumber:
-    """The number of the last record that was committed to a SQLite file, in a file of its own.
+    """The number of the last record that was committed to a SQLite file, stored in a separate file.
 
     SQLite ignores a damaged or missing write-ahead log without an error. If the number in this file is larger
     than the number of the last record in the SQLite file, newer records are lost.
