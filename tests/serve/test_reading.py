@@ -100,7 +100,7 @@ def test_only_some_new_columns_are_compared_with_known_columns():
         reply = client.post("/learn", json={"x": dict.fromkeys(names[800:], 1.0), "y": "even"})
         told = reply.json()["notices"]
         assert len(told) > MOST_HINTS
-        assert sum("Is it" in one for one in told) == MOST_HINTS
+        assert sum("Did you mean" in one for one in told) == MOST_HINTS
 
 
 def test_refused_rows_that_need_a_copy_of_the_encoder_count_as_growth():

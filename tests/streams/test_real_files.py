@@ -425,7 +425,7 @@ def test_a_header_that_looks_like_a_row_is_told(tmp_path, text, told):
 def test_a_first_row_with_the_same_value_twice_is_told_to_be_no_header(tmp_path):
     path = written(tmp_path, "5.1,5.1,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n")
     with pytest.raises(
-        DataError, match=r"line 1: the header must have distinct names\..*\(header=False if it"
+        DataError, match=r"line 1: the header must have distinct names\..*\(pass header=False if it"
     ):
         streams.read(path)
     stream = streams.read(path, header=False)
