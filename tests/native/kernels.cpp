@@ -406,8 +406,11 @@ void test_retrained() {
   for (std::size_t s = 0; s < 400; ++s) first += std::fabs(window.target(s));
   for (std::size_t s = 0; s < 400; ++s)
     grower.derivatives[s] = packed(window.target(s) * kWhole / first, kWhole / 400);
-  grower.begin(window, first / kWhole, 400 / kWhole);
-  while (grower.can_split()) grower.split(window);
+  for (std::int64_t part = 0; part < TreeGrower::kParts; ++part) grower.list(window, part);
+  grower.begin(first / kWhole, 400 / kWhole);
+  while (grower.filling() || grower.can_split())
+    if (grower.filling()) grower.fill(window);
+    else grower.split(window);
   expect_that(grower.leaves().size() == 6 && grower.nodes().size() == 5, "leaves");
   std::vector<int> seen(400);
   for (const TreeGrower::Leaf& leaf : grower.leaves()) {
