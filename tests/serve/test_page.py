@@ -66,7 +66,7 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     assert page.locator("#reasons li").count() > 0
     assert page.locator("th abbr[title]").count() >= 4
     assert page.locator("#trained rect").count() > 4
-    assert page.locator("#good .drift").count() >= 1
+    playwright.expect(page.locator("#good .drift").first).to_be_attached()  # drawn again at every poll
     assert "30" in page.inner_text("#tiles")
     assert "compared with training every model" in page.inner_text("#tiles")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -91,7 +91,7 @@ def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
         assert "recent R²" in page.inner_text("#tiles")
         assert page.inner_text("#keys-measure").lower() == "mae"
         assert "lower is better" in page.inner_text("#good-note")
-        assert page.locator("#good .drift").count() >= 1
+        playwright.expect(page.locator("#good .drift").first).to_be_attached()
         left = page.evaluate("[...document.querySelectorAll('#good text')].map(one => one.getBBox().x)")
         assert min(left) >= -1  # no label is truncated
         shots = os.environ.get("HEROS_SCREENSHOTS", str(tmp_path))
