@@ -182,7 +182,7 @@ class NameColumn:
                 table[at] = code
             elif label is not None and label not in words:
                 table[at] = -1.0
-        return table[codes]
+        return table.take(codes)
 
     def features(self) -> list[Feature]:
         """Return a list with the feature that the column provides."""
@@ -338,8 +338,9 @@ def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], li
     """Return the code of each row (-1: missing) and the label of each code."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     indices = encoded.indices
-    codes = np.asarray(pc.fill_null(indices.cast(pa.int64()), -1))
-    return codes, [name(value) for value in encoded.dictionary.to_pylist()]
+    if indices.null_count or pa.types.is_unsigned_integer(indices.type):
+        indices = pc.fill_null(indices.cast(pa.int64()), -1)
+    return np.asarray(indices), [name(value) for value in encoded.dictionary.to_pylist()]
 
 
 def counts_of(array: pa.Array) -> dict[str, int]:

@@ -23,7 +23,7 @@ from heros.streams.readers import CELLS, Chunk, TableReader, written
 
 __all__ = ["readable"]
 
-BUFFER = 1 << 18  # bytes read at once from each column of a Parquet file
+BUFFER, BUFFERS = 1 << 20, 1 << 26  # bytes read at once from one column and from all columns of a file
 
 
 @contextmanager
@@ -144,7 +144,9 @@ class ParquetReader(_FileReader):
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
-    return pq.ParquetFile(path, buffer_size=BUFFER)
+    metadata = pq.read_metadata(path)
+    buffer = min(BUFFER, max(1 << 14, BUFFERS // max(1, metadata.num_columns)))
+    return pq.ParquetFile(path, metadata=metadata, buffer_size=buffer)
 
 
 def _group_rows(file: pq.ParquetFile) -> list[int]:
