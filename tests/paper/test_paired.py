@@ -22,10 +22,7 @@ def test_a_twin_is_measured_where_it_is_one_no_longer():
     gradual, abrupt = paper.paired_costs(
         "mlp", ["agr_g", "agr_a"], [Explore(Zeta(0.05), 0.1)], n=900, block=300
     )
-    assert (gradual.start, abrupt.start) == (
-        249_300,
-        0,
-    )  # whole blocks around the drift at 250,000
+    assert (gradual.start, abrupt.start) == (249_300, 0)  # whole blocks around the drift at 250,000
     assert gradual.n_instances == abrupt.n_instances == 900
     assert gradual.gamma_share != abrupt.gamma_share
 

@@ -59,7 +59,7 @@ def test_every_promise_names_a_test_that_is_there():
     assert (len(guarantees), len(limits)) >= (11, 10)
     notes = dict(re.findall(r"^\[\^(\w+)\]: (.*)$", text, re.M))
     assert all(NAMED.search(note) for note in notes.values())
-    assert sorted(re.findall(r"(?<=.)\[\^(\w+)\](?!:)", text)) == sorted(notes)  # each instance is used once
+    assert sorted(re.findall(r"(?<=.)\[\^(\w+)\](?!:)", text)) == sorted(notes)  # each note is used once
     assert [one for one in (*guarantees, *limits) if not re.search(r"\[\^\w+\]", one)] == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -31,7 +31,6 @@ from heros.data.values import (
     kind_of,
     label_of,
     listed,
-    missing_numbers,
     name_of,
     natural_order,
     number_of,
@@ -367,7 +366,7 @@ def _floats(array: pa.Array) -> Values:
     return np.asarray(values, dtype=np.float64)
 
 
-def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
+def trimmed(column: pa.Array, words: Words) -> pa.Array:
     """Trim the values of a text column, and replace strings that are read as missing values with null.
 
     If such a string is a number, every notation of this number becomes null. Dictionaries are returned
@@ -375,9 +374,10 @@ def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     """
     types = pa.types
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):
-        if not (numbers := missing_numbers(words)):
+        if not words.numbers:
             return column
-        missing = pc.is_in(pc.cast(column, pa.float64(), safe=False), pa.array(list(numbers), pa.float64()))
+        numbers = pa.array(list(words.numbers), pa.float64())
+        missing = pc.is_in(pc.cast(column, pa.float64(), safe=False), numbers)
         return pc.if_else(missing, pa.scalar(None, column.type), column)
     if not is_text(column.type) or types.is_dictionary(column.type):
         return column
@@ -386,11 +386,11 @@ def trimmed(column: pa.Array, words: Iterable[str]) -> pa.Array:
     encoded = column.dictionary_encode()
     few = 2 * len(encoded.dictionary) < len(column)  # trims each distinct string only once
     given = encoded.dictionary if few else column
-    names, absent = pc.ascii_trim(given, BLANKS), Words(words)
-    if absent.numbers:
-        missing = pa.array([name in absent for name in names.to_pylist()], pa.bool_())
+    names = pc.ascii_trim(given, BLANKS)
+    if words.numbers:
+        missing = pa.array([name in words for name in names.to_pylist()], pa.bool_())
     else:
-        missing = pc.is_in(names, pa.array(list(absent), names.type))
+        missing = pc.is_in(names, pa.array(list(words), names.type))
     names = pc.if_else(missing, pa.scalar(None, names.type), names)
     if not few:
         return names

@@ -31,7 +31,7 @@ from heros.data.infer import infer_array, no_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
-from heros.data.values import LARGEST_TARGET, Refused, natural_order
+from heros.data.values import LARGEST_TARGET, Refused, Words, natural_order
 
 __all__ = ["YOUNG", "Batch", "Encoder", "Item", "Limits", "Stretch", "Stretches", "in_micros", "widened"]
 
@@ -221,7 +221,7 @@ class Encoder(RowEncoder):
                 array = pa.array(labels)
         number = array is not None and (pa.types.is_floating(array.type) or pa.types.is_integer(array.type))
         if number and self.numeric:
-            array = trimmed(array, self._said_words)
+            array = trimmed(array, self.words)
             values = np.array(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
             values[~(np.abs(values) <= LARGEST_TARGET)] = math.nan
             return values
@@ -398,7 +398,7 @@ def _expect_columns(table: pa.Table) -> None:
         raise DataError("X must have at least one column. Got none instead.")
 
 
-def _plain(array: pa.Array, words: Iterable[str]) -> pa.Array:
+def _plain(array: pa.Array, words: Words) -> pa.Array:
     """Trim the strings of an array, and replace strings that are read as missing values with null."""
     if not is_text(array.type):
         coded = pa.types.is_dictionary(array.type)

@@ -13,7 +13,7 @@ import numpy as np
 
 from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa
-from heros.data.values import kind_of, label_of, listed, shown
+from heros.data.values import MISSING_TYPES, kind_of, label_of, listed, shown
 
 FEW = 32
 """The maximum number of rows of a frame that is read row by row, since Arrow needs about 1 ms to start."""
@@ -21,7 +21,6 @@ FEW = 32
 DEEPEST = 8
 """The maximum nesting depth at which fields of mappings become columns."""
 
-MISSING_TYPES = {"NoneType", "NaTType", "NAType"}
 KINDS: tuple[Any, ...] = (
     bool | np.bool_,
     timedelta | np.timedelta64,

@@ -36,6 +36,9 @@ BLANKS = " \t"
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Strings that are read as missing values."""
 
+MISSING_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
+"""The names of types whose values are all missing; pandas, which has two of them, may not be installed."""
+
 BOOLEANS = {"true": "True", "false": "False"}
 """The boolean values in lower case, and their names in a schema."""
 
@@ -83,18 +86,7 @@ def is_missing(value: object) -> bool:
         return value.is_nan()
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
-    return type(value).__name__ in {"NaTType", "NAType"}  # types of pandas, which may not be installed
-
-
-def missing_numbers(words: Iterable[str]) -> frozenset[float]:
-    """Return the numbers among the strings that are read as missing values; they are missing values, too.
-
-    Examples
-    --------
-    >>> missing_numbers(["unknown", "-999"])
-    frozenset({-999.0})
-    """
-    return frozenset(float(word) for word in words if NUMBER.fullmatch(word))
+    return type(value).__name__ in MISSING_TYPES
 
 
 class Words(frozenset[str]):
@@ -104,20 +96,26 @@ class Words(frozenset[str]):
     --------
     >>> "-999.00" in Words(["unknown", "-999"]), "-99" in Words(["unknown", "-999"])
     (True, False)
+    >>> Words(["unknown", "-999"]).numbers
+    frozenset({-999.0})
     """
 
     numbers: frozenset[float]
 
-    def __new__(cls, words: Iterable[str]) -> Self:
-        """Find the numbers among the strings."""
-        self = super().__new__(cls, words)
-        self.numbers = missing_numbers(self)
+    def __new__(cls, words: Iterable[str] = ()) -> Self:
+        """Find the numbers among the strings; without a number, lookups are those of a `frozenset`."""
+        found = frozenset(words)
+        numbers = frozenset(float(word) for word in found if NUMBER.fullmatch(word))
+        kind: Any = _WordsWithNumbers if numbers else cls
+        self: Self = super().__new__(kind, found)
+        self.numbers = numbers
         return self
 
+
+class _WordsWithNumbers(Words):
     def __contains__(self, text: object) -> bool:
-        """Return whether a string, without blanks at its ends, is read as a missing value."""
-        if super().__contains__(text) or not self.numbers:
-            return super().__contains__(text)
+        if super().__contains__(text):
+            return True
         return isinstance(text, str) and bool(NUMBER.fullmatch(text)) and float(text) in self.numbers
 
 

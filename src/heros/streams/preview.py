@@ -20,6 +20,7 @@ from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
 from heros.data.infer import FEWEST, no_feature
+from heros.data.values import Words
 from heros.streams.files import opened
 from heros.streams.layout import Layout, similar
 from heros.streams.readers import Chunk
@@ -155,7 +156,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
         raw_reader, _ = opened(path, **how)
-        raw_reader.words = ()  # no string is read as missing
+        raw_reader.words = Words()  # no string is read as missing
         raw = raw_reader.read()
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)

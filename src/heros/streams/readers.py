@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from heros._base.errors import DataError, DataNotice
@@ -52,26 +53,24 @@ class TableReader(ABC):
 
     def __init__(self, label: str, missing: Sequence[str] = (), usual: Sequence[str] = MISSING) -> None:
         self.label = label
-        self.words = checked_words((*usual, *checked_words(missing)))  # strings read as missing values
+        words = checked_words((*usual, *checked_words(missing)))
+        self.words = Words(words)  # strings read as missing values
         self._kept: dict[str, set[str]] = {}
-        self._kept_elsewhere: list[str] = []
-        self.said_words = tuple(word for word in self.words if word not in MISSING)
+        self._kept_elsewhere = Words()
+        self.said_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
         """Keep the strings that a column lists among its values, even if they usually mean missing values."""
         listed = {name: Words(names) for name, names in values.items()}
         self._kept = {name: {word for word in self.words if word in names} for name, names in listed.items()}
-        kept = set().union(*self._kept.values())
-        self._kept_elsewhere = [word for word in self.words if word in kept]
-        self.words = tuple(word for word in self.words if word not in kept)
+        self._kept_elsewhere = Words(chain.from_iterable(self._kept.values()))
+        self.words = Words(self.words - self._kept_elsewhere)
 
     def without_kept(self, chunk: Chunk) -> Chunk:
         """Replace the strings of `keep_names` with null in the columns that do not list them as values."""
         if not self._kept_elsewhere:
             return chunk
-        words = (
-            [w for w in self._kept_elsewhere if w not in self._kept.get(name, ())] for name in self.names
-        )
+        words = (Words(self._kept_elsewhere - self._kept.get(name, set())) for name in self.names)
         return replace(chunk, columns=[*map(trimmed, chunk.columns, words)])
 
     @abstractmethod

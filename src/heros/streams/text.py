@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import trimmed
-from heros.data.values import BLANKS, listed, missing_numbers
+from heros.data.values import BLANKS, listed
 from heros.streams.bad_rows import BadRow, BrokenOff
 from heros.streams.readers import Chunk, TableReader, written
 
@@ -59,7 +59,7 @@ class TextReader(TableReader):
         self._seen = encoding is not None  # whether the encoding is known
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
-        self._written, self._beginning = written(path), b""  # when the file was opened
+        self._written, self._beginning = (0, 0, 0), b""  # when the file was opened
         self._tail = b""
         self._left_open: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
@@ -201,13 +201,7 @@ class TextReader(TableReader):
 
     def _array(self, cells: list[Any]) -> pa.Array:
         """Convert the cells of a column to an array."""
-        array = pa.array(cells, pa.string())
-        return trimmed(array, self.words) if self._numbers else array
-
-    @property
-    def _numbers(self) -> bool:
-        """Whether numbers are read as missing values, in any notation."""
-        return bool(missing_numbers(self.words))
+        return pa.array(cells, pa.string())
 
     def _parse_plain(self, records: RawRecords) -> list[pa.Array] | None:
         """Parse records with Arrow; return the columns, or None if Arrow reports an error."""
@@ -219,7 +213,7 @@ class TextReader(TableReader):
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(types)),
                 pa.csv.ParseOptions(delimiter=self._delimiter, quote_char=quote, newlines_in_values=True),
                 pa.csv.ConvertOptions(
-                    column_types=types, null_values=self.words, strings_can_be_null=not blanks
+                    column_types=types, null_values=list(self.words), strings_can_be_null=not blanks
                 ),
             )
             table = pa.csv.read_csv(pa.BufferReader(data), *how)
@@ -228,7 +222,8 @@ class TextReader(TableReader):
         except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it
             return self._parse_plain(records)
         columns = [column.combine_chunks() for column in table.columns]
-        return [trimmed(column, self.words) for column in columns] if blanks or self._numbers else columns
+        trim = blanks or self.words.numbers
+        return [trimmed(column, self.words) for column in columns] if trim else columns
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
@@ -236,13 +231,14 @@ class TextReader(TableReader):
             lines = 1 + sum(cell.count("\n") for cell in cells)
             quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
             return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
-        for name, cell in zip(self.names, cells, strict=True):
-            if not cell.isascii() and any("\udc80" <= character <= "\udcff" for character in cell):
-                raw = cell.encode(self._encoding, "surrogateescape")
-                rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
-                return self._wrong(line, repr(raw), rule, name)
-        stripped = (cell.strip(BLANKS) for cell in cells)
-        return line, [None if cell in self.words else cell for cell in stripped]
+        if not all(map(str.isascii, cells)):
+            for name, cell in zip(self.names, cells, strict=True):
+                if any("\udc80" <= character <= "\udcff" for character in cell):
+                    raw = cell.encode(self._encoding, "surrogateescape")
+                    rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
+                    return self._wrong(line, repr(raw), rule, name)
+        words = self.words
+        return line, [None if (cell := one.strip(BLANKS)) in words else cell for one in cells]
 
     def _wrong(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
         return line, BadRow(self.label, f"line {line}", name, value, rule)
