@@ -174,8 +174,7 @@ class DelimitedReader(TextReader):
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
             rule = "close its quote (or pass quote='' if quotes have no meaning)"
             self._left_open.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
-            blank = b"\t" if self._delimiter == " " else b" "
-            lines = (blank * len(one) for one in data[start:end].split(b"\n"))
+            lines = (self._blank * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]
         return data
 

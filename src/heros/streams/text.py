@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import zipfile
 import zlib
 from abc import abstractmethod
@@ -182,10 +183,11 @@ class TextReader(TableReader):
         self._tail, self._left_open = b"", []
 
     def _parse(self, records: RawRecords) -> Chunk:
-        plain = not records.faults and self._is_plain(records.data)
-        columns = self._parse_plain(records) if plain else None
+        several = bool(records.faults) and self._quote.encode() in records.data  # records may have line ends
+        columns = None if several or not self._is_plain(records.data) else self._parse_plain(records)
         if columns is not None:
-            return Chunk(columns, "line", partial(self._lines, records))
+            left_open = [(self._filled_before(records, line), fault) for line, fault in records.faults]
+            return Chunk(columns, "line", partial(self._lines, records), left_open)
         rows: list[tuple[int, list[str | None]]] = []
         faults: list[tuple[int, BadRow]] = []
         for line, record in self._records(records):
@@ -207,7 +209,7 @@ class TextReader(TableReader):
         """Parse records with Arrow; return the columns, or None if Arrow reports an error."""
         types, quote = {str(i): pa.string() for i in range(len(self.names))}, self._quote or False
         try:
-            data = records.utf8()
+            data = self._without_blank_lines(records.utf8()) if records.faults else records.utf8()
             blanks = b" " in data or b"\t" in data
             how = (
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(types)),
@@ -224,6 +226,19 @@ class TextReader(TableReader):
         columns = [column.combine_chunks() for column in table.columns]
         trim = blanks or self.words.numbers
         return [trimmed(column, self.words) for column in columns] if trim else columns
+
+    @property
+    def _blank(self) -> bytes:
+        """The character that replaces the bytes of a row whose quote is not closed."""
+        return b"\t" if self._delimiter == " " else b" "
+
+    def _without_blank_lines(self, data: bytes) -> bytes:
+        return re.sub(rb"^%b+$\n?" % self._blank, b"", data, flags=re.MULTILINE)
+
+    def _filled_before(self, records: RawRecords, line: int) -> int:
+        """Return the number of lines before this line that are not blank."""
+        lines = records.data.split(b"\n", line - records.line)[:-1]
+        return sum(one.strip(self._blank + b"\r") != b"" for one in lines)
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
