@@ -23,7 +23,7 @@ from heros.streams.readers import CELLS, Chunk, TableReader, written
 
 __all__ = ["readable"]
 
-BUFFER, BUFFERS = 1 << 20, 1 << 26  # bytes read at once from one column and from all columns of a file
+BUFFERS = 1 << 26  # bytes read at once from all columns of a Parquet file; a smaller file needs no buffers
 
 
 @contextmanager
@@ -126,12 +126,14 @@ class ParquetReader(_FileReader):
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
-        with readable(str(path), "cannot be read as a Parquet file"), _parquet(path) as file:
+        with readable(str(path), "cannot be read as a Parquet file"), pq.ParquetFile(path) as file:
             self.n_rows = sum(_group_rows(file))
             super().__init__(path, file.schema_arrow, missing)
+            some = max(1 << 14, BUFFERS // max(1, file.metadata.num_columns))
+            self._buffer = some if path.stat().st_size > BUFFERS else 0
 
     def _read_from(self, row: int) -> Iterator[pa.RecordBatch]:
-        with _parquet(self._path) as file:
+        with pq.ParquetFile(self._path, buffer_size=self._buffer) as file:
             rows = _group_rows(file)
             group = bisect_right(list(accumulate(rows)), row)  # the group that holds the row
             row -= sum(rows[:group])
@@ -141,12 +143,6 @@ class ParquetReader(_FileReader):
                 if row < batch.num_rows:
                     yield batch.slice(row)
                 row = max(0, row - batch.num_rows)
-
-
-def _parquet(path: Path) -> pq.ParquetFile:
-    metadata = pq.read_metadata(path)
-    buffer = min(BUFFER, max(1 << 14, BUFFERS // max(1, metadata.num_columns)))
-    return pq.ParquetFile(path, metadata=metadata, buffer_size=buffer)
 
 
 def _group_rows(file: pq.ParquetFile) -> list[int]:
