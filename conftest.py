@@ -1,4 +1,4 @@
-"""What pytest needs to know: which doctests and which cases of the tests marked `matrix` run."""
+"""Select what pytest runs: the doctests, and the tests marked `matrix` or `long`."""
 
 from collections import defaultdict
 from importlib.util import find_spec
@@ -18,11 +18,12 @@ def pytest_report_header() -> list[str]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --all."""
-    parser.addoption("--all", action="store_true", help="run every case of the tests marked `matrix`")
+    text = "also run the tests marked `long` and every case of the tests marked `matrix`"
+    parser.addoption("--all", action="store_true", help=text)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without --all, leave out the cases of tests marked `matrix` that represent no value of their own."""
+    """Without --all, deselect tests marked `long`, and all but a few cases of tests marked `matrix`."""
     if config.getoption("--all"):
         return
     matrices = defaultdict(list)
@@ -31,6 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             matrices[item.function].append(item)  # also where another file imports the test
     left_out = {id(item) for cases in matrices.values() for item in cases}
     left_out -= {id(item) for cases in matrices.values() for item in _representatives(cases)}
+    left_out |= {id(item) for item in items if item.get_closest_marker("long")}
     config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
     items[:] = [item for item in items if id(item) not in left_out]
 

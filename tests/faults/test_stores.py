@@ -411,11 +411,11 @@ def test_a_service_that_lost_its_lock_says_so(tmp_path):
     place = tmp_path / "kept"
     with Service(OneModel(template()), store=CheckpointDirectory(place), seconds=None) as service:
         service.learn({"x": ROWS[0][0], "y": ROWS[0][1]})
-        (place / "service.lock").unlink()  # if the lock file was deleted, it is locked again
+        (place / ".lock").unlink()  # if the lock file was deleted, it is locked again
         service.checkpoint().result(30)
         with pytest.raises(HerosError, match=r"is in use: process"):
             CheckpointDirectory(place)
-        (place / "service.lock").unlink()
+        (place / ".lock").unlink()
         other = CheckpointDirectory(place)  # another service has locked the directory first
         with pytest.raises(HerosError, match="is locked by another process"):
             service.checkpoint().result(30)
@@ -423,10 +423,10 @@ def test_a_service_that_lost_its_lock_says_so(tmp_path):
         other.close()
         shutil.move(place, tmp_path / "elsewhere")
         CheckpointDirectory(place).close()
-        with pytest.raises(HerosError, match=r"was replaced by another directory while the service"):
+        with pytest.raises(HerosError, match=r"was replaced by another directory while in use"):
             service.checkpoint().result(30)
         shutil.rmtree(place)
         shutil.move(tmp_path / "elsewhere", place)
-        (place / "service.lock").unlink()
+        (place / ".lock").unlink()
     with Service(OneModel(template()), store=CheckpointDirectory(place)) as service:
         assert service.counts.learnt == 1

@@ -103,7 +103,7 @@ def test_a_disk_that_has_room_again_is_used_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize("chosen", ["raise", "warn"])
 def test_a_directory_that_vanishes(chosen, tmp_path):
     place = tmp_path / "kept"
-    text = r"The file .* cannot be written: No such file or directory\.$"
+    text = r"The directory .*kept cannot be written to: No such file or directory\.$"
     if chosen == "raise":
         with pytest.raises(HerosError, match=text):
             run_with(place, 500, lambda: shutil.rmtree(place))
@@ -128,7 +128,7 @@ def test_the_last_checkpoint_is_no_reason_to_lose_the_results(tmp_path, monkeypa
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_directory_that_cannot_be_made_is_said_before_the_run(place, tmp_path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(HerosError, match=r"^The checkpoint directory .*file.* cannot be written to: .*\.$"):
+    with pytest.raises(HerosError, match=r"^The directory .*file.* cannot be written to: .*\.$"):
         run_with(tmp_path / place, 0, lambda: pytest.fail("the run has begun"))
 
 

@@ -27,7 +27,6 @@ from heros.storage.checkpoint_directory import (
     Checkpoint,
     CheckpointWarning,
     Content,
-    DirectoryLock,
     PredictionsFile,
     drafts,
     found,
@@ -35,6 +34,7 @@ from heros.storage.checkpoint_directory import (
     newest_first,
     opened,
 )
+from heros.storage.locks import DirectoryLock
 from heros.streams.live.base import Block, Signal, Source
 
 __all__ = ["Checkpoint", "CheckpointWarning", "Checkpointer", "found"]

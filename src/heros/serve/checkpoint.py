@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import socket
 import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -17,7 +16,6 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
-from heros._base.lazy import filelock
 from heros.ensemble import Heros, serialization
 from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
 from heros.serve.waitlist import FILE as WAITING
@@ -26,10 +24,10 @@ from heros.storage import archive
 from heros.storage.disk import DRAFT, reason
 from heros.storage.keystore import FILE as KEYS
 from heros.storage.keystore import KeyStore
+from heros.storage.locks import DirectoryLock
 
 KIND = "service"
 NAME = "service.heros"
-LOCK = "service.lock"
 OVERHEAD = 600  # bytes of a waiting instance, in addition to its row and prediction
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
@@ -62,64 +60,22 @@ class CheckpointDirectory:
         self.directory = Path(directory)
         self.path = self.directory / NAME
         self.origin: str | None = None  # digest of the model file with which the service began
-        try:
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._began = os.stat(self.directory)
-            self._lock = self._locked()
-        except OSError as error:
-            raise self._refused(f"cannot be written to: {reason(error)}.") from None
+        self._lock = DirectoryLock(self.directory, mode=0o700)
         for draft in self.directory.glob(f".*{DRAFT}"):  # left by a killed service
             with suppress(OSError):
                 draft.unlink()
 
-    def _locked(self) -> int:
-        """Create the lock file if needed, lock it and record this process in it; return its descriptor."""
-        lock = os.open(self.directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        free = True
-        with suppress(OSError):  # the file system may not support locks
-            free = filelock.lock_descriptor(lock, blocking=False)
-        if not free:
-            holder = os.read(lock, 200).decode(errors="replace") or "another process"
-            os.close(lock)
-            raise self._refused(f"is in use: {holder}.")
-        now = time.strftime("%Y-%m-%d %H:%M:%S")
-        try:
-            os.ftruncate(lock, 0)
-            os.write(lock, f"process {os.getpid()} on {socket.gethostname()}, since {now}".encode())
-        except OSError:
-            os.close(lock)
-            raise
-        return lock
-
-    def _expect_held(self) -> None:
-        """Raise an error if the directory or the lock file was replaced; renew a removed lock file."""
-        try:
-            if not os.path.samestat(os.stat(self.directory), self._began):
-                raise self._refused("was replaced by another directory while the service was running.")
-            if not (self.directory / LOCK).exists():
-                lock, self._lock = self._lock, self._locked()
-                os.close(lock)
-            elif not os.path.samestat(os.stat(self.directory / LOCK), os.fstat(self._lock)):
-                raise self._refused("is locked by another process.")
-        except OSError as error:
-            raise self._refused(f"cannot be written to: {reason(error)}.") from None
-
-    def _refused(self, rule: str) -> HerosError:
-        return HerosError(f"The directory {self.directory} {rule}")
-
     def close(self) -> None:
         """Release the lock on the directory; further calls have no effect."""
-        if self._lock >= 0:
-            os.close(self._lock)
-        self._lock = -1
+        self._lock.release()
 
     def expect(self, *, keyed: bool) -> None:
         """Raise an error if the directory holds one model but `keyed` is True, or vice versa."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
-            raise self._refused("must hold a model per key. Got one model.")
+            raise self._lock.refused("must hold a model per key. Got one model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
-            raise self._refused("must hold one model. Got a model per key.")
+            raise self._lock.refused("must hold one model. Got a model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
         """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
@@ -163,7 +119,7 @@ class CheckpointDirectory:
 
     def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write a checkpoint of the whole service atomically."""
-        self._expect_held()
+        self._lock.expect_held()
         groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time(), "origin": self.origin}

@@ -1,4 +1,4 @@
-"""The checkpoint directory of a run: its lock, its checkpoints, and the file of predictions.
+"""The checkpoint directory of a run: its checkpoints and its file of predictions.
 
 An exact AUROC needs all probabilities predicted so far. Writing all of them with every checkpoint would be
 slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of the part written
@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
-from heros._base.lazy import filelock
 from heros.storage import archive
 from heros.storage.disk import AS_IS, DRAFT, OutputFile, reason
 
@@ -121,63 +119,6 @@ def _inspected(instances: int, path: Path) -> Checkpoint:
     except (HerosError, OSError, KeyError) as error:
         fault = str(error)
     return Checkpoint(path, instances, size, written, fault)
-
-
-# -- the lock ----------------------------------------------------------------------------------------------
-
-
-class DirectoryLock:
-    """A lock that keeps other runs out of a directory; the directory is created if it does not exist.
-
-    The operating system releases the lock when the process ends. If the directory is moved, the lock moves
-    too, but the run still writes to the original path: `expect_held` checks that both are the same directory.
-    On a file system without locks there is no protection. On Windows, a file in the directory is locked.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as directory:
-    ...     lock = DirectoryLock(Path(directory))
-    ...     try:
-    ...         DirectoryLock(Path(directory))
-    ...     except HerosError as error:
-    ...         print(error)
-    ...     lock.release()
-    The checkpoint directory ... is in use by another run.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._locked = directory / ".lock" if sys.platform == "win32" else directory
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            how = os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY
-            self._descriptor = os.open(self._locked, how)
-        except OSError as error:
-            raise _refused(directory, f"cannot be written to: {reason(error)}.") from None
-        free = True
-        with suppress(OSError):  # the file system may not support locks
-            free = filelock.lock_descriptor(self._descriptor, blocking=False)
-        if not free:
-            self.release()
-            raise _refused(directory, "is in use by another run.")
-
-    def expect_held(self) -> None:
-        """Raise an error if another directory has replaced the locked directory."""
-        try:
-            there = os.stat(self._locked)
-        except OSError:
-            return  # a later write fails with its own message
-        if not os.path.samestat(there, os.fstat(self._descriptor)):
-            raise _refused(self._directory, "was replaced by another directory during the run.")
-
-    def release(self) -> None:
-        """Release the lock."""
-        os.close(self._descriptor)
-
-
-def _refused(directory: Path, rule: str) -> HerosError:
-    return HerosError(f"The checkpoint directory {directory} {rule}")
 
 
 # -- the predictions ---------------------------------------------------------------------------------------
