@@ -118,6 +118,7 @@ def open_nothing():
     raise DataError("The file nothing.csv must exist.")
 
 
+@pytest.mark.long
 def test_processes_give_what_one_gives(tmp_path):
     run_all(jobs(), tmp_path / "one")
     outcome = run_all(jobs(), tmp_path / "two", executor=Processes(2))

@@ -50,6 +50,7 @@ def alone(todo, task="classes"):
 LIMITS = [{}, {"capacity": 1}, {"capacity": 3}, {"memory": 300_000}]
 
 
+@pytest.mark.matrix(most=3)
 @pytest.mark.parametrize(
     ("task", "limit"), [*(("classes", limit) for limit in LIMITS), ("numbers", {"capacity": 3})]
 )
@@ -283,6 +284,7 @@ keyed.commit({{"done": 400}})
 """
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize(("task", "kills"), [("classes", 4), ("numbers", 2)])
 def test_killed_again_and_again_it_ends_as_if_nothing_had_happened(tmp_path, task, kills, thorough):
     code = KILLED.format(tests=os.path.dirname(__file__), directory=str(tmp_path), task=task)

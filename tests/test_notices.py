@@ -36,6 +36,7 @@ PACKAGES = {
 BEFORE = "from pathlib import Path\nfrom heros import Heros, evaluate, policies, pools, streams\n"
 
 
+@pytest.mark.matrix(most=3)
 @pytest.mark.parametrize("case", CASES)
 def test_a_warning_names_the_line_of_the_script(case, tmp_path):
     if case in PACKAGES:

@@ -204,6 +204,7 @@ def in_a_fresh_process(call):
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent, timeout=300)
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("pool", POOLS)
 def test_a_forked_child_goes_on_as_its_parent_does(pool):
     in_a_fresh_process(f"go_on_in_a_forked_child({pool!r})")
@@ -227,6 +228,7 @@ def go_on_in_a_forked_child(pool):
     np.testing.assert_array_equal(from_child, go_on(model, X, y))
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_joblib_gives_what_one_process_gives(backend):
     pytest.importorskip("joblib")

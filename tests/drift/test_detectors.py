@@ -46,6 +46,7 @@ def jumping_hits(seed, n):
     return (np.random.default_rng(seed).random(n) < np.clip(moving(seed, n), 0, 1)).astype(float)
 
 
+@pytest.mark.matrix(most=4)
 @pytest.mark.parametrize("case", KINDS, ids=names)
 @pytest.mark.parametrize("values", [moving(1, 2000), jumping_hits(2, 2000)], ids=["numbers", "hits"])
 def test_a_detector_equals_its_slow_twin(case, values):
@@ -56,6 +57,7 @@ def test_a_detector_equals_its_slow_twin(case, values):
     assert len(found) > 0, "a sequence without a change shows nothing"
 
 
+@pytest.mark.matrix(most=4)
 @pytest.mark.parametrize("case", KINDS, ids=names)
 @pytest.mark.parametrize("make", [moving, jumping_hits])
 @pytest.mark.parametrize("seed", range(3))

@@ -12,6 +12,7 @@ import distributed
 import pytest
 
 from heros import HerosError, ParameterError
+from heros.run import executors
 from heros.run.executors import Dask, Executor, Processes, Serial, WorkerDied
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")
@@ -57,12 +58,14 @@ def wait_for(true):
         time.sleep(0.01)
 
 
+@pytest.mark.matrix(most=3)
 @pytest.mark.parametrize("engine", [Serial(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
 def test_every_item_gives_its_result(engine):
     assert isinstance(engine, Executor)
     assert sorted(engine.results(square, [3, 1, 2])) == [(0, 9), (1, 1), (2, 4)]
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
 def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
     paths = [tmp_path / name for name in "abcd"]
@@ -71,6 +74,7 @@ def test_the_items_of_a_killed_worker_are_run_again(engine, tmp_path):
     assert sorted(engine.results(die_once, paths)) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 
+@pytest.mark.long
 def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_again(dask_cluster, tmp_path):
     paths = [tmp_path / name for name in "abcd"]
     results = Dask(dask_cluster.scheduler_address).results(note_and_name, paths)
@@ -86,12 +90,14 @@ def test_results_that_die_with_their_worker_before_they_are_fetched_are_made_aga
     assert sorted([first, *results]) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize("engine", [Serial(), Processes(2), Dask(jobs=2)], ids=["here", "processes", "dask"])
 def test_an_error_of_the_work_is_raised_as_it_is(engine):
     with pytest.raises(ZeroDivisionError, match="item 7"):
         list(engine.results(fail, [7]))
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("engine", [Processes(2), Dask(jobs=2)], ids=["processes", "dask"])
 def test_an_item_that_kills_every_worker_is_given_up(engine, tmp_path):
     (result,) = (result for _, result in engine.results(always_die, [tmp_path / "log"]))
@@ -109,6 +115,7 @@ def test_only_the_item_that_kills_is_given_up(tmp_path):
 ORPHANS = """
 import os, sys, time
 from pathlib import Path
+from heros.run import executors
 from heros.run.executors import Dask, Processes
 
 def work(name):
@@ -120,6 +127,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize(
     ("engine", "ends_by"),
     [
@@ -154,7 +162,8 @@ def alive(pid):
         return False
 
 
-def test_a_scheduler_that_does_not_answer_is_named():
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    monkeypatch.setattr(executors, "PATIENCE", 0.5)
     with pytest.raises(
         HerosError, match=r"The address tcp://127.0.0.1:9 must belong to a running dask scheduler"
     ):

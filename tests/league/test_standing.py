@@ -98,6 +98,7 @@ def test_claims_are_open_until_everybody_has_been_run(written):
     ]
 
 
+@pytest.mark.long
 def test_claims_that_fail_say_so(written):
     for stream in ARENA:
         written(stream, "heros", 0.90, micros=1000, megabytes=190)
@@ -180,6 +181,7 @@ def part(path, name):
     return [line for line in text.splitlines() if line.startswith("| ")]
 
 
+@pytest.mark.long
 def test_times_of_two_machines_are_never_in_one_table(written, pages, tmp_path):
     for stream in ARENA:
         written(stream, "heros", 0.90, micros=111, place=f"old/{stream}/heros/seed1")

@@ -21,6 +21,7 @@ def test_the_papers_own_figures_are_as_near_as_can_be(write, tmp_path):
     assert others == pytest.approx([1] * 5)
 
 
+@pytest.mark.long
 def test_a_row_mixed_up_is_near_and_has_no_order(write, tmp_path):
     cells, _, _, _, correlation, *_, tau, _ = measured(
         write, tmp_path, lambda stream: MLP.auroc[stream][::-1]

@@ -93,6 +93,7 @@ def test_contract(policy, situation):
     assert np.array_equal(costs, before[1])
 
 
+@pytest.mark.matrix(most=8)
 @pytest.mark.parametrize("policy", [p for p in POLICIES if str(p) in TWINS], ids=str)
 @given(situations())
 @settings(max_examples=max(60, settings().max_examples))

@@ -36,6 +36,7 @@ def single(configuration, schema):
     return Heros(pools.Retrained([configuration]), policies.Everything(), 1, seed=1, schema=schema, warmup=0)
 
 
+@pytest.mark.matrix(most=4)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
     "more",

@@ -1,5 +1,7 @@
 """Follow CONTRIBUTING.md to add a small command."""
 
+import pytest
+
 WIDEST = '''"""`heros widest`: the stream with the most features."""
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ def widest_command(as_json: options.AsJson = False) -> None:
 '''
 
 
+@pytest.mark.long
 def test_a_command_is_a_file_and_a_line(house):
     house.add("cli/widest.py", WIDEST)
     house.insert("cli/__init__.py", "from heros.cli.app import app", "from heros.cli import widest")

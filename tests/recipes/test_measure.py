@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 BRIER = '''"""The mean squared distance between probabilities and what happened."""
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ print("as it should be")
 """
 
 
+@pytest.mark.long
 def test_a_measure_is_a_file_and_its_export(house, tmp_path):
     house.add("measures/brier.py", BRIER)
     house.insert("measures/__init__.py", "from heros.measures.classification import (",

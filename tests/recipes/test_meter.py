@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 ABACUS = '''"""Energy as an abacus counts it."""
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Abacus(Meter):
 '''
 
 
+@pytest.mark.long
 def test_a_meter_is_a_file_and_its_export(house, tmp_path):
     house.add("meters/abacus.py", ABACUS)
     house.insert("meters/__init__.py", "from heros.meters.base import Meter",

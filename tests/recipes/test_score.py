@@ -1,6 +1,7 @@
 """Follow CONTRIBUTING.md to add a small score, inside and outside HEROS."""
 
 import numpy as np
+import pytest
 
 from heros import Heros, policies, pools, streams
 
@@ -60,6 +61,7 @@ class BoundStreak:
 '''
 
 
+@pytest.mark.long
 def test_a_score_of_the_library_is_a_file_and_its_export(house, tmp_path):
     house.add("scores/streak.py", STREAK)
     house.insert(

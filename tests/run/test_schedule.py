@@ -425,6 +425,7 @@ def test_real_cpu_time_is_held_within_the_hour(tmp_path):
         assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(3, rel=0.01)
 
 
+@pytest.mark.long
 def test_kill_9_gives_a_run_no_second_hour(tmp_path):
     """A real `heros run` is killed three times; its last start waits when the hour's energy is spent."""
     began = int(time.time() // HOUR)

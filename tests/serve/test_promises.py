@@ -686,6 +686,7 @@ def changed(rng, arrays):
     return arrays | {name: made[rng.integers(len(made))]}
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path, task, thorough):
     label = {"classification": str, "regression": float}[task]

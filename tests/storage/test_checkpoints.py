@@ -96,6 +96,7 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
         assert kill_resume.outcome(run, model) == expected, one.path.name
 
 
+@pytest.mark.matrix(most=1)
 @of_both_tasks
 def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
     """After 1000 windows, there are fewer points than windows."""
@@ -120,6 +121,7 @@ def test_predictions_before_a_checkpoint_are_those_of_the_run(tmp_path, task):
     assert np.array_equal(again.outputs, whole.outputs)
 
 
+@pytest.mark.long
 def test_some_kills(thorough):
     """Kills at seeded times, in separate processes; `make kill` has 200."""
     kills = 20 if thorough else 4
@@ -136,7 +138,7 @@ def test_some_kills(thorough):
 
 def test_a_kill_at_any_step_of_writing(thorough):
     """Kills before the n-th call that opens, syncs, renames or removes a file, for every n."""
-    asked = ["--steps", *([] if thorough else ["--stride", "6"])]
+    asked = ["--steps", *([] if thorough else ["--stride", "15"])]
     done = subprocess.run(
         [sys.executable, kill_resume.__file__, *asked], capture_output=True, text=True, check=False
     )
@@ -580,6 +582,7 @@ def heros(*words):
 POOL_FILE = 'kind = "mlp"\n[grid]\nhidden = [4, 8]\nlearning_rates = [0.05]\n'
 
 
+@pytest.mark.long
 def test_the_command_line_goes_on_where_it_was_killed(tmp_path):
     (tmp_path / "pool.toml").write_text(POOL_FILE)
     words = ["run", "agr_a", "--n", 4000, "--pool", tmp_path / "pool.toml", "--window", 1000, "--json"]

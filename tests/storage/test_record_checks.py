@@ -98,15 +98,16 @@ def used(place: Path, page: Path) -> bool:
     return True
 
 
-def test_a_record_with_any_other_value_is_refused_or_harmless(recorded, tmp_path):
+def test_a_record_with_any_other_value_is_refused_or_harmless(recorded, tmp_path, thorough):
     document, curves, _ = recorded
     (tmp_path / "curves.parquet").write_bytes(curves)
     outcomes = []
-    for path in places(document):
-        for value in (GONE, *OTHERS):
+    for i, path in enumerate(places(document)):
+        two = (OTHERS[i % len(OTHERS)], OTHERS[(i + 5) % len(OTHERS)])
+        for value in (GONE, *(OTHERS if thorough else two)):
             (tmp_path / "record.json").write_text(json.dumps(changed(document, path, value)))
             outcomes.append(used(tmp_path, tmp_path / "report.html"))
-    assert len(outcomes) > 1000
+    assert len(outcomes) > (1000 if thorough else 300)
     assert 0.05 < np.mean(outcomes) < 0.6  # some fields accept any text
 
 

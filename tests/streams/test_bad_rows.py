@@ -434,6 +434,7 @@ def test_a_quote_that_joins_lines_is_told(tmp_path):
     assert rule in stream.bad_rows.text()
 
 
+@pytest.mark.matrix(most=4)
 @pytest.mark.parametrize("after", [1, 900, 300_000])
 @pytest.mark.parametrize("cells", ['2,"x,y', '2,x,"y', '2,"u\nv","x,y'])
 @pytest.mark.parametrize("closed", [False, True])
@@ -655,6 +656,7 @@ def test_many_columns_cost_what_they_are(tmp_path):
         reader._distinct([*names, "c7"])
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("ending", ["gz", "bz2"])
 def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_path, ending):
     rng, pack = np.random.default_rng(1), {"gz": gzip.compress, "bz2": bz2.compress}[ending]

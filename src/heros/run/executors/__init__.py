@@ -32,6 +32,8 @@ Result = TypeVar("Result")
 
 ATTEMPTS = 3
 """The maximum number of attempts for an item whose worker dies."""
+PATIENCE = 10.0
+"""How many seconds to wait for a scheduler to answer."""
 Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 
@@ -206,7 +208,7 @@ class Dask:
                 yield client
             return
         try:
-            client = distributed.Client(self.scheduler, timeout="10s")
+            client = distributed.Client(self.scheduler, timeout=PATIENCE)
         except (OSError, ValueError) as error:
             rule = "belong to a running dask scheduler"
             raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
