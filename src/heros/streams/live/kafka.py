@@ -125,7 +125,7 @@ class KafkaTopic(MessageSource):
         self._next[partition] = behind
         if behind >= self._ends.get(partition, math.inf):
             self._ended.add(partition)
-        return self.decoded(message.value() or b""), {str(partition): behind}
+        return self.decoded(message.value()), {str(partition): behind}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue at this position, which maps partitions to offsets."""
