@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import number, whole
@@ -102,6 +103,7 @@ class KafkaWorker:
         if model.budget is not None and SpendingLimit.of(model.budget).kind == "power":
             rule = "a time or an energy per instance, e.g. '20 us', because workers never wait"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
+        expect_servers(servers, "servers", "KafkaWorker", "host:9092")
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._stops = stops_at_gap(on_gap, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows
@@ -82,6 +83,7 @@ class KafkaTopic(MessageSource):
         options: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
+        expect_servers(servers, "servers", "KafkaTopic", "host:9092")
         super().__init__(f"kafka://{servers}/{topic}", **settings)
         self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
         self.topic, self.group = topic, group
