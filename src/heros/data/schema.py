@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from heros._base.errors import DataError, ParameterError
+from heros.data.values import text_of
 
 __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
@@ -118,6 +119,8 @@ class Schema:
         if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
             raise ParameterError.of("features", "Schema", "a tuple of features", self.features)
         _expect_names(self.classes, "classes", "Schema")
+        if any(name.endswith("\0") for name in self.classes):
+            raise ParameterError.of("classes", "Schema", "names that do not end with \\0", self.classes)
         if not isinstance(self.numeric, bool):
             raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
         if self.numeric and self.classes:
@@ -137,7 +140,9 @@ class Schema:
         Without classes, the target is a number.
         """
         found = tuple(_feature(feature) for feature in features)
-        return cls(found, (), numeric=True) if classes is None else cls(found, tuple(classes))
+        if classes is None:
+            return cls(found, (), numeric=True)
+        return cls(found, tuple(text_of(name) if isinstance(name, str) else name for name in classes))
 
     @property
     def n_features(self) -> int:
@@ -176,11 +181,12 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, Feature | str):
-        return short if isinstance(short, Feature) else Feature(short)
+        return short if isinstance(short, Feature) else Feature(text_of(short))
     if not isinstance(short, tuple | list) or len(short) == 0:
         rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)
-    return Feature(short[0], tuple(short[1:]))
+    name, *values = (text_of(one) if isinstance(one, str) else one for one in short)
+    return Feature(name, tuple(values))
 
 
 def _extends(new: Feature, old: Feature) -> bool:

@@ -22,6 +22,7 @@ from heros._base import core as _core
 from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import identifier, whole
+from heros.data.check import one_row
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
@@ -213,7 +214,7 @@ class Keyed:
         """
         single = form_of(x) == "array" and np.ndim(x) == 1
         X = np.asarray(x)[np.newaxis] if single else x
-        self.test_then_train(key, X, np.asarray(y)[np.newaxis] if single else y)
+        self.test_then_train(key, X, one_row(y) if single else y)
         return self
 
     def test_then_train(self, key: Key, X: Any, y: Any) -> Block:

@@ -15,7 +15,7 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
-from heros.data.check import delay_of
+from heros.data.check import delay_of, one_row
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
 from heros.ensemble import Heros, serialization
@@ -198,7 +198,7 @@ class LateLabels:
             target = self.model.encoder().targets([y])
         else:
             assert self.model.schema is not None, "the model has predicted"
-            target = self.model.task.targets(np.array([y]), 1, self.model.schema)
+            target = self.model.task.targets(one_row(y), 1, self.model.schema)
             self.model.learn(_wide(x, self.model.schema.n_features), y, delay=delay)
         return target if self.model.task.numeric else target.astype(np.int64)
 
