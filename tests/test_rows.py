@@ -439,4 +439,4 @@ def test_a_class_that_numpy_would_change_is_refused():
     with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
         streams.from_arrays(np.ones((2, 1)), names)
     with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
-        streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y")
+        evaluate(model(None), streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y"))
