@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -462,7 +462,13 @@ class Keyed:
             self.close()
 
     def __repr__(self) -> str:
+        if self._store.closed:
+            return f"<Keyed {self.template!r}, closed>"
         return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
+
+    def __reduce__(self) -> NoReturn:
+        way = "Open its directory with another Keyed, or copy its models with `snapshot`"
+        raise HerosError(f"A Keyed cannot be pickled or copied: its models are in {self._store.path}. {way}.")
 
     # -- loading into memory and spilling -----------------------------------------------------------------
 
