@@ -14,6 +14,7 @@ from heros import DataError, Heros, ParameterError, Schema, policies, pools, str
 from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels, Pending
 from heros.measures import Accuracy, LogLoss
+from heros.storage import archive
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
 STREAM = streams.Agrawal(function=2, seed=5)
@@ -375,3 +376,26 @@ def test_a_measure_or_a_clock_that_is_none_is_said():
     late = LateLabels(fresh(), clock=lambda: np.float64(5))
     late.answer(1, X[0])
     assert late.learn(1, Y[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("x", lambda array: array[:, :-1]),
+        ("x", lambda array: np.pad(array, ((0, 0), (0, 2)))),
+        ("x", lambda array: array.ravel()),
+        ("answers", lambda array: array[:, :1]),
+        ("answers", lambda array: np.pad(array, ((0, 0), (0, 2)))),
+        ("answers", lambda array: array.astype(np.int64)),
+    ],
+)
+def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path, name, change):
+    late = LateLabels(fresh())
+    for i in range(3):
+        late.answer(i, X[i])
+    late.save(tmp_path / "late")
+    document, arrays = archive.read(tmp_path / "late", "late labels")
+    arrays[f"waiting/{name}"] = change(arrays[f"waiting/{name}"])
+    archive.write(tmp_path / "late", "late labels", document, arrays)
+    with pytest.raises(DataError, match="must hold a complete LateLabels"):
+        LateLabels.load(tmp_path / "late")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from heros._base.errors import DataError, ParameterError
-from heros.data.values import text_of
 
 __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
@@ -142,7 +141,7 @@ class Schema:
         found = tuple(_feature(feature) for feature in features)
         if classes is None:
             return cls(found, (), numeric=True)
-        return cls(found, tuple(text_of(name) if isinstance(name, str) else name for name in classes))
+        return cls(found, tuple(map(_text, classes)))
 
     @property
     def n_features(self) -> int:
@@ -172,6 +171,11 @@ class Schema:
         return self  # a schema never changes
 
 
+def _text(name: Any) -> Any:
+    """Return the text of an enum of strings; return other values unchanged."""
+    return str.__str__(name) if isinstance(name, str) else name
+
+
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError.of(parameter, owner, "a tuple of strings", names)
@@ -181,11 +185,11 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, Feature | str):
-        return short if isinstance(short, Feature) else Feature(text_of(short))
+        return short if isinstance(short, Feature) else Feature(_text(short))
     if not isinstance(short, tuple | list) or len(short) == 0:
         rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)
-    name, *values = (text_of(one) if isinstance(one, str) else one for one in short)
+    name, *values = map(_text, short)
     return Feature(name, tuple(values))
 
 

@@ -248,6 +248,12 @@ class LateLabels:
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("the numbers of instances and distinct ids differ")
+        features = 0 if self.model.schema is None else self.model.schema.n_features
+        shapes = (len(ids), features), (len(ids), self._outputs)
+        if (x.shape, answers.shape) != shapes or x.dtype != np.float64 or answers.dtype != np.float64:
+            raise DataError(
+                f"the waiting instances must have the shapes {shapes}, not {x.shape, answers.shape}"
+            )
         for id, row, numbers, answer, at, then in zip(ids, rows, x, answers, known, since, strict=True):
             instance = numbers if row is None else dict(value_of(row))
             given = answer if answer.any() else answer[:0]

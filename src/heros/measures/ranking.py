@@ -213,7 +213,8 @@ def _widened(counts: Counts, n_bins: int) -> Counts:
     """Return the counts in this number of bins, each a union of adjacent bins."""
     if counts.shape[2] == n_bins:
         return counts
-    return counts.reshape(len(counts), 2, n_bins, counts.shape[2] // n_bins).sum(axis=3)
+    joined_bins: Counts = counts.reshape(len(counts), 2, n_bins, counts.shape[2] // n_bins).sum(axis=3)
+    return joined_bins
 
 
 def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:

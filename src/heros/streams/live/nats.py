@@ -95,7 +95,11 @@ class JetStream(MessageSource):
 
     async def _connected(self) -> Any:
         """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
-        once = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.1}
+        once: dict[str, Any] = {
+            "allow_reconnect": False,
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.1,
+        }
         once["error_cb"] = _ignore  # the error is raised; by default, it is logged with a traceback, too
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
