@@ -30,6 +30,7 @@ from heros import evaluate as evaluate_heros
 from heros.data.schema import schema_plain
 from heros.ensemble.settings import SETTINGS
 from heros.integrations.river import HerosClassifier, HerosRegressor, LateClassifier
+from heros.storage import archive
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 TREES = pools.Hoeffding([{"max_bytes": 16 * 1024}, {"grace_period": 50}])
@@ -522,3 +523,15 @@ def test_a_label_that_cannot_be_learnt_leaves_its_instance_waiting():
     assert (late.waiting, late.counts.learnt) == (1, 0)
     assert late.learn_one("a", "yes")
     assert (late.waiting, late.counts.learnt) == (0, 1)
+
+
+@pytest.mark.parametrize("labels", [[1, True], [1, 1.0], ["a"], ["a", "b", "c"], [["a"], "b"]])
+def test_a_forged_file_whose_labels_do_not_fit_is_refused(tmp_path, labels):
+    model = HerosClassifier(SMALL, k=8, seed=1)
+    for i in range(10):
+        model.learn_one({"size": float(i)}, i % 2)
+    model.save(tmp_path / "model")
+    document, arrays = archive.read(tmp_path / "model", "river model")
+    archive.write(tmp_path / "model", "river model", document | {"labels": labels}, arrays)
+    with pytest.raises(DataError, match="must hold a complete HerosClassifier"):
+        HerosClassifier.load(tmp_path / "model")

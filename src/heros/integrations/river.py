@@ -332,6 +332,8 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def _take_labels(self, labels: list[Any] | None) -> None:
         self._labels = None if labels is None else dict(zip(labels, self._first.classes, strict=True))
+        if labels is not None and len(self._labels or ()) != len(labels):
+            raise DataError(f"The labels must be distinct. Got {labels!r}.")
 
 
 def _plain(label: Hashable) -> Any:
