@@ -2,6 +2,7 @@
 
 import copy
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -571,3 +572,27 @@ def test_copies_that_predict_after_the_schema_has_grown_count_as_memory():
         for key in (1, 2, 3):
             keyed.learn(key, {"a": 1.0, "b": "x", "c": 5.0}, "yes")  # the models grow; the copies go
         assert keyed.bytes_in_memory < alone + 0.5 * before
+
+
+def test_after_close_every_method_says_so(tmp_path):
+    X, y = STREAM.take(4).draw(4)
+    keyed = Keyed(template(), directory=tmp_path)
+    keyed.learn("a", X, y)
+    keyed.commit()
+    keyed.close()
+    keyed.close()
+    for call in (
+        lambda: keyed.learn("a", X, y), lambda: keyed.learn("b", X[0], y[0]), lambda: keyed.predict("a", X),
+        lambda: keyed["a"], lambda: "a" in keyed, lambda: len(keyed), lambda: list(keyed), lambda: keyed.position,
+        lambda: keyed.figures("a"), keyed.overall, lambda: keyed.busiest(1), lambda: keyed.remove("a"),
+        lambda: keyed.attached, keyed.commit, lambda: keyed.snapshot(None, tmp_path / "copy"),
+    ):  # fmt: skip
+        with pytest.raises(HerosError, match=r"keys\.sqlite must be open\. It was closed") as told:
+            call()
+        assert not isinstance(told.value, DataError)  # the file is not damaged
+    assert repr(keyed).endswith("closed>")
+    with Keyed(template(), directory=tmp_path) as again:
+        assert again.figures("a").instances == 4
+        for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(HerosError, match="A Keyed cannot be pickled or copied: its models are in"):
+                copied(again)

@@ -1,6 +1,9 @@
 """Late labels: predicted, learnt, expired and counted instances."""
 
+import copy
 import math
+import pickle
+import signal
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
@@ -11,6 +14,7 @@ from heros import DataError, Heros, ParameterError, Schema, policies, pools, str
 from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels, Pending
 from heros.measures import Accuracy, LogLoss
+from heros.storage import archive
 
 POOL = pools.MLPGrid(hidden=[8], optimizers=["adam"])
 STREAM = streams.Agrawal(function=2, seed=5)
@@ -293,3 +297,105 @@ def test_the_first_label_chooses_the_measures_after_a_restart_too(tmp_path):
     again = LateLabels.load(tmp_path / "late.heros")
     again.learn("a", 2.5)
     assert {"mae", "rmse"} <= again.figures.keys()
+
+
+class Pressing:
+    """A policy that raises Ctrl-C at its n-th choice."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def choose(self, scores, costs, k, rng):
+        self.at -= 1
+        if self.at == 0:
+            signal.raise_signal(signal.SIGINT)
+        return np.arange(len(scores)) < k
+
+
+class PressingMeasure(Accuracy):
+    def update(self, y, output):
+        signal.raise_signal(signal.SIGINT)
+        super().update(y, output)
+
+
+def test_ctrl_c_while_learning_leaves_the_model_and_what_waits_in_step():
+    for policy, measures in ((Pressing(3), None), (policies.Zeta(0.05), [PressingMeasure()])):
+        model = Heros(POOL, policy, k=2, seed=1, schema=STREAM.schema, warmup=0)
+        late = LateLabels(model, measures=measures)
+        for i in range(8):
+            late.answer(i, X[i])
+        interrupted = 0
+        for i in range(8):
+            try:
+                late.learn(i, Y[i])
+            except KeyboardInterrupt:
+                interrupted += 1
+            assert late.counts.learnt == model.instances == 8 - late.waiting == i + 1
+        assert interrupted == (8 if measures else 1)
+        assert late.figures["accuracy"] * 8 % 1 == 0
+
+
+def test_a_callback_may_learn_another_instance():
+    learnt = []
+
+    def gone(id, x):
+        assert not late.learn(id, 0)
+        learnt.append(late.learn(1, Y[1]))
+
+    late = LateLabels(fresh(), most=3, expired=gone)
+    for i in range(4):
+        late.answer(i, X[i])
+    assert (learnt, late.waiting, late.model.instances, late.counts.learnt) == ([True], 2, 1, 1)
+
+
+def test_it_can_be_pickled_and_copied():
+    late = LateLabels(fresh(), most=3)
+    for i in range(4):
+        late.answer(i, X[i])
+    for again in (pickle.loads(pickle.dumps(late)), copy.deepcopy(late)):
+        assert again.learn(3, Y[3])
+        assert (again.waiting, again.counts.expired) == (2, 1)
+    assert late.waiting == 3
+
+
+def test_a_measure_or_a_clock_that_is_none_is_said():
+    for wrong in (["accuracy"], [Accuracy], [3], "accuracy", 3):
+        with pytest.raises(ParameterError, match="The 'measures' parameter of LateLabels must be a list"):
+            LateLabels(fresh(), measures=wrong)
+    with pytest.raises(ParameterError, match="The 'clock' parameter of LateLabels must be a function"):
+        LateLabels(fresh(), clock=7)
+    for now in (None, "noon", math.nan, datetime.now(UTC)):
+        late = LateLabels(fresh(), clock=lambda now=now: now)
+        with pytest.raises(
+            ParameterError, match="The 'clock' parameter of LateLabels must be a function that"
+        ):
+            late.answer(1, X[0])
+        assert (late.waiting, late.counts.answered) == (0, 0)
+    with pytest.raises(ParameterError, match="The 'expired' parameter of LateLabels must be a function"):
+        LateLabels(fresh(), expired="no")
+    late = LateLabels(fresh(), clock=lambda: np.float64(5))
+    late.answer(1, X[0])
+    assert late.learn(1, Y[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("x", lambda array: array[:, :-1]),
+        ("x", lambda array: np.pad(array, ((0, 0), (0, 2)))),
+        ("x", lambda array: array.ravel()),
+        ("answers", lambda array: array[:, :1]),
+        ("answers", lambda array: np.pad(array, ((0, 0), (0, 2)))),
+        ("answers", lambda array: array.astype(np.int64)),
+    ],
+)
+def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path, name, change):
+    late = LateLabels(fresh())
+    for i in range(3):
+        late.answer(i, X[i])
+    late.save(tmp_path / "late")
+    document, arrays = archive.read(tmp_path / "late", "late labels")
+    arrays[f"waiting/{name}"] = change(arrays[f"waiting/{name}"])
+    archive.write(tmp_path / "late", "late labels", document, arrays)
+    with pytest.raises(DataError, match="must hold a complete LateLabels"):
+        LateLabels.load(tmp_path / "late")

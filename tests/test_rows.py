@@ -2,6 +2,7 @@
 
 import copy
 from datetime import datetime
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from heros import DataError, DataNotice, Heros, HerosError, Schema, evaluate, pools, streams
+from heros import DataError, DataNotice, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
 from heros.data import Encoder
+from heros.ensemble.keyed import Keyed
+from heros.ensemble.late import LateLabels
+from heros.integrations.sklearn import HerosClassifier
 
+POOL = pools.MLPGrid(hidden=[8])
 SCHEMA = Schema.of(["age", ("colour", "red", "green", "blue")], classes=["no", "yes"])
 ROWS = [{"age": 18, "colour": "red"}, {"age": 33, "colour": "blue"}, {"age": 21, "colour": "green"}]
 LABELS = ["no", "yes", "no"]
@@ -362,3 +367,76 @@ def test_a_year_of_four_digits_is_not_completed(text):
     typed, _ = Encoder(Schema((), ("no",))).encode({"when": datetime(1, 1, 1)}, "no")
     written, _ = Encoder(Schema((), ("no",))).encode({"when": text}, "no")
     assert written == typed
+
+
+class Colour(str, Enum):  # noqa: UP042 - a StrEnum's str() is its value
+    RED = "red"
+    BLUE = "blue"
+
+
+@pytest.mark.parametrize("n", [3, 60])
+def test_an_enum_of_strings_is_its_text_everywhere(tmp_path, n):
+    """`str(Colour.RED)` is 'Colour.RED'."""
+    given, plain = [Colour.RED, Colour.BLUE] * n, ["red", "blue"] * n
+    numbers = np.arange(2.0 * n).reshape(-1, 1)
+    for labels in (given, plain):
+        rows = [{"size": i, "colour": label} for i, label in enumerate(labels)]
+        alone = model(None).learn(rows, labels)
+        single = model(None)
+        for row, label in zip(rows, labels, strict=True):
+            single.learn(row, label)
+        assert single.schema == alone.schema
+        assert alone.schema.classes == ("red", "blue")
+        assert alone.predict_proba({"size": 1, "colour": labels[0]}) == alone.predict_proba(
+            {"size": 1, "colour": "red"}
+        )
+        frame = pd.DataFrame(rows)
+        assert model(None).learn(frame, labels).schema.classes == ("blue", "red")
+        stream = streams.from_frame(frame.assign(y=labels), target="y", classes=labels[:2])
+        assert (stream.schema.classes, stream.schema.features[1].values) == (("red", "blue"), ("blue", "red"))
+        assert streams.from_arrays(numbers, labels).schema.classes == ("blue", "red")
+        schema = Schema.of(["size", ("colour", *labels[:2])], classes=labels[:2])
+        assert schema == Schema.of(["size", ("colour", "red", "blue")], classes=["red", "blue"])
+        arrays = model(Schema.of(["size"], classes=["red", "blue"])).learn(numbers, labels)
+        assert arrays.learn(numbers[0], labels[0]).instances == 2 * n + 1
+        pairs = streams.from_iter([({"size": i}, label) for i, label in enumerate(labels)])
+        assert evaluate(model(None), pairs).n_instances == 2 * n
+        with Keyed(model(None)) as keyed:
+            assert keyed.learn(labels[0], {labels[1]: 1.0}, labels[0]).predict("red", {"blue": 1.0}) == "red"
+        late = LateLabels(model(Schema.of(["size"], classes=["red", "blue"])))
+        late.answer(1, numbers[0])
+        assert late.learn(1, labels[1])
+        late = LateLabels(model(None))
+        late.answer(1, {"size": 1, "colour": labels[0]})
+        late.save(tmp_path / "late")
+        again = LateLabels.load(tmp_path / "late")
+        assert again.learn(1, labels[0])
+        assert again.model.schema.features[0].values == ("red",)
+        classifier = HerosClassifier(k=1, pool=POOL).fit(numbers, labels)
+        assert classifier.heros_.schema.classes == ("blue", "red")
+        classifier = HerosClassifier(k=1, pool=POOL).fit(numbers, pd.Series(labels, dtype=object))
+        assert classifier.heros_.schema.classes == ("blue", "red")
+
+
+def test_a_class_that_numpy_would_change_is_refused():
+    names = ["a", "a\0"]
+    with pytest.raises(ParameterError, match=r"must be names that do not end with \\0"):
+        Schema.of(["size"], classes=names)
+    known = model(Schema.of(["size"], classes=["a", "b"]))
+    for x, y in ((np.ones((2, 1)), names), (np.ones(1), names[1])):
+        with pytest.raises(DataError, match=r"must be one of the classes 'a', 'b'. Got 'a\\x00' instead"):
+            known.learn(x, y)
+    assert known.instances == 0
+    rows = model(None).learn({"size": 1}, "a")
+    with pytest.raises(
+        DataError, match=r"The label must not end with the character \\0. Got 'a\\x00' instead"
+    ):
+        rows.learn({"size": 2}, "a\0")
+    assert rows.schema.classes == ("a",)
+    for y in (names, pd.Series(names, dtype=object)):
+        with pytest.raises(DataError, match=r"The label of row 1 must not end with the character \\0"):
+            HerosClassifier(k=1, pool=POOL).fit(np.ones((2, 1)), y)
+    with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
+        streams.from_arrays(np.ones((2, 1)), names)
+    with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
+        evaluate(model(None), streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y"))

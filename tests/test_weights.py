@@ -1,14 +1,17 @@
 """Weights of instances and of classes, in training and in L."""
 
 import copy
+import warnings
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
+from typer.testing import CliRunner
 
 from family_cases import CLASSES
 from heros import DataError, DataNotice, Heros, ParameterError, Schema, evaluate, pools, scores, streams
+from heros.cli import app
 from heros.data.weights import Weights
 from heros.ensemble.task import Regression
 from heros.policies import Everything
@@ -347,3 +350,21 @@ def test_a_run_with_a_column_of_weights_is_resumed_with_the_same(tmp_path):
     pa_csv.write_csv(frame(weights), file)
     with pytest.raises(ParameterError, match="instances differ"):
         evaluate(Heros(pool, seed=1), weighed(), resume=True, **settings)
+
+
+def test_a_weight_of_an_unknown_class_is_told(tmp_path):
+    path = tmp_path / "orders.csv"
+    path.write_text("size,late\n" + "".join(f"{i % 7}.5,{('yes', 'no')[i % 2]}\n" for i in range(60)))
+    said = r"The class weights name 'yess', but the classes so far are 'no', 'yes'\. Did you mean 'yes'\?"
+    model = Heros(pools.Linear([{}]), k=1, seed=1, class_weight={"yess": 5, "no": 1})
+    with pytest.warns(DataNotice, match=said):
+        evaluate(model, streams.read(path, target="late"))
+    told = CliRunner().invoke(
+        app, ["run", str(path), "--target", "late", "--class-weight", "yess=5,no=1", "--n", "30"]
+    )
+    assert told.exit_code == 0
+    assert "class weights name 'yess'" in told.stderr
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataNotice)
+        known = Heros(pools.Linear([{}]), k=1, seed=1, class_weight={"yes": 5})
+        evaluate(known, streams.read(path, target="late"))

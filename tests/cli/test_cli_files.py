@@ -333,6 +333,19 @@ def test_uneven_classes_have_their_pr_auc_without_being_asked(place):
     assert "PR-AUC" in result.output
 
 
+def test_an_example_that_cannot_be_written_leaves_the_file_and_names_it(tmp_path, monkeypatch):
+    path = tmp_path / "deliveries.csv"
+    path.write_text("mine")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    refused = runner.invoke(app, ["example", "--out", str(path), "--force"])
+    assert refused.exit_code == 2
+    assert f"The file {path} cannot be written: No space left on device." in refused.stderr
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("mine", [path])
+    refused = runner.invoke(app, ["example", "--out", str(tmp_path / "none" / "deliveries.csv")])
+    assert refused.exit_code == 2
+    assert "deliveries.csv cannot be written: No such file or directory." in refused.stderr
+
+
 def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = runner.invoke(app, ["example", "deliveries"])

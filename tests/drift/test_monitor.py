@@ -162,3 +162,25 @@ def test_the_figures_of_a_change_differ_visibly():
     assert str(FeatureChange("day", None, 20454.31, 20487.18, 0, 0, 0.5, 0)) == "day (mean 20454 to 20487)"
     assert "from 20454 to 20487" in str(Change("error", 2, 1, 20454.31, 20487.18, numeric=True))
     assert str(FeatureChange("x", None, 39.913, 54.087, 0, 0, 0.5, 0)) == "x (mean 39.9 to 54.1)"
+
+
+@pytest.mark.parametrize(
+    ("x", "predictions", "said"),
+    [
+        ([[40, np.inf, 0]], None, r"The feature 'size' \(row 0\) must be finite, or NaN .* Got inf instead"),
+        ([[40, 1, 0], [40, 1, 3]], None, r"The feature 'colour' \(row 1\) .* in \[0, 2\], .* Got 3 instead"),
+        ([40, 1, -1], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got -1 instead"),
+        ([40, 1, 0.5], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got 0.5 instead"),
+        ([["old", 1, 0]], None, "x must hold numbers: could not convert string to float: 'old'"),
+        ([40, 1, 0], [0.5, np.inf], r"The prediction of 'yes' \(row 0\) must be finite. Got inf instead"),
+        ([40, 1, 0], {"no": 1.0}, "predictions must have all classes. Got none for 'yes'"),
+        ([40, 1, 0], ["a", "b"], "predictions must hold numbers"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_and_changes_nothing(x, predictions, said):
+    monitor = Monitor(SCHEMA)
+    with pytest.raises(DataError, match=said):
+        monitor.update(x, predictions)
+    assert monitor.seen == 0
+    monitor.update([np.nan, np.nan, np.nan], [np.nan, 0.5])
+    assert monitor.seen == 1

@@ -7,6 +7,7 @@ import math
 import pickle
 from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,8 @@ from heros import (
 from heros import evaluate as evaluate_heros
 from heros.data.schema import schema_plain
 from heros.ensemble.settings import SETTINGS
-from heros.integrations.river import HerosClassifier, HerosRegressor
+from heros.integrations.river import HerosClassifier, HerosRegressor, LateClassifier
+from heros.storage import archive
 
 SMALL = pools.MLPGrid(hidden=[8, 16], learning_rates=[0.05, 0.005])
 TREES = pools.Hoeffding([{"max_bytes": 16 * 1024}, {"grace_period": 50}])
@@ -475,3 +477,61 @@ def test_all_settings_of_heros_are_there():
     assert model.heros.burst == model.clone().heros.burst == 30
     assert {*SETTINGS} <= {*inspect.signature(HerosClassifier).parameters}
     assert {*SETTINGS} - {"class_weight"} <= {*inspect.signature(HerosRegressor).parameters}
+
+
+class Colour(str, Enum):  # noqa: UP042 - a StrEnum's str() is its value
+    RED = "red"
+    BLUE = "blue"
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ([np.int64(1), np.int64(2)], [1, 2]),
+        ([np.str_("a"), np.str_("b")], ["a", "b"]),
+        ([np.True_, np.False_], [True, False]),
+        ([np.float64(1.5), np.float32(2.5)], [1.5, 2.5]),
+        ([Colour.RED, Colour.BLUE], ["red", "blue"]),
+    ],
+    ids=["int", "str", "bool", "float", "enum"],
+)
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
+def test_labels_of_numpy_are_pythons(tmp_path, given, plain, many, listed):
+    said = []
+    for labels in (given, plain):
+        model = HerosClassifier(SMALL, k=8, seed=1, classes=labels if listed else None)
+        if many:
+            frame = pd.DataFrame({"size": [float(i % 7) for i in range(40)]})
+            model.learn_many(frame, pd.Series([labels[i % 2] for i in range(40)], dtype=object))
+        else:
+            for i in range(40):
+                model.learn_one({"size": float(i % 7)}, labels[i % 2])
+        assert [*map(type, model.predict_proba_one({"size": 1.0}))] == [*map(type, plain)]
+        assert model.heros.schema.classes == tuple(map(str, plain))
+        model.save(tmp_path / "model.heros")
+        again = HerosClassifier.load(tmp_path / "model.heros")
+        said.append([again.predict_proba_one({"size": float(i)}) for i in range(7)])
+    assert said[0] == said[1]
+
+
+def test_a_label_that_cannot_be_learnt_leaves_its_instance_waiting():
+    late = LateClassifier(HerosClassifier(SMALL, k=8, seed=1))
+    late.answer_one("a", {"size": 1.0})
+    with pytest.raises(DataError):
+        late.learn_one("a", None)
+    assert (late.waiting, late.counts.learnt) == (1, 0)
+    assert late.learn_one("a", "yes")
+    assert (late.waiting, late.counts.learnt) == (0, 1)
+
+
+@pytest.mark.parametrize("labels", [[1, True], [1, 1.0], ["a"], ["a", "b", "c"], [["a"], "b"]])
+def test_a_forged_file_whose_labels_do_not_fit_is_refused(tmp_path, labels):
+    model = HerosClassifier(SMALL, k=8, seed=1)
+    for i in range(10):
+        model.learn_one({"size": float(i)}, i % 2)
+    model.save(tmp_path / "model")
+    document, arrays = archive.read(tmp_path / "model", "river model")
+    archive.write(tmp_path / "model", "river model", document | {"labels": labels}, arrays)
+    with pytest.raises(DataError, match="must hold a complete HerosClassifier"):
+        HerosClassifier.load(tmp_path / "model")

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from heros.measures import Confusion, RunningAuroc, auroc, auroc_per_class, log_loss
+from heros import DataError
+from heros.measures import (
+    Confusion,
+    RunningAuroc,
+    RunningPrAuc,
+    auroc,
+    auroc_per_class,
+    average_precision,
+    log_loss,
+)
 from heros.measures.ranking import BINS, Histogram
 
 
@@ -112,3 +121,39 @@ def test_a_histogram_that_goes_on_leaves_the_state_it_was_given_as_it_was():
     counted.restore({"counts": kept}, "RunningAuroc")
     counted.update(np.array([1]), np.array([[0.5, 0.5]]))
     assert counted.counts.sum() == kept.sum() + 2
+
+
+@pytest.mark.parametrize("kind", [RunningAuroc, RunningPrAuc])
+def test_a_histogram_of_many_classes_has_wider_bins_and_bounded_memory(kind):
+    rng = np.random.default_rng(7)
+    classes = 300
+    y, p = rng.integers(0, classes, 2000), rng.dirichlet(np.ones(classes) / 20, 2000)
+    p[np.arange(2000), y] += 0.2
+    p /= p.sum(axis=1, keepdims=True)
+    running, grown, merged = kind(), kind(), kind()
+    running.update(y, p)
+    for most in (2, 64, 65, 130, classes):  # classes appear one after the other
+        some = y < most
+        y, p, y_later, p_later = y[~some], p[~some], y[some], p[some]
+        grown.update(y_later, np.where(np.arange(classes) < most, p_later, 0)[:, :most])
+        part = kind()
+        part.update(y_later, np.where(np.arange(classes) < most, p_later, 0)[:, :most])
+        merged.merge(part)
+        assert grown.counts.nbytes <= 1 << 25
+    assert running.counts.shape == grown.counts.shape == (classes, 2, 1 << 12)
+    assert (merged.counts == grown.counts).all()
+    again = kind()
+    again.restore({"counts": grown.counts}, "Auroc")
+    assert again.value == grown.value
+    with pytest.raises(DataError, match=r"\(None, 2, 4096\)"):
+        again.restore({"counts": np.zeros((classes, 2, 1 << 15), np.int64)}, "Auroc")
+
+
+@pytest.mark.parametrize(("kind", "exact"), [(RunningAuroc, auroc), (RunningPrAuc, average_precision)])
+def test_with_wider_bins_the_error_still_bounds_the_distance(kind, exact):
+    rng = np.random.default_rng(8)
+    y = rng.integers(0, 100, 3000)
+    p = rng.dirichlet(np.ones(100), 3000)
+    running = kind()
+    running.update(y, p)
+    assert abs(running.value - exact(y, p)) <= running.error < 0.01

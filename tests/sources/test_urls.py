@@ -1,9 +1,12 @@
 """Sources by URL, in Python and on the command line."""
 
+import asyncio
 import json
+import operator
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,12 +15,15 @@ sys.path.insert(0, os.path.dirname(__file__))
 from queues import ALL, Mqtt
 from test_queues import numbers, rows
 
-from heros import Heros, ParameterError, evaluate, streams
+from heros import Heros, HerosError, ParameterError, evaluate, streams
+from heros._base.addresses import expect_servers
 from heros._base.registry import policy_of, pool_of
 from heros.cli import app
 from heros.streams.live import connect
 from heros.streams.live.kafka import KafkaTopic
 from heros.streams.live.mqtt import MqttTopic
+from heros.streams.live.nats import JetStream
+from heros.streams.live.redis import RedisStream
 
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["adam"]\n'
 
@@ -131,3 +137,97 @@ def test_messages_have_no_last_column():
     result = CliRunner().invoke(app, ["run", "redis://127.0.0.1:1/s"])
     assert result.exit_code == 2
     assert "--target must be given for a queue: messages have no last column." in result.output
+
+
+@pytest.mark.parametrize(
+    ("address", "topics"),
+    [
+        ("mqtt://host/sensors/#", ["sensors/#"]),
+        ("mqtt://host/#?follow=no", ["#"]),
+        ("mqtts://host:8883/sensors/+/data/%23", ["sensors/+/data/#"]),
+        ("mqtt://host/+/a?labels=+/b/#&id=order&nominal=my+city", ["+/a", "+/b/#"]),
+    ],
+)
+def test_wildcards_of_mqtt_are_part_of_the_topic(monkeypatch, address, topics):
+    made = []
+    monkeypatch.setattr(MqttTopic, "__init__", lambda self, *given, **how: made.append(given[1]))
+    monkeypatch.setattr("heros.streams.live.urls.LateSource", lambda *given, **how: made.append(how))
+    connect(address, target="y")
+    assert made[: len(topics)] == topics
+    assert "labels" not in address or made[2]["nominal"] == ["my city"]
+
+
+@pytest.mark.parametrize("scheme", ["kafka", "redis", "nats", "mqtt"])
+@pytest.mark.parametrize("port", ["abc", "99999", "0", "-1", "1:2", "", "٣"])
+def test_a_malformed_port_is_said(scheme, port):
+    address = f"{scheme}://me:secret@host:{port}/t"
+    with pytest.raises(
+        ParameterError, match=r"'address' parameter of connect .* a port in \[1, 65535\]"
+    ) as told:
+        connect(address, target="y")
+    assert "secret" not in str(told.value)
+
+
+def test_a_malformed_server_is_said():
+    for kind, parameter, servers in (
+        (KafkaTopic, "servers", "host:9092,other:abc"), (KafkaTopic, "servers", 3), (KafkaTopic, "servers", ""),
+        (RedisStream, "url", "redis://host:abc"), (RedisStream, "url", "nonsense"), (RedisStream, "url", None),
+        (JetStream, "url", "nats://host:99999"), (JetStream, "url", None), (MqttTopic, "url", "mqtt://host:abc"),
+    ):  # fmt: skip
+        with pytest.raises(
+            ParameterError, match=f"The '{parameter}' parameter of {kind.__name__} must be like"
+        ):
+            kind(servers, "t")
+    with pytest.raises(ParameterError, match="The 'address' parameter of connect must be like"):
+        connect("kafka://[::1/t", target="y")
+
+
+@pytest.mark.parametrize("servers", ["a", "a:1", "a:1,b:2", "SSL://a:9093", "[::1]:9092", "[::1]"])
+def test_servers_that_are_well_formed(servers):
+    assert expect_servers(servers, "servers", "KafkaTopic", "host:9092") == servers
+    for scheme in ("redis", "nats", "mqtt"):
+        address = f"{scheme}://user:p%40ss@{servers.rpartition('/')[2]}"
+        assert expect_servers(address, "url", "Me", "x") == address
+
+
+def test_a_nats_server_that_is_not_there_is_said_with_what_to_do(capfd):
+    pytest.importorskip("nats")
+    with pytest.raises(
+        HerosError, match=r"nats://127\.0\.0\.1:1/s cannot be read: NoServersError\(\)\. Start the server, or"
+    ):
+        connect("nats://me:secret@127.0.0.1:1/s", target="y")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("js.errors.NotFoundError", "NotFoundError.*Create a stream that stores this subject"),
+        ("js.errors.ServiceUnavailableError", "Start the server with JetStream"),
+        ("errors.NoRespondersError", "Start the server with JetStream"),
+        ("errors.TimeoutError", "TimeoutError.*Start the server, or correct the address"),
+        ("errors.AuthorizationError", "Give a valid user and password"),
+    ],
+)
+def test_what_nats_refuses_is_said_with_the_address(monkeypatch, error, said):
+    nats = pytest.importorskip("nats")
+    raised = operator.attrgetter(error)(nats)
+
+    async def refused(self):
+        raise raised
+
+    async def connected(self):
+        return SimpleNamespace(
+            jetstream=lambda: None, close=lambda: asyncio.sleep(0), stats={"reconnects": 0}
+        )
+
+    monkeypatch.setattr(JetStream, "_connected", refused)
+    with pytest.raises(HerosError, match=f"The JetStream nats://host/s cannot be read: .*{said}"):
+        connect("nats://host/s", target="y")
+    monkeypatch.setattr(JetStream, "_connected", connected)
+    monkeypatch.setattr(JetStream, "_subscribed", refused)
+    with (
+        connect("nats://host/s", target="y") as source,
+        pytest.raises(HerosError, match=f"The JetStream nats://host/s cannot be read: .*{said}"),
+    ):
+        source.fetch(1, 1.0)

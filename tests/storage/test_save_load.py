@@ -246,6 +246,33 @@ def test_arrays_that_do_not_fit_are_refused(pool, tmp_path):
                 Heros.load(path)
 
 
+SCHEMAS = {
+    "a number more": lambda features, classes: ([*features, ["more", None, False]], classes),
+    "a name more": lambda features, classes: ([*features, ["more", ["a", "b", "c"], False]], classes),
+    "a feature less": lambda features, classes: (features[:-1], classes),
+    "a class more": lambda features, classes: (features, [*classes, "more"]),
+    "a class less": lambda features, classes: (features, classes[:-1]),
+    "names for a number": lambda features, classes: (
+        [[one[0], ["a", "b"] if one[1] is None else None, one[2]] for one in features],
+        classes,
+    ),
+}
+
+
+@pytest.mark.parametrize("change", SCHEMAS.values(), ids=SCHEMAS)
+@pytest.mark.parametrize(
+    "pool", [MLP, TREES, pools.Linear([{}]), pools.NaiveBayes([{}]), pools.Neighbours([{}])]
+)
+def test_a_schema_that_does_not_fit_the_arrays_is_refused(pool, change, tmp_path):
+    document, arrays = serialization.pack(learnt(pool=pool, k=1))
+    document = json.loads(json.dumps(document))
+    plain = document["schema"]
+    plain["features"], plain["classes"] = change(plain["features"], plain["classes"])
+    archive.write(tmp_path / "model", "model", document, arrays)
+    with pytest.raises(DataError):
+        Heros.load(tmp_path / "model")
+
+
 def test_the_file_that_was_there_stays_until_the_new_one_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "model"
     learnt(seed=1).save(path)

@@ -440,3 +440,124 @@ def test_what_is_wrong_is_said(tmp_path):
             0, Snapshots(tmp_path / "store", "t"), tmp_path / "mine", template(), target="y", key=None,
             encoder=Encoder(), skip=False,
         )  # fmt: skip
+
+
+def worker_of(store, **how):
+    given = {"group": "g", "model": template(), "store": store, "target": "y", "key": "sensor", **how}
+    worker = KafkaWorker("127.0.0.1:1", "t", **given)
+    worker._consumer.close()
+    worker._scratch.cleanup()
+
+
+@pytest.mark.parametrize("place", ["store", "memory://of-one"])
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (
+            {"target": "z"},
+            r'The target must be the same as in the store .*: "y"\. Got "z": use another store',
+        ),
+        ({"key": None}, r'The key must be the same as in the store .*: "sensor"\. Got null'),
+        ({"model": template("regression")}, r"The task must be the same .*Classification.* Got .*Regression"),
+        ({"model": Heros(template().pool, k=1, seed=2)}, r"must be the same as in the store .*\. Got "),
+    ],
+)
+def test_a_store_belongs_to_one_target_key_and_model(tmp_path, place, other, said):
+    store = place if "://" in place else tmp_path / place
+    if "://" in place:
+        pytest.importorskip("fsspec").filesystem("memory").store.clear()
+    worker_of(store)
+    worker_of(store)
+    with pytest.raises(HerosError, match=said):
+        worker_of(store, **other)
+    worker_of(store)
+    assert Snapshots(store, "t").partitions() == []
+
+
+def test_damaged_settings_of_a_store_are_said(tmp_path):
+    worker_of(tmp_path)
+    (tmp_path / "t.json").write_text("[")
+    with pytest.raises(DataError, match=r"The file t\.json in the store .* is damaged"):
+        worker_of(tmp_path)
+
+
+def saved(directory, offsets=(40, 80)):
+    """Write a snapshot of partition 0 at each offset; return the files, newest first."""
+    one = partition(0, directory)
+    for end in offsets:
+        for offset in range(one.next, end):
+            one.take(None, {"sensor": "a", "x": offset, "y": offset % 2}, offset)
+        one.learn()
+        one.save()
+    one.close()
+    return sorted(Path(directory, "alone", "t-0").iterdir(), reverse=True)
+
+
+def a_store_without_position(path):
+    path.unlink()
+    place = path.parent / "empty"
+    with Keyed(template(), directory=place) as keyed:
+        keyed.snapshot(None, path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:20_000]),
+        lambda path: path.write_bytes(b"no models at all" * 300),
+        a_store_without_position,
+    ],
+)
+def test_a_damaged_snapshot_is_told_and_the_older_one_is_used(tmp_path, damage):
+    newest = saved(tmp_path)[0]
+    damage(newest)
+    said = (
+        "The snapshot of partition 0 at offset 80 .* is damaged: .* The snapshot at offset 40 is used instead"
+    )
+    with pytest.warns(DataNotice, match=said):
+        again = partition(0, tmp_path)
+    assert (again.learnt, again.next, again.keyed.figures("a").instances) == (40, 40, 40)
+    for offset in range(40, 90):
+        again.take(None, {"sensor": "a", "x": offset, "y": offset % 2}, offset)
+    again.learn()
+    whole = partition(0, tmp_path / "whole")
+    for offset in range(90):
+        whole.take(None, {"sensor": "a", "x": offset, "y": offset % 2}, offset)
+    whole.learn()
+    assert learnt(again.keyed["a"]) == learnt(whole.keyed["a"])
+    again.save()
+    again.close()
+    whole.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last = partition(0, tmp_path)
+    assert last.next == 90
+    last.close()
+
+
+def test_if_no_snapshot_can_be_read_the_worker_does_not_begin_again(tmp_path):
+    for path in saved(tmp_path):
+        path.write_bytes(b"")
+    with (
+        pytest.warns(DataNotice, match="at offset 80"),
+        pytest.raises(DataError, match=r"The snapshot of partition 0 at offset 40 .* is damaged"),
+    ):
+        partition(0, tmp_path)
+
+
+def test_a_message_without_a_value_is_a_bad_row(tmp_path):
+    server = Kafka(tmp_path)
+    for i in range(40):
+        value = None if i == 7 else json.dumps({"a": i % 3, "y": i % 2}).encode()
+        server._producer.produce(server.topic, value, key="k", partition=0)
+    server._producer.flush(30)
+    worker = KafkaWorker(
+        server.servers, server.topic, group=server.topic, model=template(), store=tmp_path / "store", target="y",
+        decode=lambda message: json.loads(message or b'{"a": 1, "y": 1}'), options=QUICK,
+    )  # fmt: skip
+    with pytest.warns(
+        DataNotice, match="offset 7: the row must be a mapping with 'y'. Got .*without a value"
+    ):
+        worker.run(idle=2.0)
+    assert kept(tmp_path / "store", server.topic, tmp_path)[1] == {"k": 39}

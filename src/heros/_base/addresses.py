@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["WEB_ADDRESS", "is_web_address", "without_secrets"]
+from heros._base.errors import ParameterError
+
+__all__ = ["WEB_ADDRESS", "expect_servers", "is_web_address", "without_secrets"]
 
 WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
@@ -24,6 +27,33 @@ def is_web_address(url: Any) -> bool:
     except (AttributeError, TypeError, ValueError):  # not a string, or an invalid IPv6 address or port
         return False
     return whole and parts.scheme in ("http", "https")
+
+
+HOST = re.compile(r"(\[[^\[\]@]+\]|[^:\[\]\s]*)(:(?P<port>[0-9]{1,5}))?")
+
+
+def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
+    """Return the address of one or several servers, separated by commas; raise an error for an invalid port.
+
+    Examples
+    --------
+    >>> expect_servers("a:9092,b:9092", "servers", "Me", "host:9092")
+    'a:9092,b:9092'
+    >>> expect_servers("nats://host:first", "url", "Me", "nats://host:4222")
+    Traceback (most recent call last):
+        ...
+    heros.ParameterError: The 'url' parameter of Me must be like nats://host:4222, with a port in [1, 65535].
+    Got 'nats://host:first' instead.
+    """
+    rule = f"like {example}, with a port in [1, 65535]"
+    if not isinstance(servers, str) or not servers.strip(", "):
+        raise ParameterError.of(name, owner, rule, servers)
+    for one in servers.split(","):
+        host = one.rpartition("://")[2].partition("/")[0].rpartition("@")[2].strip()
+        found = HOST.fullmatch(host)
+        if found is None or not 0 < int(found["port"] or 1) < 1 << 16:
+            raise ParameterError.of(name, owner, rule, re.sub(r"[^/,]*@", "", servers))
+    return servers
 
 
 def without_secrets(url: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Generic, TypeVar
 
+from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
 
 __all__ = ["Counts", "Id", "Pending", "bytes_of"]
@@ -72,7 +75,9 @@ class Pending(Generic[T]):
         self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
         self.bytes = 0
         self._size: Callable[[T], int] = _no_bytes if size is None else size
-        self._given_up, self._clock = given_up, clock
+        if not callable(clock):
+            raise ParameterError.of("clock", owner, "a function that returns the time in seconds", clock)
+        self._given_up, self._clock, self._owner = given_up, clock, owner
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # item and arrival time
 
     def __len__(self) -> int:
@@ -97,8 +102,12 @@ class Pending(Generic[T]):
 
     def put(self, id: Id, what: T) -> None:
         """Add an item with the current time, then evict the items that exceed a limit, oldest first."""
-        self.hold(id, what, self._clock())
+        self.arrive(id, what)
         self.let_go()
+
+    def arrive(self, id: Id, what: T) -> None:
+        """Add an item with the current time, without evicting other items."""
+        self.hold(id, what, self._time())
 
     def hold(self, id: Id, what: T, since: float) -> None:
         """Add an item with a known arrival time, without evicting other items."""
@@ -126,12 +135,18 @@ class Pending(Generic[T]):
             self.give_up(next(iter(self._held)))
         if self.longest is None:
             return
-        too_old = self._clock() - self.longest
+        too_old = self._time() - self.longest
         while self._held:
             id, (_, since) = next(iter(self._held.items()))
             if since >= too_old:
                 return
             self.give_up(id)
+
+    def _time(self) -> float:
+        now = self._clock()
+        if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
+            raise ParameterError.of("clock", self._owner, "a function that returns the time in seconds", now)
+        return float(now)
 
     def _is_full(self) -> bool:
         return self.most_bytes is not None and self.bytes > self.most_bytes

@@ -21,6 +21,7 @@ from heros.cli.app import app, in_options
 from heros.cli.checkpoints import FILE_OPTIONS
 from heros.cli.option_groups import FileOptions, with_options
 from heros.data.schema import Schema
+from heros.storage.disk import write_whole
 from heros.streams.named import class_counts
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
 
@@ -148,5 +149,5 @@ def example_command(
     if path.exists() and not force and not (path.is_file() and path.read_bytes() == content):
         way = "pass --force to replace it, or choose another name with --out"
         raise HerosError(f"The file {path} already exists; {way}.")
-    path.write_bytes(content)
+    write_whole(path, [content])
     typer.echo(f"{path}: heros look {path} --target late shows how it is read")

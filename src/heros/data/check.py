@@ -16,7 +16,7 @@ from heros._base import core as _core
 from heros._base.errors import DataError
 from heros.data.number_format import format_of
 from heros.data.schema import Schema
-from heros.data.values import LARGEST_TARGET, checked_task, listed
+from heros.data.values import LARGEST_TARGET, checked_task, listed, text_of
 
 MANY = 100
 """The maximum number of distinct whole numbers of a target whose task is inferred."""
@@ -87,15 +87,36 @@ def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
 
 def one_row(values: ArrayLike) -> NDArray[Any]:
     """Add a leading axis to the values or the label of one instance; masked arrays keep their mask."""
-    array: NDArray[Any] = np.ma.asarray(values) if is_masked(values) else np.asarray(values)
+    array: NDArray[Any] = np.ma.asarray(values) if is_masked(values) else labels_array(values)
     return array[np.newaxis]
+
+
+def labels_array(y: ArrayLike) -> NDArray[Any]:
+    r"""Convert labels to an array; strings that NumPy would change become objects.
+
+    NumPy removes ``\0`` at the end of strings, and takes the wrong text of an enum of strings.
+
+    Examples
+    --------
+    >>> labels_array(["a", "b"]).dtype.kind, labels_array(["a", "b\0"]).tolist()
+    ('U', ['a', 'b\x00'])
+    """
+    texts = [y] if isinstance(y, str) else y if isinstance(y, list | tuple) else []
+    changed = any(
+        isinstance(one, str) and (type(one) not in (str, np.str_) or one.endswith("\0")) for one in texts
+    )
+    if not changed or not all(isinstance(one, str) for one in texts):
+        return np.asarray(y)
+    array = np.array([text_of(one) for one in texts], dtype=object)
+    return array.reshape(()) if isinstance(y, str) else array
 
 
 def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.int64]:
     """Convert labels (class indices or names) to class indices; raise a DataError at the first bad label."""
     labels = _one_each(y, n, "label", "class indices")
     if labels.dtype.kind in "UO" and all(isinstance(label, str) for label in labels.tolist()):
-        codes, names = {name: code for code, name in enumerate(classes)}, labels.tolist()
+        codes = {name: code for code, name in enumerate(classes)}
+        names = [*map(text_of, labels.tolist())]
         for row, name in enumerate(names):
             if name not in codes:
                 rule = f"one of the classes {listed(list(classes))}"
@@ -135,7 +156,7 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
 def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
     """Convert y to an array (n,); raise a DataError if its shape differs or values are masked."""
     try:
-        array = np.asarray(y)
+        array = labels_array(y)
     except (TypeError, ValueError) as error:
         raise DataError(f"y must be an array of {held}: {error}.") from None
     if is_masked(y) and np.ma.getmaskarray(y).any():

@@ -13,7 +13,7 @@ import numpy as np
 
 from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa
-from heros.data.values import MISSING_TYPES, kind_of, label_of, listed, shown
+from heros.data.values import MISSING_TYPES, kind_of, label_of, listed, shown, text_of
 
 FEW = 32
 """The maximum number of rows of a frame that is read row by row, since Arrow needs about 1 ms to start."""
@@ -80,7 +80,7 @@ def flat(row: Mapping[Any, Any], before: str = "", depth: int = DEEPEST) -> Iter
     {'id': 7, 'address.city': 'Bonn', 'address.geo.lat': 50.7}
     """
     for key, value in row.items():
-        name = f"{before}{key}" if before or type(key) is not str else key
+        name = before + text_of(key) if before or type(key) is not str else key
         if depth and isinstance(value, Mapping):
             yield from flat(value, f"{name}.", depth - 1)
         else:

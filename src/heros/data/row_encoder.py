@@ -52,6 +52,7 @@ from heros.data.values import (
     natural_order,
     number_of,
     shown,
+    text_of,
 )
 
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
@@ -183,7 +184,7 @@ class RowEncoder:
 
     def knows(self, name: Hashable) -> bool:
         """Return whether this column, or a nested field below it, is a feature."""
-        return str(name) in self.known or str(name) in self._parents
+        return text_of(name) in self.known or text_of(name) in self._parents
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
         """Return the names of columns that have a value in a row but are neither features nor ignored.
@@ -233,7 +234,7 @@ class RowEncoder:
                 elif kind is str and (code := codes.get(value)) is not None:
                     row[at] = code
                     continue
-            known = self._fill_closely(row, str(name), value) and known
+            known = self._fill_closely(row, text_of(name), value) and known
         return known
 
     def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
@@ -353,6 +354,8 @@ class RowEncoder:
             raise Refused("label", shown(y), f"be one of {listed(list(self.classes))}")
         if not self._fractions:
             expect_no_fraction(y, sure=any(not NUMBER.fullmatch(name) for name in self.classes))
+        if name.endswith("\0"):
+            raise Refused("label", shown(y), "not end with the character \\0")
         self._expect_short(name, "label")
         if len(self.classes) >= (most := self._limits.classes):
             raise Refused("label", f"a new class, {name!r},", f"be one of at most {most:,} classes")

@@ -118,6 +118,8 @@ class Schema:
         if not isinstance(self.features, tuple) or not all(isinstance(f, Feature) for f in self.features):
             raise ParameterError.of("features", "Schema", "a tuple of features", self.features)
         _expect_names(self.classes, "classes", "Schema")
+        if any(name.endswith("\0") for name in self.classes):
+            raise ParameterError.of("classes", "Schema", "names that do not end with \\0", self.classes)
         if not isinstance(self.numeric, bool):
             raise ParameterError.of("numeric", "Schema", "True or False", self.numeric)
         if self.numeric and self.classes:
@@ -137,7 +139,9 @@ class Schema:
         Without classes, the target is a number.
         """
         found = tuple(_feature(feature) for feature in features)
-        return cls(found, (), numeric=True) if classes is None else cls(found, tuple(classes))
+        if classes is None:
+            return cls(found, (), numeric=True)
+        return cls(found, tuple(map(_text, classes)))
 
     @property
     def n_features(self) -> int:
@@ -167,6 +171,11 @@ class Schema:
         return self  # a schema never changes
 
 
+def _text(name: Any) -> Any:
+    """Return the text of an enum of strings; return other values unchanged."""
+    return str.__str__(name) if isinstance(name, str) else name
+
+
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError.of(parameter, owner, "a tuple of strings", names)
@@ -176,11 +185,12 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, Feature | str):
-        return short if isinstance(short, Feature) else Feature(short)
+        return short if isinstance(short, Feature) else Feature(_text(short))
     if not isinstance(short, tuple | list) or len(short) == 0:
         rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)
-    return Feature(short[0], tuple(short[1:]))
+    name, *values = map(_text, short)
+    return Feature(name, tuple(values))
 
 
 def _extends(new: Feature, old: Feature) -> bool:

@@ -171,6 +171,19 @@ def expect_no_fraction(label: object, *, sure: bool = False) -> None:
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
 
 
+def text_of(value: object) -> str:
+    """Return `str` of a value, but the value of an enum of strings, whose `str` may be its name.
+
+    Examples
+    --------
+    >>> from enum import Enum
+    >>> Colour = Enum("Colour", {"RED": "red"}, type=str)
+    >>> str(Colour.RED), text_of(Colour.RED)
+    ('Colour.RED', 'red')
+    """
+    return str.__str__(value) if isinstance(value, str) else str(value)
+
+
 def label_of(value: object) -> str | None:
     """Return the name of a class or nominal value without a trailing ``.0``, or None if it is missing.
 
@@ -183,6 +196,8 @@ def label_of(value: object) -> str | None:
     """
     if type(value) is str or value is None:
         return value
+    if isinstance(value, str):
+        return text_of(value)
     if isinstance(value, Decimal | timedelta | np.timedelta64) and not is_missing(value):
         with suppress(Refused):  # Decimal("Infinity")
             value = number_of("", value)
@@ -294,10 +309,12 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(name): plain_value(one) for name, one in value.items()}
+        return {text_of(name): plain_value(one) for name, one in value.items()}
     if is_missing(value):
         return None
-    if isinstance(value, str | int):
+    if isinstance(value, str):
+        return text_of(value)
+    if isinstance(value, int):
         return value
     if isinstance(value, Real):
         value = float(value)

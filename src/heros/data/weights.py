@@ -9,9 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heros._base.errors import DataError, ParameterError
+from heros._base.errors import DataError, DataNotice, ParameterError, did_you_mean
+from heros._base.notices import notice
 from heros._base.parameters import number
 from heros.data.codes import Codes
+from heros.data.values import listed
 
 MOST = 1e4  # the maximum weight of an instance
 
@@ -30,6 +32,17 @@ def checked_class_weight(given: object) -> ClassWeight:
         rule = "'balanced', a mapping of classes to weights, or None"
         raise ParameterError.of("class_weight", "Heros", rule, given)
     return {str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in given.items()}
+
+
+def tell_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
+    """Issue a notice if class weights name a class that is not among the classes known so far."""
+    if not isinstance(given, Mapping) or len(classes) < 2:  # rows that arrive one by one bring classes later
+        return
+    codes = Codes(classes)
+    unknown = [name for name in given if codes.of_number(name) not in codes]
+    if unknown:
+        rule = f"The class weights name {listed(unknown)}, but the classes so far are {listed(classes)}."
+        notice(rule + did_you_mean(unknown[0], classes), DataNotice)
 
 
 class Weights:

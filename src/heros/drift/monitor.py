@@ -121,22 +121,35 @@ class Monitor:
 
     def _rows(self, x: Any) -> NDArray[np.float64]:
         if form_of(x) == "array":
-            X = np.atleast_2d(np.asarray(x, dtype=np.float64))
+            X = np.atleast_2d(_numbers(x, "x"))
         else:
             X = Encoder(self.schema, numeric=self.schema.numeric, fractions=True, seen=1).read(x)
         if X.ndim != 2 or X.shape[1] != self.schema.n_features:
             rule = f"rows of {self.schema.n_features} features"
             raise DataError(f"x must be {rule}. Got an array of shape {np.shape(x)} instead.")
+        for j, feature in enumerate(self.schema.features):
+            rule = "finite, or NaN if it is missing"
+            good = ~np.isinf(X[:, j])
+            if feature.values is not None:
+                most = max(1, len(feature.values)) - 1
+                rule = f"a code of a value, a whole number in [0, {most}], or NaN if it is missing"
+                whole = (X[:, j] == np.floor(X[:, j])) & (X[:, j] >= 0) & (X[:, j] <= most)
+                good = np.isnan(X[:, j]) | whole
+            _expect_all(good, X[:, j], f"The feature {feature.name!r}", rule)
         return X
 
     def _answers(self, predictions: Any, n: int) -> NDArray[np.float64]:
         if isinstance(predictions, Mapping):
+            if lacking := [name for name in self.schema.classes if name not in predictions]:
+                raise DataError(f"predictions must have all classes. Got none for {lacking[0]!r}.")
             predictions = [[predictions[name] for name in self.schema.classes]]
-        P = np.asarray(predictions, dtype=np.float64)
+        P = _numbers(predictions, "predictions")
         P = P.reshape(n, -1) if P.ndim < 2 and P.size == n * self.schema.n_outputs else P
         if P.shape != (n, self.schema.n_outputs):
             rule = f"one row of {self.schema.n_outputs} per instance ({n})"
             raise DataError(f"predictions must be {rule}. Got an array of shape {P.shape} instead.")
+        for j, name in enumerate(self.schema.classes or ("the target",)):
+            _expect_all(~np.isinf(P[:, j]), P[:, j], f"The prediction of {name!r}", "finite")
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
@@ -202,6 +215,20 @@ class Monitor:
             samples.append(sample)
         self.seen = int(state["seen"][0])
         self._inputs, self._predictions = samples
+
+
+def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}.") from None
+
+
+def _expect_all(good: NDArray[np.bool_], values: NDArray[np.float64], what: str, rule: str) -> None:
+    """Raise an error that names the first value that is not good."""
+    if not good.all():
+        row = int(good.argmin())
+        raise DataError(f"{what} (row {row}) must be {rule}. Got {values[row]:g} instead.")
 
 
 class _Sample:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, NoReturn, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from heros._base import core as _core
 from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import identifier, whole
+from heros.data.check import one_row
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of, labels_of
 from heros.data.schema import Schema, schema_of, schema_plain
@@ -213,7 +214,7 @@ class Keyed:
         """
         single = form_of(x) == "array" and np.ndim(x) == 1
         X = np.asarray(x)[np.newaxis] if single else x
-        self.test_then_train(key, X, np.asarray(y)[np.newaxis] if single else y)
+        self.test_then_train(key, X, one_row(y) if single else y)
         return self
 
     def test_then_train(self, key: Key, X: Any, y: Any) -> Block:
@@ -461,7 +462,13 @@ class Keyed:
             self.close()
 
     def __repr__(self) -> str:
+        if self._store.closed:
+            return f"<Keyed {self.template!r}, closed>"
         return f"<Keyed {self.template!r}, {len(self):,} keys, {self.in_memory:,} in memory>"
+
+    def __reduce__(self) -> NoReturn:
+        way = "Open its directory with another Keyed, or copy its models with `snapshot`"
+        raise HerosError(f"A Keyed cannot be pickled or copied: its models are in {self._store.path}. {way}.")
 
     # -- loading into memory and spilling -----------------------------------------------------------------
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
+from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import expect_list, identifier, whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
-from heros.data.check import delay_of
+from heros.data.check import delay_of, one_row
 from heros.data.frames import form_of, row_of
 from heros.data.values import plain_value, value_of
 from heros.ensemble import Heros, serialization
@@ -103,6 +104,8 @@ class LateLabels:
     ) -> None:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "LateLabels", "a Heros", model)
+        if expired is not None and not callable(expired):
+            raise ParameterError.of("expired", "LateLabels", "a function of an id and an instance", expired)
         self.model = model
         self._waiting: Pending[_Waiting] = Pending(
             most,
@@ -113,7 +116,7 @@ class LateLabels:
             whole(memory, "memory", "LateLabels", 1),
             _Waiting.bytes,
         )
-        self._given = None if measures is None else expect_list(measures, "measures", "LateLabels")
+        self._given = None if measures is None else _checked(measures)
         self._measure()
         self.counts = Counts()
         self._expired = expired
@@ -148,8 +151,10 @@ class LateLabels:
         if self._waiting.too_large(waiting):
             rule = f"A waiting instance must take at most a quarter of {self.memory:,} bytes."
             raise DataError(f"{rule} Got {waiting.bytes():,}.")
-        self.counts.answered += 1
-        self._waiting.put(id, waiting)
+        with DeferredInterrupts():
+            self._waiting.arrive(id, waiting)
+            self.counts.answered += 1
+        self._waiting.let_go()
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
@@ -164,18 +169,21 @@ class LateLabels:
         if waiting is None:
             self.counts.unknown += 1
             return False
-        delay = delay_of(self._learnt - waiting.known)
-        target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance remains in the store
-        self._waiting.take(id)
-        self._delay = delay
-        if self.counts.learnt == 0:
-            self._measure()
-        answer = _wide(waiting.answer, self._outputs, 0.0)  # probability 0 for classes unknown at that time
-        if not self.model.task.numeric and not answer.any():  # no class was known
-            answer = np.full_like(answer, 1 / len(answer))
-        for measure in self.measures:
-            measure.update(target, answer[np.newaxis])
-        self.counts.learnt += 1
+        with (
+            DeferredInterrupts()
+        ):  # so that the model, the waiting instances and the measures change together
+            delay = delay_of(self._learnt - waiting.known)
+            target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance remains
+            self._waiting.take(id)
+            self._delay = delay
+            self.counts.learnt += 1
+            if self.counts.learnt == 1:
+                self._measure()
+            answer = _wide(waiting.answer, self._outputs, 0.0)  # probability 0 for classes unknown then
+            if not self.model.task.numeric and not answer.any():  # no class was known
+                answer = np.full_like(answer, 1 / len(answer))
+            for measure in self.measures:
+                measure.update(target, answer[np.newaxis])
         return True
 
     @property
@@ -190,7 +198,7 @@ class LateLabels:
             target = self.model.encoder().targets([y])
         else:
             assert self.model.schema is not None, "the model has predicted"
-            target = self.model.task.targets(np.array([y]), 1, self.model.schema)
+            target = self.model.task.targets(one_row(y), 1, self.model.schema)
             self.model.learn(_wide(x, self.model.schema.n_features), y, delay=delay)
         return target if self.model.task.numeric else target.astype(np.int64)
 
@@ -240,6 +248,12 @@ class LateLabels:
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("the numbers of instances and distinct ids differ")
+        features = 0 if self.model.schema is None else self.model.schema.n_features
+        shapes = (len(ids), features), (len(ids), self._outputs)
+        if (x.shape, answers.shape) != shapes or x.dtype != np.float64 or answers.dtype != np.float64:
+            raise DataError(
+                f"the waiting instances must have the shapes {shapes}, not {x.shape, answers.shape}"
+            )
         for id, row, numbers, answer, at, then in zip(ids, rows, x, answers, known, since, strict=True):
             instance = numbers if row is None else dict(value_of(row))
             given = answer if answer.any() else answer[:0]
@@ -322,6 +336,13 @@ class LateLabels:
                 f"The file {os.fspath(path)} must hold a complete LateLabels. Got: {error}."
             ) from None
         return late
+
+
+def _checked(measures: Iterable[Measure]) -> list[Measure]:
+    given = expect_list(measures, "measures", "LateLabels")
+    if not all(isinstance(one, Measure) for one in given):
+        raise ParameterError.of("measures", "LateLabels", "a list of measures, e.g. [Accuracy()]", given)
+    return given
 
 
 def _expect_id(id: Any) -> Id:

@@ -239,7 +239,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     classes: Iterable[Hashable] | None = None
 
     def __post_init__(self) -> None:
-        self.classes = None if self.classes is None else list(self.classes)
+        self.classes = None if self.classes is None else [*map(_plain, self.classes)]
         self._labels: dict[Hashable, str] | None = {}  # class names; None: labels are class names
         for label in self.classes or ():
             self._labels[label] = self._name(label)
@@ -256,6 +256,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Hashable) -> None:
         """Learn from one labelled instance."""
+        y = _plain(y)
         name = self._name(y)
         row, index = self._encoder.taught(x, name)
         if self._labels is not None:
@@ -272,7 +273,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from the rows, in order."""
-        labels = y.tolist()
+        labels = [*map(_plain, y.tolist())]
         if self._labels is None:
             self._learn_frame(X, labels)
             return
@@ -331,6 +332,17 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def _take_labels(self, labels: list[Any] | None) -> None:
         self._labels = None if labels is None else dict(zip(labels, self._first.classes, strict=True))
+        if labels is not None and len(self._labels or ()) != len(labels):
+            raise DataError(f"The labels must be distinct. Got {labels!r}.")
+
+
+def _plain(label: Hashable) -> Any:
+    """Return a label as a plain Python value if it is a NumPy scalar, an enum of strings or similar."""
+    if isinstance(label, np.timedelta64):  # a signed integer to NumPy
+        return label
+    if isinstance(label, np.bool_ | np.integer | np.floating | np.str_):
+        return label.item()
+    return str.__str__(label) if isinstance(label, str) else label
 
 
 class HerosRegressor(_Model, base.MiniBatchRegressor):

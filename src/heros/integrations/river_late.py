@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any, Generic, TypeVar
 
 from heros._base.errors import DataError
+from heros._base.interrupts import DeferredInterrupts
 from heros._base.pending import Counts, Id, Pending
 
 __all__ = ["LateClassifier", "LateRegressor"]
@@ -58,12 +59,14 @@ class _Late(Generic[Said]):
     def learn_one(self, id: Id, y: Any) -> bool:
         """Learn from a waiting instance and its label; return False if no instance has this id."""
         self._waiting.let_go()
-        waited = self._waiting.take(id)
+        waited = self._waiting.get(id)
         if waited is None:
             self.counts.unknown += 1
             return False
-        self._learn(*waited, y)
-        self.counts.learnt += 1
+        with DeferredInterrupts():  # so that the model and the waiting instances change together
+            self._learn(*waited, y)  # after an invalid label, the instance remains
+            self._waiting.take(id)
+            self.counts.learnt += 1
         return True
 
     def _ask(self, x: dict[Hashable, Any]) -> Said:

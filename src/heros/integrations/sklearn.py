@@ -17,6 +17,7 @@ from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
 from heros.data.frames import FEW, few_rows, is_frame, names_of
 from heros.data.schema import Feature, Schema
+from heros.data.values import text_of
 from heros.ensemble import Heros
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
 from heros.scores import Score
@@ -305,6 +306,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
     def _learn(
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, *, first: bool
     ) -> Self:
+        y, classes = _as_text(y), _as_text(classes)
         plain = None if first or classes is not None else self._plain(X)
         indices = None if plain is None else self._plain_indices(y, len(plain))
         if indices is None:
@@ -418,6 +420,23 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
     rule = "parameters of the given parts" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
     raise ParameterError.of("params", "set_params", rule, key)
+
+
+def _as_text(labels: Any) -> Any:
+    """Return labels, with enums of strings as text; raise an error for text that NumPy would change."""
+    if isinstance(labels, list | tuple):
+        given = labels
+    elif getattr(getattr(labels, "dtype", None), "kind", "") == "O":
+        given = labels.tolist()
+    else:
+        return labels
+    for row, label in enumerate(given):
+        if isinstance(label, str) and label.endswith("\0"):
+            raise DataError(
+                f"The label of row {row} must not end with the character \\0. Got {label!r} instead."
+            )
+    enums = any(isinstance(label, str) and type(label) not in (str, np.str_) for label in given)
+    return [text_of(one) if isinstance(one, str) else one for one in given] if enums else labels
 
 
 def _names(classes: NDArray[Any]) -> tuple[str, ...]:

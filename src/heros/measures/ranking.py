@@ -15,6 +15,8 @@ from heros.measures.base import Measure, Predicted, State, expect_array, expect_
 from heros.measures.checks import expect_answers
 
 BINS = 1 << 15
+MOST = 64
+"""The number of classes up to which a histogram has all bins; with more classes, bins are wider."""
 LARGEST = 40.0
 """Larger log-odds fall into the outermost bins."""
 
@@ -126,7 +128,8 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 class Histogram:
     """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    It needs 512 KB per class, regardless of the stream's length. Subclasses compute a value and its error.
+    It needs 512 KB per class, regardless of the stream's length, and at most 32 MB: with more than 64
+    classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and its error.
 
     Examples
     --------
@@ -166,28 +169,52 @@ class Histogram:
         bins[:, : probabilities.shape[1]] = _bins(probabilities)
         rows = 2 * known + (y[:, None] == known)
         # np.add.at, as there are far fewer instances than bins; a flat index is faster in NumPy.
-        np.add.at(self.counts.reshape(-1), (rows * BINS + bins).ravel(), 1)
+        n_bins = self.counts.shape[2]
+        np.add.at(self.counts.reshape(-1), (rows * n_bins + bins // (BINS // n_bins)).ravel(), 1)
 
     def merge(self, other: Histogram) -> None:
         """Add the counts of another histogram; either may have more classes."""
         self._grow(len(other.counts))
         known = len(other.counts)
-        self.counts[:known] += other.counts
+        self.counts[:known] += _widened(other.counts, self.counts.shape[2])
         if known:  # the other histogram has no instances of the classes that only this histogram has
             self.counts[known:, 0, 0] += int(other.counts[0].sum())
 
     def restore(self, state: State, owner: str) -> None:
         """Restore the counts of a state."""
-        counts = expect_array(state, "counts", np.int64, (None, 2, BINS), owner)
+        given = state.get("counts")
+        n_bins = _n_bins(0 if given is None or not given.ndim else len(given))
+        counts = expect_array(state, "counts", np.int64, (None, 2, n_bins), owner)
         self.counts = np.array(counts, order="C")  # a contiguous copy: `update` works in place
 
     def _grow(self, classes: int) -> None:
         """Add classes, which had probability 0 and no instances so far."""
         more = classes - len(self.counts)
         if more > 0:
-            new = np.zeros((more, 2, BINS), dtype=np.int64)
+            n_bins = _n_bins(classes)
+            new = np.zeros((more, 2, n_bins), dtype=np.int64)
             new[:, 0, 0] = int(self.counts[0].sum()) if len(self.counts) else 0
-            self.counts = np.concatenate([self.counts, new])
+            self.counts = np.concatenate([_widened(self.counts, n_bins), new])
+
+
+def _n_bins(classes: int) -> int:
+    """Return the number of bins for so many classes: the product is bounded.
+
+    Examples
+    --------
+    >>> [_n_bins(classes) for classes in (2, 64, 65, 128, 129, 1000)]
+    [32768, 32768, 16384, 16384, 8192, 2048]
+    """
+    doublings = (-(-classes // MOST) - 1).bit_length() if classes else 0
+    return max(2, BINS >> doublings)
+
+
+def _widened(counts: Counts, n_bins: int) -> Counts:
+    """Return the counts in this number of bins, each a union of adjacent bins."""
+    if counts.shape[2] == n_bins:
+        return counts
+    joined_bins: Counts = counts.reshape(len(counts), 2, n_bins, counts.shape[2] // n_bins).sum(axis=3)
+    return joined_bins
 
 
 def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -202,7 +229,8 @@ class RunningAuroc(Histogram):
     """AUROC from a histogram of log-odds, instead of from all probabilities.
 
     A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
-    distance to the exact value. The histogram needs 512 KB per class, regardless of the stream's length.
+    distance to the exact value. The histogram needs 512 KB per class up to 64 classes, and at most 32 MB:
+    with more classes, bins are wider and the bound is larger.
 
     Examples
     --------
@@ -228,7 +256,7 @@ class RunningAuroc(Histogram):
 class RunningPrAuc(Histogram):
     """Average precision from a histogram of log-odds; instances in one bin are tied.
 
-    `error` bounds the distance to the exact value. The histogram needs 512 KB per class.
+    `error` bounds the distance to the exact value. The histogram needs the memory of `RunningAuroc`.
 
     Examples
     --------
@@ -351,7 +379,8 @@ class Auroc(Ranked):
     ----------
     exact
         Whether to keep all probabilities (8 bytes per class and instance). Otherwise the value comes from a
-        histogram in constant memory; the values of windows are still exact.
+        histogram in constant memory, 512 KB per class and at most 32 MB: with more than 64 classes, its bins
+        are wider. The values of windows are still exact.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from heros._base.notices import notice
 from heros._base.parameters import expect_list, one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.data.frames import is_frame, table_of
-from heros.data.weights import checked_weights
+from heros.data.weights import checked_weights, tell_unknown_classes
 from heros.ensemble import Heros
 from heros.ensemble.schedule import Schedule
 from heros.measures import Measure
@@ -173,6 +173,7 @@ def evaluate(
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
     model.suit(source.schema)
+    tell_unknown_classes(model.class_weight, source.schema.classes)
     wanted = model.task.measures() if measures is None else measures
     empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
     _expect_fitting(empty, model)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list
-from heros.data.check import Validator, class_indices, is_masked, is_numeric, target_numbers
+from heros.data.check import Validator, class_indices, is_masked, is_numeric, labels_array, target_numbers
 from heros.data.codes import MOST_VALUES
 from heros.data.encoder import Encoder
 from heros.data.frames import table_of
@@ -146,7 +146,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return X and y as arrays; raise a DataError if they are invalid."""
     must, both = "The 'X' of from_arrays must", "The 'X' and 'y' of from_arrays must"
     try:
-        rows, labels = np.asarray(X), np.asarray(y)
+        rows, labels = np.asarray(X), labels_array(y)
         matrix = rows.dtype.kind == "f" and rows.ndim == 2
         infinite = np.argwhere(np.isinf(rows)) if matrix else np.empty((0, 2), dtype=np.int64)
     except MemoryError:

@@ -12,11 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import number, whole
 from heros.data.schema import Schema
-from heros.ensemble import Heros
+from heros.ensemble import Heros, serialization
 from heros.ensemble.budget import SpendingLimit
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
@@ -53,7 +54,8 @@ class KafkaWorker:
         Its budget may be a time or an energy per instance, but not a power, because workers do not wait.
     store
         Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
-        ``s3://bucket/models``.
+        ``s3://bucket/models``. The store of a topic belongs to one `target`, `key` and `model`: a worker with
+        others is refused.
     target
         The field of a row that holds the label.
     key
@@ -101,14 +103,16 @@ class KafkaWorker:
         if model.budget is not None and SpendingLimit.of(model.budget).kind == "power":
             rule = "a time or an energy per instance, e.g. '20 us', because workers never wait"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
+        expect_servers(servers, "servers", "KafkaWorker", "host:9092")
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._stops = stops_at_gap(on_gap, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
         self._decode = decode
+        snapshots = Snapshots(store, topic)
+        snapshots.expect_same(_described(model, target, key))
         self._scratch = TemporaryDirectory(prefix="heros-")
         self._opened = 0
-        snapshots = Snapshots(store, topic)
         task = model.task_asked
 
         def opened(partition: int) -> Partition:
@@ -191,7 +195,7 @@ class KafkaWorker:
             return
         partition = self._partitions.get(message.partition())
         if partition is not None:
-            key, row = message.key(), decoded(self._decode, message.value() or b"")
+            key, row = message.key(), decoded(self._decode, message.value())
             partition.take(None if key is None else _text(key), row, message.offset())
             self._gathered += 1
 
@@ -268,6 +272,13 @@ class KafkaWorker:
         for one in numbers:
             if one in self._partitions:
                 self._partitions.pop(one).close()
+
+
+def _described(model: Heros, target: str, key: str | None) -> dict[str, Any]:
+    """Return what determines the models in a store: the target, the key and the template, as plain data."""
+    learnt = 0 if model.schema is None else model.instances
+    template = serialization.description(model) | dict.fromkeys(model.not_given())
+    return {"target": target, "key": key, **template, "instances learnt before": learnt}
 
 
 def _text(key: bytes | str) -> bytes | str:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from heros._base.errors import DataError, HerosError
+from heros._base.errors import DataError, DataNotice, HerosError
+from heros._base.notices import notice
 from heros.data.encoder import Encoder
 from heros.data.schema import schema_of, schema_plain
 from heros.data.values import Refused, shown
@@ -74,12 +75,7 @@ class Partition:
         self._messages: list[Message] = []
         self._whole = True  # whether the models have learnt all rows before the offset
         try:
-            scratch.mkdir(parents=True)
-            snapshots.fetch(number, scratch / FILE)
-            self.keyed = Keyed(model, directory=scratch, **limits)
-            position = self.keyed.position
-            if position is not None:
-                self._go_to(position)
+            self.keyed = self._restored(model, limits)
         except BaseException as error:
             shutil.rmtree(scratch, ignore_errors=True)
             if isinstance(error, OSError):
@@ -88,17 +84,55 @@ class Partition:
         self.ahead = self.next  # the offset after the last message received
         self._saved = self.next
 
-    def _go_to(self, position: Mapping[str, Any]) -> None:
+    def _restored(self, model: Heros, limits: Mapping[str, Any]) -> Keyed:
+        """Return the models of the newest snapshot that can be read; report damaged newer snapshots."""
+        damage: DataError | None = None
+        before: int | None = None
+        while True:
+            self._scratch.mkdir(parents=True)
+            offset = self._snapshots.fetch(self.number, self._scratch / FILE, before)
+            if damage is not None:
+                if not offset:
+                    raise damage
+                text = f"{damage} The snapshot at offset {offset} is used instead; later rows are read again."
+                notice(text, DataNotice)
+            try:
+                return self._opened(model, limits, offset)
+            except DataError as error:
+                why = str(error).replace(str(self._scratch / FILE), "keys.sqlite").rstrip(".")
+                place = (
+                    f"The snapshot of partition {self.number} at offset {offset} in {self._snapshots.place}"
+                )
+                damage, before = DataError(f"{place} is damaged: {why}."), offset
+                if not offset:
+                    raise
+                shutil.rmtree(self._scratch)
+
+    def _opened(self, model: Heros, limits: Mapping[str, Any], offset: int) -> Keyed:
+        """Return the models in the scratch directory, a snapshot at this offset; 0: there is no snapshot."""
+        keyed = Keyed(model, directory=self._scratch, **limits)
         try:
-            self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
-            self.bad_rows = BadRows.of(position["bad_rows"])
+            if offset:
+                self._go_to(keyed, keyed.position)
+        except BaseException:
+            keyed.close()
+            raise
+        return keyed
+
+    def _go_to(self, keyed: Keyed, position: Mapping[str, Any] | None) -> None:
+        if position is None:
+            raise DataError("it holds no position.")
+        try:
+            following, seen = int(position["offset"]), int(position["learnt"])
+            bad_rows = BadRows.of(position["bad_rows"])
             schema = schema_of(position["schema"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"The snapshot of partition {self.number} is damaged: {error}.") from None
-        self._told |= {row.unlabelled for row in self.bad_rows.first}
+            raise DataError(f"its position cannot be read: {error}.") from None
+        self.next, self._encoder.seen, self.bad_rows = following, seen, bad_rows
+        self._told |= {row.unlabelled for row in bad_rows.first}
         self._encoder.know(schema)
         if schema.n_features and schema.n_outputs:
-            self.keyed.bind(schema)
+            keyed.bind(schema)
 
     @property
     def learnt(self) -> int:

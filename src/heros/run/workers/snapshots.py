@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from heros._base.errors import HerosError
+from heros._base.errors import DataError, HerosError
 from heros._base.extras import needed
-from heros.storage.disk import drafted, reason
+from heros.ensemble import serialization
+from heros.storage.disk import drafted, reason, write_file
 
 KEPT = 2
 """The number of snapshots to keep per partition: one may be read while the next is written."""
@@ -49,6 +53,38 @@ class Snapshots:
         self._files: _Files = _Remote(self.place) if "://" in self.place else _Local(self.place)
         self._topic = topic
 
+    def expect_same(self, settings: Mapping[str, Any]) -> None:
+        """Raise an error unless the topic's snapshots were written with these settings.
+
+        The settings of the first worker are stored beside the snapshots.
+        """
+        name = f"{self._topic}.json"
+        with TemporaryDirectory(prefix="heros-") as directory:
+            file = Path(directory, "settings")
+            kept = self._settings(name, file)
+            if kept is None:
+                try:
+                    write_file(file, json.dumps(settings).encode())
+                    self._files.put(file, name)
+                except OSError as error:
+                    raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
+                kept = self._settings(name, file) or {}  # another worker may have written at the same time
+        place = f"the store {self.place}, which belongs to the topic {self._topic}"
+        serialization.expect_same(kept, settings, settings, place, "use another store")
+
+    def _settings(self, name: str, file: Path) -> Mapping[str, Any] | None:
+        """Return the stored settings, or None if there are none; `file` is a temporary copy."""
+        try:
+            self._files.get(name, file)
+            kept = dict(json.loads(file.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise HerosError(f"The store {self.place} cannot be read: {reason(error)}.") from None
+        except (TypeError, ValueError) as error:
+            raise DataError(f"The file {name} in the store {self.place} is damaged: {error}.") from None
+        return kept
+
     def save(self, partition: int, offset: int, file: Path) -> None:
         """Store a file as the snapshot of a partition at an offset, and remove old snapshots."""
         folder = self._folder(partition)
@@ -60,16 +96,22 @@ class Snapshots:
         except OSError as error:
             raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
 
-    def fetch(self, partition: int, file: Path) -> int:
-        """Copy the newest snapshot of a partition to `file`; return the snapshot's offset, else 0."""
+    def fetch(self, partition: int, file: Path, before: int | None = None) -> int:
+        """Copy the newest snapshot of a partition to `file`; return the snapshot's offset, else 0.
+
+        With `before`, only snapshots at smaller offsets are considered.
+        """
         folder = self._folder(partition)
         try:
             for name in self._names(folder):
+                offset = int(name.partition(".")[0])
+                if before is not None and offset >= before:
+                    continue
                 try:
                     self._files.get(f"{folder}/{name}", file)
                 except FileNotFoundError:  # a newer snapshot has replaced it
-                    return self.fetch(partition, file)
-                return int(name.partition(".")[0])
+                    return self.fetch(partition, file, before)
+                return offset
         except OSError as error:
             raise HerosError(f"The store {self.place} cannot be read: {reason(error)}.") from None
         return 0

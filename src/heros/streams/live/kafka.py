@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows
@@ -82,6 +83,7 @@ class KafkaTopic(MessageSource):
         options: Mapping[str, Any] | None = None,
         **settings: Any,
     ) -> None:
+        expect_servers(servers, "servers", "KafkaTopic", "host:9092")
         super().__init__(f"kafka://{servers}/{topic}", **settings)
         self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
         self.topic, self.group = topic, group
@@ -125,7 +127,7 @@ class KafkaTopic(MessageSource):
         self._next[partition] = behind
         if behind >= self._ends.get(partition, math.inf):
             self._ended.add(partition)
-        return self.decoded(message.value() or b""), {str(partition): behind}
+        return self.decoded(message.value()), {str(partition): behind}
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue at this position, which maps partitions to offsets."""

@@ -57,14 +57,18 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
     return decode
 
 
-def decoded(decode: Decode, message: bytes) -> Any:
+def decoded(decode: Decode, message: bytes | None) -> Any:
     """Decode a message; return an error text, which becomes a bad row, if it cannot be decoded.
+
+    None is a message without a value, which Kafka calls a tombstone.
 
     Examples
     --------
     >>> decoded(json.loads, b'{"age": 31}'), decoded(json.loads, b"{broken")[:32]
     ({'age': 31}, "b'{broken' (JSONDecodeError: Exp")
     """
+    if message is None:
+        return "None (a message without a value)"
     try:
         row = decode(message)
     except Exception as error:

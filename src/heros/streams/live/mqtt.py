@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import DataError, ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import whole
@@ -43,7 +44,7 @@ class MqttTopic(MessageSource):
         The address of the broker, e.g. ``mqtt://localhost:1883``; ``mqtts://`` for an encrypted connection,
         with ``user:password@`` before the host if required. The broker must support MQTT 5.
     topic
-        The topic, or a filter such as ``sensors/+/data``.
+        The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
         The journal file, which also identifies the session at the broker. None: messages are acknowledged on
         receipt, and a run cannot be resumed.
@@ -207,6 +208,7 @@ class MqttTopic(MessageSource):
 
 
 def _place(url: str) -> SplitResult:
+    expect_servers(url, "url", "MqttTopic", "mqtt://host:1883")
     at = urlsplit(url) if isinstance(url, str) else None
     if at is None or at.scheme not in PORTS or not at.hostname:
         raise ParameterError.of("url", "MqttTopic", "like mqtt://host:1883 or mqtts://host:8883", url)

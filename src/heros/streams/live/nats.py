@@ -7,10 +7,24 @@ import threading
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
+from heros._base.addresses import expect_servers
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["JetStream"]
+
+NOT_REACHED = ("OSError", "TimeoutError", "NoServersError")
+ADVICE = {
+    ("NotFoundError",): "Create a stream that stores this subject, or correct the subject",
+    ("ServiceUnavailableError", "NoRespondersError", "NoStreamResponseError"): (
+        "Start the server with JetStream (nats-server -js)"
+    ),
+    ("AuthorizationError", "InvalidUserCredentialsError"): (
+        "Give a valid user and password: nats://user:password@host:4222"
+    ),
+    NOT_REACHED: "Start the server, or correct the address",
+}
+"""What to do about the errors of the client library, by the names of their classes."""
 
 
 class JetStream(MessageSource):
@@ -32,6 +46,7 @@ class JetStream(MessageSource):
     kind = "JetStream"
 
     def __init__(self, url: str, subject: str, **settings: Any) -> None:
+        expect_servers(url, "url", "JetStream", "nats://host:4222")
         super().__init__(f"{without_password(url)}/{subject}", **settings)
         self._nats = needed("nats", "A JetStream", "nats")
         self._api = needed("nats.js.api", "A JetStream", "nats")
@@ -54,7 +69,7 @@ class JetStream(MessageSource):
         if self._subscription is None or self._connection.stats["reconnects"] != self._reconnects:
             self._subscription = self._do(self._subscribed())
         try:
-            got = self._do(self._subscription.fetch(min(most, 500), timeout=max(0.02, wait)))
+            got = self._do(self._subscription.fetch(min(most, 500), timeout=max(0.02, wait)), waiting=True)
         except TimeoutError:
             return []
         rows = []
@@ -80,7 +95,12 @@ class JetStream(MessageSource):
 
     async def _connected(self) -> Any:
         """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
-        once = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.1}
+        once: dict[str, Any] = {
+            "allow_reconnect": False,
+            "max_reconnect_attempts": 1,
+            "reconnect_time_wait": 0.1,
+        }
+        once["error_cb"] = _ignore  # the error is raised; by default, it is logged with a traceback, too
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
         return await self._nats.connect(self.url, max_reconnect_attempts=-1)
@@ -130,11 +150,24 @@ class JetStream(MessageSource):
         self._thread.join()
         self._loop.close()
 
-    def _do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine in the thread of the connection; convert its errors."""
+    def _do(self, work: Coroutine[Any, Any, Any], *, waiting: bool = False) -> Any:
+        """Run a coroutine in the thread of the connection; convert its errors.
+
+        With `waiting`, a `TimeoutError` is not converted.
+        """
         try:
             return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-        except TimeoutError:
-            raise
-        except (OSError, self._nats.errors.Error) as error:
-            raise self._trouble(repr(error)) from None
+        except (OSError, TimeoutError, self._nats.errors.Error) as error:
+            if waiting and isinstance(error, TimeoutError):
+                raise
+            raise self._trouble(f"{error!r}. {_advice(error)}") from None
+
+
+async def _ignore(error: Exception) -> None:
+    """Do nothing."""
+
+
+def _advice(error: Exception) -> str:
+    """Return what to do about an error."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return next((text for names, text in ADVICE.items() if kinds & {*names}), ADVICE[NOT_REACHED])

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from heros._base.errors import DataError
+from heros._base.addresses import expect_servers
+from heros._base.errors import DataError, ParameterError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows, without_password
 
@@ -41,13 +42,19 @@ class RedisStream(MessageSource):
     kind = "Redis stream"
 
     def __init__(self, url: str, stream: str, *, keep: bool = True, **settings: Any) -> None:
+        expect_servers(url, "url", "RedisStream", "redis://host:6379/0")
         super().__init__(f"{without_password(url)}/{stream}", **settings)
         redis = needed("redis", "A Redis stream", "redis")
         self._errors = redis.exceptions.RedisError
         self.stream, self.keep = stream, keep
         self._last = START
         self._read = 0  # number of entries added to the stream, up to the entry read last
-        self._redis = redis.Redis.from_url(url)
+        try:
+            self._redis = redis.Redis.from_url(url)
+        except ValueError:
+            raise ParameterError.of(
+                "url", "RedisStream", "like redis://host:6379/0", without_password(url)
+            ) from None
 
     def _bring(self, most: int, wait: float) -> Rows:
         block = max(1, round(wait * 1000)) if self.follow else None  # milliseconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
@@ -10,12 +11,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from heros._base.addresses import expect_servers
 from heros._base.errors import ParameterError
 from heros.streams.live.late import LateSource
 from heros.streams.live.messages import MessageSource, csv_decoder
 from heros.streams.live.rows import RowSource
 
 __all__ = ["SCHEMES", "connect", "is_address"]
+
+LIKE = "kafka://host:9092/topic"
 
 Readers = Mapping[str, Callable[[str], Any]]
 """The parser of each setting."""
@@ -25,10 +29,10 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     """Open the source at an address.
 
     ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
-    ``mqtt://host:1883/topic``. All sources support the settings `follow` (``no``: end after the existing
-    messages), `on_gap` (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`,
-    `classes` and `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and
-    `partitions`, Redis `db` and `keep`, MQTT `journal`.
+    ``mqtt://host:1883/topic``, where the topic may have the wildcards ``+`` and ``#``. All sources support
+    the settings `follow` (``no``: end after the existing messages), `on_gap` (``go-on``: continue if messages
+    are lost) and, as comma-separated lists, `nominal`, `classes` and `columns` (the column names, if messages
+    are CSV lines). Kafka also supports `group` and `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
     (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the maximum number of waiting
@@ -54,12 +58,12 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     classes, columns, expired, follow, group, id, labels, longest, nominal, on_gap, partitions, waiting. Got
     'colour' instead.
     """
-    at = urlsplit(address) if is_address(address) else None
+    at = _split(address) if is_address(address) else None
     name = "" if at is None else unquote(at.path.lstrip("/"))
     if at is None or not at.netloc or not name:
-        raise _error(f"like kafka://host:9092/topic, with one of {', '.join(SCHEMES)}", address)
+        raise _error(f"like {LIKE}, with one of {', '.join(SCHEMES)}", address)
     known = {**COMMON, **LATE, **SCHEMES[at.scheme]}
-    written = dict(parse_qsl(at.query, keep_blank_values=True))
+    written = dict(parse_qsl(_query(at), keep_blank_values=True))
     if unknown := sorted(written.keys() - known.keys()):
         raise _error(f"an address with settings among {', '.join(sorted(known))}", unknown[0])
     read = {setting: known[setting](text) for setting, text in written.items()}
@@ -81,6 +85,22 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
 def is_address(text: str) -> bool:
     """Return whether a string is the address of a source."""
     return text.partition("://")[0] in SCHEMES and "://" in text
+
+
+def _split(address: str) -> SplitResult:
+    """Split an address; ``#`` has no special meaning, since it is a wildcard of MQTT."""
+    expect_servers(address.partition("://")[2].partition("/")[0] or address, "address", "connect", LIKE)
+    try:
+        return urlsplit(address, allow_fragments=False)
+    except ValueError as error:  # for example a host with special characters
+        raise _error(f"like {LIKE} ({error})", address) from None
+
+
+def _query(at: SplitResult) -> str:
+    """Return the settings; in a topic of MQTT, ``+`` is a wildcard and does not stand for a space."""
+    if not at.scheme.startswith("mqtt"):
+        return at.query
+    return re.sub(r"(?<![^&])labels=[^&]*", lambda found: found[0].replace("+", "%2B"), at.query)
 
 
 def _list(text: str) -> list[str]:
