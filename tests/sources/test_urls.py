@@ -157,6 +157,15 @@ def test_wildcards_of_mqtt_are_part_of_the_topic(monkeypatch, address, topics):
     assert "labels" not in address or made[2]["nominal"] == ["my city"]
 
 
+def test_labels_from_another_topic_have_a_journal_of_their_own(monkeypatch):
+    made = []
+    monkeypatch.setattr(MqttTopic, "__init__", lambda self, *given, **how: made.append(how["journal"]))
+    monkeypatch.setattr("heros.streams.live.urls.LateSource", lambda *given, **how: None)
+    connect("mqtt://host/a?labels=b&id=order&journal=kept/j", target="y")
+    connect("mqtt://host/a?labels=b&id=order", target="y", directory="kept")
+    assert made == ["kept/j", "kept/j-labels", Path("kept/mqtt.journal"), Path("kept/labels/mqtt.journal")]
+
+
 @pytest.mark.parametrize("scheme", ["kafka", "redis", "nats", "mqtt"])
 @pytest.mark.parametrize("port", ["abc", "99999", "0", "-1", "1:2", "", "٣"])
 def test_a_malformed_port_is_said(scheme, port):

@@ -78,8 +78,10 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
         raise _error("an address with id= if it has labels=, and with a target", address)
-    features, labels = _opened(at, name, directory, dict(how)), _opened(at, topic, below, how)
-    return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
+    features = _opened(at, name, directory, dict(how))
+    if "journal" in how:  # a journal belongs to one topic
+        how["journal"] = f"{how['journal']}-labels"
+    return LateSource(features, _opened(at, topic, below, how), most=late.pop("waiting", MOST_WAITING), **late)
 
 
 def is_address(text: str) -> bool:
