@@ -74,7 +74,7 @@ def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dic
     n = len(y)
     limit = None if budget is None else SpendingLimit.of(budget, watts=WATTS)
     schedule = Schedule(
-        limit, None if delay is None else signal, delay or 0.0, clock=clock, tell=lambda text: None
+        limit, None if delay is None else signal, delay or 0.0, clock=clock, notify=lambda text: None
     )
     came = arrivals(n)
     auroc, predicted, learnt = measures.Auroc(), 0, 0
@@ -87,7 +87,7 @@ def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dic
             predicted = there
         while learnt < predicted:
             schedule.start()
-            room = schedule.room(min(BLOCK, predicted - learnt), came[learnt])
+            room = schedule.allowed(min(BLOCK, predicted - learnt), came[learnt])
             if room == 0:
                 break
             began = time.thread_time()

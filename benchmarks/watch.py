@@ -87,11 +87,11 @@ def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> 
     figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in models}
     for number, rows in enumerate(np.array_split(np.arange(n), BLOCKS)):
         for name in np.roll(list(models), number):
-            model, looked = models[name], models[name].looked.sum()
+            model, looked = models[name], models[name].evaluated.sum()
             start = time.thread_time()
             given = model.test_then_train(X[rows], y[rows])
             seconds = time.thread_time() - start
-            looks = model.looked.sum() - looked
+            looks = model.evaluated.sum() - looked
             figures[name].append((seconds / len(rows), given.spent.mean(), looks / len(rows)))
     return {name: Walk(*np.array(rows[WARM_BLOCKS:]).T) for name, rows in figures.items()}
 

@@ -36,7 +36,7 @@ class Pending(Generic[T]):
         The maximum number of items.
     longest
         The maximum age of an item in seconds; None for no limit.
-    given_up
+    on_evict
         A function that is called with the id and the item of each evicted item.
     clock
         A function that returns the time in seconds.
@@ -49,7 +49,7 @@ class Pending(Generic[T]):
 
     Examples
     --------
-    >>> pending = Pending(most=2, given_up=lambda id, what: print("gone:", id))
+    >>> pending = Pending(most=2, on_evict=lambda id, what: print("gone:", id))
     >>> for id in ("a", "b", "c"):
     ...     pending.put(id, {"size": 1})
     gone: a
@@ -61,7 +61,7 @@ class Pending(Generic[T]):
         self,
         most: int = 100_000,
         longest: float | None = None,
-        given_up: Callable[[Id, T], object] | None = None,
+        on_evict: Callable[[Id, T], object] | None = None,
         clock: Callable[[], float] = time.time,
         owner: str = "Pending",
         most_bytes: int | None = None,
@@ -72,7 +72,7 @@ class Pending(Generic[T]):
         self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
         self.bytes = 0
         self._size: Callable[[T], int] = _no_bytes if size is None else size
-        self._given_up, self._clock = given_up, clock
+        self._on_evict, self._clock = on_evict, clock
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # item and arrival time
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ class Pending(Generic[T]):
     def put(self, id: Id, what: T) -> None:
         """Add an item with the current time, then evict the items that exceed a limit, oldest first."""
         self.hold(id, what, self._clock())
-        self.let_go()
+        self.enforce_limits()
 
     def hold(self, id: Id, what: T, since: float) -> None:
         """Add an item with a known arrival time, without evicting other items."""
@@ -111,19 +111,19 @@ class Pending(Generic[T]):
         """Remove and return the item with this id; return None if there is no such item."""
         return self.pop(id)[0] if id in self._held else None
 
-    def give_up(self, id: Id) -> bool:
+    def evict(self, id: Id) -> bool:
         """Evict an item; return False if there is no item with this id."""
         held = self.take(id)
         if held is None:
             return False
-        if self._given_up is not None:
-            self._given_up(id, held)
+        if self._on_evict is not None:
+            self._on_evict(id, held)
         return True
 
-    def let_go(self) -> None:
+    def enforce_limits(self) -> None:
         """Evict the items that exceed a limit, oldest first."""
         while self._held and (len(self._held) > self.most or self._is_full()):
-            self.give_up(next(iter(self._held)))
+            self.evict(next(iter(self._held)))
         if self.longest is None:
             return
         too_old = self._clock() - self.longest
@@ -131,7 +131,7 @@ class Pending(Generic[T]):
             id, (_, since) = next(iter(self._held.items()))
             if since >= too_old:
                 return
-            self.give_up(id)
+            self.evict(id)
 
     def _is_full(self) -> bool:
         return self.most_bytes is not None and self.bytes > self.most_bytes

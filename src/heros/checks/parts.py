@@ -126,15 +126,15 @@ def check_score(score: Any) -> None:
     shares = np.array([1.0, 0.5, 0.1])
     together, alone = score.bind(3), [score.bind(1) for _ in shares]
     for _ in range(STEPS):
-        looked, outcomes = rng.random(3) < shares, rng.random(3).round(1)
+        evaluated, outcomes = rng.random(3) < shares, rng.random(3).round(1)
         before = np.array(together.values, dtype=np.float64)
-        together.update(np.where(looked, outcomes, np.nan), looked)
+        together.update(np.where(evaluated, outcomes, np.nan), evaluated)
         values = np.array(together.values, dtype=np.float64)
         fits = values.shape == (3,) and bool(np.isfinite(values).all())
         expect(fits, score, "have a finite number for each of 3 models", values.tolist())
         rule = "not change the score of a model that was not evaluated"
-        expect(same(values[~looked], before[~looked]), score, rule)
-        for i in np.flatnonzero(looked):
+        expect(same(values[~evaluated], before[~evaluated]), score, rule)
+        for i in np.flatnonzero(evaluated):
             alone[i].update(outcomes[i : i + 1], np.array([True]))
     singles = [float(np.asarray(one.values)[0]) for one in alone]
     rule = "give each model the same score as in a pool of one model"
@@ -228,8 +228,8 @@ def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArra
     rng = np.random.default_rng(seed)
     if numbers:
         y = rng.normal(-3, 2, n)
-        said = y + rng.normal(size=n)
-        return y, np.column_stack([said, said - 1, said + 1, rng.normal(-3, 0.1, n)])
+        predictions = y + rng.normal(size=n)
+        return y, np.column_stack([predictions, predictions - 1, predictions + 1, rng.normal(-3, 0.1, n)])
     p = rng.random((n, 3)) + 0.01
     return rng.integers(0, 3, n), p / p.sum(axis=1, keepdims=True)
 

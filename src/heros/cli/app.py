@@ -113,8 +113,8 @@ def _as_argument(value: str) -> str:
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"heros {version('heros-learn')}")
         raise typer.Exit
 

@@ -20,16 +20,18 @@ WEIGHTS = f"numbers in [0, {MOST:g}]"
 ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 
-def checked_class_weight(given: object) -> ClassWeight:
+def checked_class_weight(class_weight: object) -> ClassWeight:
     """Validate the class weights: "balanced", a mapping from classes to weights, or None."""
-    if given is None:
+    if class_weight is None:
         return None
-    if given == "balanced":
+    if class_weight == "balanced":
         return "balanced"
-    if not isinstance(given, Mapping):
+    if not isinstance(class_weight, Mapping):
         rule = "'balanced', a mapping of classes to weights, or None"
-        raise ParameterError.of("class_weight", "Heros", rule, given)
-    return {str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in given.items()}
+        raise ParameterError.of("class_weight", "Heros", rule, class_weight)
+    return {
+        str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in class_weight.items()
+    }
 
 
 class Weights:
@@ -72,16 +74,16 @@ class Weights:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
             codes = Codes(classes)  # a file may contain the class 1 as "1.0"
-            given = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
-            return np.array([given.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
+            by_name = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
+            return np.array([by_name.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))
-        total, seen = sum(counts), sum(count > 0 for count in counts)
+        total, classes_so_far = sum(counts), sum(count > 0 for count in counts)
         weights = []
         for label in map(int, targets.tolist()):
-            seen += counts[label] == 0
+            classes_so_far += counts[label] == 0
             counts[label] += 1
             total += 1
-            weights.append(min(100.0, total / (seen * counts[label])))
+            weights.append(min(100.0, total / (classes_so_far * counts[label])))
         return np.array(weights, dtype=np.float64)
 
     def _times(self, weights: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -113,10 +115,10 @@ def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 
-def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
     if weights.shape not in ((), (n,)):

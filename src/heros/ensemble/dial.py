@@ -143,7 +143,7 @@ class Dial:
         share = self.seconds / self.asked_seconds if self.asked_seconds > 0 else 0.0
         return self.budget.shown(share * self.budget.seconds)
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the budget and the cost so far as JSON data."""
         return {
             "asked": self.budget.text,

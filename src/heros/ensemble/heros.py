@@ -17,7 +17,7 @@ from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.lock import ExclusiveUse
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
-from heros._base.tables import settings_text, told_apart
+from heros._base.tables import distinguishing_settings, settings_text
 from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
 from heros.data.frames import few_rows, form_of, labels_of, row_of
@@ -211,7 +211,7 @@ class Heros:
         if self._budget is None:
             return None
         sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
-        names = [settings_text(one) for one in told_apart(self.pool.configurations)[0]]
+        names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
         return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
 
     @property
@@ -229,9 +229,9 @@ class Heros:
 
     def not_given(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
-        given = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
+        parts = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
         unknown = self._learner is None and self._task_is_open
-        return [name for name, value in given.items() if value is None] if unknown else []
+        return [name for name, value in parts.items() if value is None] if unknown else []
 
     def suit(self, schema: Schema) -> None:
         """Adopt the task that fits the schema's target; raise an error if another task was given.
@@ -257,12 +257,12 @@ class Heros:
         return self._given.task is None
 
     @property
-    def task_asked(self) -> Literal["classification", "regression"] | None:
+    def given_task(self) -> Literal["classification", "regression"] | None:
         """The task to assume for labels that arrive one by one; None if no task was given.
 
         Examples
         --------
-        >>> Heros().task_asked, Heros(task="regression").task_asked
+        >>> Heros().given_task, Heros(task="regression").given_task
         (None, 'regression')
         """
         if self.task.numeric:
@@ -289,7 +289,7 @@ class Heros:
         policy = as_policy(policy, "Heros")
         expect_watched(self.watch, policy)
         with self._alone:
-            self._say(policy=policy)
+            self._use_parts(policy=policy)
             if self._dial is not None:
                 self._dial.surprise = layers_of(policy).surprise
 
@@ -301,9 +301,9 @@ class Heros:
     @k.setter
     def k(self, k: int) -> None:
         with self._alone:
-            self._say(k=checked_k(k, self.pool))
+            self._use_parts(k=checked_k(k, self.pool))
 
-    def _say(self, **parts: Any) -> None:
+    def _use_parts(self, **parts: Any) -> None:
         """Use these parts from now on, even if a later task has other defaults."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
@@ -386,13 +386,13 @@ class Heros:
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """Create a learner with a compiled step for the bound pool; by default with new scores."""
-        kept = scores or bound_score(self.score, self.pool.n_models)
+        score = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
         step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
-            scores=kept,
+            scores=score,
             policy=chooser,
             k=self.k,
             bits=self.rng.bit_generator,
@@ -406,7 +406,7 @@ class Heros:
         if self.class_weight is not None:
             self._expect_weighing(step)
         importance = RunningImportance(schema) if self.explainable else None
-        learner = Learner(schema, bound, kept, chooser, step, importance)
+        learner = Learner(schema, bound, score, chooser, step, importance)
         learner.dial = self._dial
         return learner
 
@@ -513,8 +513,8 @@ class Heros:
         >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
         True
         """
-        told = self._sets()
-        inside = 1 - self.answers(x) <= told[0]
+        sets_state = self._sets()
+        inside = 1 - self.answers(x) <= sets_state[0]
         classes = self._at_work.schema.classes
         sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
         return sets[0] if inside.ndim == 1 else sets
@@ -522,8 +522,12 @@ class Heros:
     @property
     def sets(self) -> dict[str, float]:
         """The number of prediction sets so far, their coverage of the true class and their mean size."""
-        _, n, held, sizes = self._sets()
-        return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
+        _, n, covered, sizes = self._sets()
+        return {
+            "instances": n,
+            "coverage": covered / n if n else math.nan,
+            "size": sizes / n if n else math.nan,
+        }
 
     @property
     def set_limit(self) -> float | None:
@@ -531,14 +535,14 @@ class Heros:
 
         A class with probability p is in the set if 1 − p is at most this threshold.
         """
-        told = [] if self._learner is None else self._learner.step.sets.tolist()
-        return told[0] if told else None
+        state = [] if self._learner is None else self._learner.step.sets.tolist()
+        return state[0] if state else None
 
     def _sets(self) -> list[float]:
-        told: list[float] = self._at_work.step.sets.tolist()
-        if not told:
+        state: list[float] = self._at_work.step.sets.tolist()
+        if not state:
             raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
-        return told
+        return state
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the outputs for rows (n, n_features) without checking them; NaN is a missing value.
@@ -604,7 +608,7 @@ class Heros:
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
-        if self.schema is None and self.task_asked is None:
+        if self.schema is None and self.given_task is None:
             self.suit_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
@@ -629,7 +633,7 @@ class Heros:
         encoder = self.encoder()
         self._reader = None  # after an error, the encoder may know more than the models
         try:
-            row, target = encoder.taught(row_of(x), y)
+            row, target = encoder.encode_for_training(row_of(x), y)
         except DataError:
             self._reader = (self.schema, encoder)  # the encoder has not changed
             raise
@@ -662,9 +666,12 @@ class Heros:
         self._finish_growing()
         reader, schema = self._reader, self.schema
         if reader is None or reader[0] is not schema:
-            seen = 0 if self._learner is None else self.instances
-            numeric, said = self.task.numeric, self.task_asked is not None
-            reader = self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=seen))
+            instances = 0 if self._learner is None else self.instances
+            numeric, is_known = self.task.numeric, self.given_task is not None
+            reader = self._reader = (
+                schema,
+                Encoder(schema, numeric=numeric, fractions=is_known, seen=instances),
+            )
         return reader[1]
 
     def test_then_train(
@@ -745,7 +752,7 @@ class Heros:
         return self._at_work.step.costs
 
     @property
-    def looked(self) -> NDArray[np.int64]:
+    def evaluated(self) -> NDArray[np.int64]:
         """The number of instances on which each model was evaluated: all instances if `watch` is "all"."""
         return self._at_work.step.looked
 
@@ -802,11 +809,11 @@ class Heros:
         >>> model.importance().ranked()[0]
         'age'
         """
-        kept, n = self._explaining(), self._at_work.schema.n_outputs
+        running, n = self._explaining(), self._at_work.schema.n_outputs
         if not fresh:
-            return kept.result()
-        now = kept.measure(lambda X: self._next_outputs(X)[:, :n])
-        return kept.result(now, self.instances)
+            return running.result()
+        now = running.measure(lambda X: self._next_outputs(X)[:, :n])
+        return running.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
         """Return the contribution of each column to the prediction for one instance (sampled Shapley values).
@@ -841,12 +848,12 @@ class Heros:
         rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
             raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
-        form, given = form_of(x), None
+        form, original = form_of(x), None
         if form == "row":
-            given = row_of(x)
+            original = row_of(x)
         elif form != "array" and (rows_given := x if form == "rows" else few_rows(x)):
-            given = rows_given[0]
-        return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, given)
+            original = rows_given[0]
+        return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, original)
 
     def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
@@ -858,14 +865,14 @@ class Heros:
         return self._explaining().rows.copy()
 
     def _explaining(self) -> RunningImportance:
-        kept = self._at_work.importance
-        if kept is None:
+        importance = self._at_work.importance
+        if importance is None:
             raise HerosError(
                 "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
                 "heros run), or set explainable to True and learn more. explain also takes background=, a "
                 "frame or a list of instances for the comparison, e.g. 100 earlier rows."
             )
-        return kept
+        return importance
 
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""
@@ -990,16 +997,16 @@ class Heros:
         True
         """
         _expect_heros(other)
-        mine, its = self._learner, other._learner
-        if mine is None or its is None or self.schema != other.schema or not other._is_all_compiled:
+        own, followed = self._learner, other._learner
+        if own is None or followed is None or self.schema != other.schema or not other._is_all_compiled:
             self.become(copy.deepcopy(other))
             return
-        learnt = other._arrays_of(its)
+        arrays = other._arrays_of(followed)
         with self._alone:
             self._dial = copy.deepcopy(other._dial)
-            mine.resume(self._dial)  # the form of the state depends on the rule for expected instances
-            mine.take(learnt)
-            mine.last = its.last
+            own.resume(self._dial)  # the form of the state depends on the rule for expected instances
+            own.take(arrays)
+            own.last = followed.last
 
     @property
     def _is_all_compiled(self) -> bool:
@@ -1019,9 +1026,9 @@ class Heros:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
             )
-        known = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
-        known = shares(known, self.pool.n_models, "Heros")
-        bound = self.pool.bind(schema, np.random.default_rng(0), known)
+        costs = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
+        costs = shares(costs, self.pool.n_models, "Heros")
+        bound = self.pool.bind(schema, np.random.default_rng(0), costs)
         bound.restore(learnt["pool"])
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:

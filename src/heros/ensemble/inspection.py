@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.extras import needed
 from heros._base.lazy import pa
-from heros._base.tables import Table, in_words, short, told_apart
+from heros._base.tables import Table, distinguishing_settings, in_words, short
 from heros.policies import Explore, Policy, Random, Surprise
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
@@ -265,8 +265,8 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
-    # `told_apart` leaves out the family if all models share it.
-    apart = told_apart(models)[0]
+    # `distinguishing_settings` leaves out the family if all models share it.
+    apart = distinguishing_settings(models)[0]
     shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
     for one in shown:
         families.setdefault(one["family"], []).append(one)

@@ -133,7 +133,7 @@ class LateLabels:
         returns the first prediction.
         """
         _expect_id(id)
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         row = _kept(x)
         known = self._waiting.get(id)
         if known is not None:
@@ -159,7 +159,7 @@ class LateLabels:
         name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         waiting = self._waiting.get(id)
         if waiting is None:
             self.counts.unknown += 1
@@ -197,7 +197,7 @@ class LateLabels:
     def forget(self, id: Id) -> bool:
         """Drop a waiting instance whose label will not arrive; return False if no instance has this id."""
         _expect_id(id)
-        return self._waiting.give_up(id)
+        return self._waiting.evict(id)
 
     @property
     def most(self) -> int:

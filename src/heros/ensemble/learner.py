@@ -129,10 +129,10 @@ class Learner:
     ) -> Block:
         """Predict and train; if a measurement is due, also measure the importance of a few columns."""
         at, changed = self.step.instances, None
-        asked = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
-        if asked is not None:
-            late = None if delays is None else np.full(len(asked), delays[0])
-            changed = self.step.predict(asked, late)
+        copies = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
+        if copies is not None:
+            late = None if delays is None else np.full(len(copies), delays[0])
+            changed = self.step.predict(copies, late)
         block = Block(*self.step.run(X, targets, counts, times, delays))
         if changed is not None:
             n = self.schema.n_outputs

@@ -142,13 +142,13 @@ class Prices:
         that must fit; it is .35 if a third of the limit would stay unused otherwise.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
-        room = ROOM * limit
+        available = ROOM * limit
         limit -= float(self.rest[0])
         while True:
             shared = np.where(number > 0, 0.0, self.shared)[self.part]
             needs = self.needs(trained) + shared
             fits = ~chosen & (needs <= limit)
-            if not fits.any() and limit > room:
+            if not fits.any() and limit > available:
                 needs = self.needs(SCANT) + shared
                 fits = ~chosen & (needs <= limit)
             if not fits.any():

@@ -121,11 +121,11 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
     ) -> tuple[Any, Any]:
         """Return the rows (a frame or a matrix) and their targets, checked by scikit-learn."""
-        asked = isinstance(y, str)  # when predicting, there are no targets
+        predicting = isinstance(y, str)  # when predicting, there are no targets
         if is_frame(X) and (first or self._names is not None):
             if first or hasattr(self, "n_features_in_"):  # a loaded model reads only known columns
                 validate_data(self, X, y, reset=first, skip_check_array=True)
-            if not asked:
+            if not predicting:
                 y = column_or_1d(y, warn=True)
                 assert_all_finite(y, input_name="y")
                 check_consistent_length(X, y)
@@ -133,12 +133,12 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         if hasattr(X, "toarray"):
             way = "sparse_output=False of OneHotEncoder, sparse_threshold=0 of ColumnTransformer"
             raise TypeError(f"Sparse data was passed for X, but dense data is required. Use {way}.")
-        how = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        settings = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            if asked:
-                X = validate_data(self, X, **how)
+            if predicting:
+                X = validate_data(self, X, **settings)
             else:
-                X, y = validate_data(self, X, y, y_numeric=numbers, **how)
+                X, y = validate_data(self, X, y, y_numeric=numbers, **settings)
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise

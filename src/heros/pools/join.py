@@ -66,7 +66,7 @@ class Join(Pool):
         if isinstance(costs, str):
             one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
         else:
-            costs = _given(costs, len(parts), sum(part.n_models for part in parts))
+            costs = _checked_costs_of(costs, len(parts), sum(part.n_models for part in parts))
         if not isinstance(bounded, bool):
             raise ParameterError.of("bounded", "Join", "True or False", bounded)
         object.__setattr__(self, "pools", parts)
@@ -206,7 +206,7 @@ class BoundJoin(BoundPool):
         return shares(np.concatenate(each), self.pool.n_models, "Join")
 
 
-def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
+def _checked_costs_of(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
     """Return costs as shares; raise an error unless there is one cost per pool or per model."""
     try:
         count = len(costs)

@@ -236,11 +236,11 @@ def _members(pool: Models, schema: Schema) -> list[Member]:
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
     """Return the names with a number appended to each repeated name."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     distinct = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        distinct.append(name if names.count(name) == 1 else f"{name} {seen[name]}")
+        counts[name] = counts.get(name, 0) + 1
+        distinct.append(name if names.count(name) == 1 else f"{name} {counts[name]}")
     return tuple(distinct)
 
 

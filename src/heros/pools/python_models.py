@@ -80,13 +80,13 @@ class MemberCalls:
 
     def grow(self, schema: Schema) -> None:
         """Extend all members to a schema that has grown."""
-        for i in self._able():
+        for i in self._usable():
             self._try(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 
     def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
         """Predict this instance with the given members (None: all), and store it for training."""
         self.instance = Instance(self.schema, row)
-        for i in self._able(watched):
+        for i in self._usable(watched):
             with self.look_clock.of(i):
                 self._try(i, partial(self._ask, i, self.instance), "predict")
 
@@ -94,7 +94,7 @@ class MemberCalls:
         """Train all chosen members, then raise the first exception, if any."""
         y = target if self.schema.numeric else int(target)
         first: HerosError | None = None
-        for i in self._able(chosen):
+        for i in self._usable(chosen):
             try:
                 with self.train_clock.of(i):
                     self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
@@ -108,9 +108,11 @@ class MemberCalls:
         if self.active[i]:
             self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
-    def _able(self, asked: NDArray[np.uint8] | None = None) -> list[int]:
+    def _usable(self, requested: NDArray[np.uint8] | None = None) -> list[int]:
         """Return the indices of the given members (None: all) that are not excluded."""
-        able: list[int] = np.flatnonzero(self.active if asked is None else self.active & asked).tolist()
+        able: list[int] = np.flatnonzero(
+            self.active if requested is None else self.active & requested
+        ).tolist()
         return able
 
     def _ask(self, i: int, instance: Instance) -> None:

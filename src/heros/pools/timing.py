@@ -59,9 +59,9 @@ class PriceList:
     look: NDArray[np.float64]  # (M,)
     train: NDArray[np.float64]  # (M,)
 
-    def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
+    def bill(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
-        return float(self.look @ looked), float(self.train @ trained)
+        return float(self.look @ evaluated), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:

@@ -156,16 +156,16 @@ def _reading(line: Line, left: float, right: float, unit: str) -> str:
 
 def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
     """Return, for each point, a side where its label does not overlap anything; "" if no side is free."""
-    taken = [
+    occupied = [
         (x * WIDTH - DOT / 2, y * HEIGHT - DOT / 2, x * WIDTH + DOT / 2, y * HEIGHT + DOT / 2)
         for x, y in places
     ]
     sides = []
     for point, (x, y) in zip(points, places, strict=True):
         choices = _boxes(x * WIDTH, y * HEIGHT, LETTER * len(point.label) + 4)
-        side = next((side for side, box in choices.items() if _free(box, taken)), "")
+        side = next((side for side, box in choices.items() if _free(box, occupied)), "")
         if side:
-            taken.append(choices[side])
+            occupied.append(choices[side])
         sides.append(side)
     return sides
 
@@ -183,11 +183,11 @@ def _boxes(x: float, y: float, wide: float) -> dict[str, Box]:
     }
 
 
-def _free(box: Box, taken: Sequence[Box]) -> bool:
+def _free(box: Box, occupied: Sequence[Box]) -> bool:
     left, bottom, right, top = box
     inside = left >= 0 and right <= WIDTH + 8 and bottom >= -2 and top <= HEIGHT + 8
     return inside and not any(
-        left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in taken
+        left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in occupied
     )
 
 

@@ -61,7 +61,9 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
         return ""
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
     run = having[0].runs[0]
-    levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
+    levels = {
+        name: figures[measure.name] for name, figures in run.baselines.items() if measure.name in figures
+    }
     changes = [change for change in run.changes if change.kind == "error"]
     label = measure.label
     title = label[:1].upper() + label[1:] if label.isascii() else label

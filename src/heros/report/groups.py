@@ -96,15 +96,15 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
     for i, key in enumerate(dict.fromkeys(keys)):
-        mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
-        parts = [policy_words(str(mine[0].settings.get("policy_as_written", key[1])))]
+        members = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
+        parts = [policy_words(str(members[0].settings.get("policy_as_written", key[1])))]
         parts += [pool_words(key[0])] if vary[0] else []
         parts += [f"k = {key[2]}"] if vary[2] else []
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [f"prediction by {answer_words(key[4])}"] if vary[4] else []
         parts += [f"budget {key[5]}"] if key[5] else []
         parts += [f"class weights {key[6]}"] if key[6] else []
-        groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), mine))
+        groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), members))
     return _best_first(groups)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.tables import settings_text, told_apart
+from heros._base.tables import distinguishing_settings, settings_text
 from heros.report.html import bar, card, row, table
 from heros.report.maps import columns_for, heat_map, ribbon
 from heros.run.result import Run
@@ -57,7 +57,10 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> labels_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ['SGD', 'Adam']
     """
-    titles = [settings_text(one) or f"model {i + 1}" for i, one in enumerate(_fewest(told_apart(models)[0]))]
+    titles = [
+        settings_text(one) or f"model {i + 1}"
+        for i, one in enumerate(_fewest(distinguishing_settings(models)[0]))
+    ]
     return [shorten(one.replace("learning rate", "rate"), LONGEST, placeholder="…") for one in titles]
 
 
@@ -76,7 +79,9 @@ def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings in which the models differ, as text with setting names."""
-    return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
+    return [
+        settings_text(one) or f"model {i + 1}" for i, one in enumerate(distinguishing_settings(models)[0])
+    ]
 
 
 def champions(run: Run) -> list[Reign]:
@@ -126,7 +131,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
     shown = {*order[:SHOWN], *(reign.model for reign in reigns[:SHOWN])}
     models, costs = run.settings["models"], run.settings["costs"]
-    titles, shared = titles_of(models), settings_text(told_apart(models)[1])
+    titles, shared = titles_of(models), settings_text(distinguishing_settings(models)[1])
     all_costs = max(sum(costs), 1e-300)
     rows = []
     for rank, model in enumerate(order):
@@ -142,7 +147,7 @@ def _table(run: Run, reigns: Sequence[Reign]) -> str:
             "–" if scores is None else f"{scores[model]:.4f}",
             "–" if reign is None else (f"{reign.share:.0%}", when),
             bar(trained, f"{trained:.0%}"),
-            f"{run.looked[model] / run.n_instances:.0%}",
+            f"{run.evaluated[model] / run.n_instances:.0%}",
             f"{costs[model] / all_costs:.1%}",
         )
         rows.append(row(cells))

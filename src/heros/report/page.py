@@ -161,9 +161,9 @@ def _cells(group: Group) -> list[str]:
 def _source(run: Run) -> str:
     """Describe how the energy of a run was determined, without values that differ between runs."""
     energy, carbon = run.energy, run.energy.carbon
-    how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
+    detail = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
     stated = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
-    return f"{energy.source}{', CPU seconds × ' + how if how else ''}{stated}"
+    return f"{energy.source}{', CPU seconds × ' + detail if detail else ''}{stated}"
 
 
 # -- single groups and runs --------------------------------------------------------------------------------

@@ -15,11 +15,11 @@ CLOSE = 0.01  # a group whose value differs from the best by at most this share 
 def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return a few sentences about the groups, which must be sorted best first."""
     best = groups[0]
-    said = [_best(groups, measure), _cost(best)]
+    sentences = [_best(groups, measure), _cost(best)]
     if measure is not None:
-        said += [_saved(best, groups), _thrifty(groups, measure)]
-    said.append(_champion(best))
-    return f'<p class="verdict">{" ".join(sentence for sentence in said if sentence)}</p>'
+        sentences += [_saved(best, groups), _thrifty(groups, measure)]
+    sentences.append(_champion(best))
+    return f'<p class="verdict">{" ".join(sentence for sentence in sentences if sentence)}</p>'
 
 
 def _best(groups: Sequence[Group], measure: Caption | None) -> str:

@@ -54,8 +54,8 @@ class Baselines:
     def _add(self, y: NDArray[np.float64], steps: NDArray[np.float64]) -> None:
         n, total = self._sums[:2]
         so_far = np.cumsum(np.concatenate([[total], y]))[:-1]
-        seen = n + np.arange(len(y))
-        errors = (y - so_far / np.maximum(seen, 1))[seen > 0]
+        counts = n + np.arange(len(y))
+        errors = (y - so_far / np.maximum(counts, 1))[counts > 0]
         self._sums += [
             len(y), y.sum(), (y * y).sum(),
             np.abs(errors).sum(), (errors * errors).sum(),

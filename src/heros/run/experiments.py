@@ -204,7 +204,7 @@ def run_all(
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
     left = {id: job for id, job in named.items() if id not in kept}
-    there = {  # damaged records, or records to replace
+    existing = {  # damaged records, or records to replace
         id for id in left if place is not None and ((place / id).exists() or records.exists(place / id))
     }
     ids, todo = list(left), list(left.values())
@@ -223,7 +223,7 @@ def run_all(
                     raise KeyboardInterrupt  # an incomplete run is not recorded
                 try:
                     if place is not None:
-                        _record(result, ids[i], todo[i], place, force=ids[i] in there)
+                        _record(result, ids[i], todo[i], place, force=ids[i] in existing)
                 except HerosError as error:
                     if not keep:
                         raise

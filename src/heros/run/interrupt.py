@@ -105,8 +105,10 @@ class Interrupts:
         main = threading.main_thread().ident
         self._sending = True
         try:
-            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # no other handler has replaced it
-            if self._asking and ours and main is not None:
+            is_installed = (
+                signal.getsignal(signal.SIGINT) == self._on_interrupt
+            )  # no other handler has replaced it
+            if self._asking and is_installed and main is not None:
                 self._breaking = True
                 with suppress(OSError):
                     if sys.platform == "win32":

@@ -155,7 +155,7 @@ def evaluate(
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
     column = weights if isinstance(weights, str) else None
-    source = _source_of(stream, target, column, model.task_asked)
+    source = _source_of(stream, target, column, model.given_task)
     counts = None if weights is None or column else _counts_of(weights, source)
     callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
@@ -179,8 +179,13 @@ def evaluate(
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
-            how = {"every": every, "keep": keep, "resume": resume, "on_error": on_checkpoint_error}
-            checkpointer = Checkpointer(checkpoint, **how, allow_code=allow_code)  # type: ignore[arg-type]
+            checkpoint_settings = {
+                "every": every,
+                "keep": keep,
+                "resume": resume,
+                "on_error": on_checkpoint_error,
+            }
+            checkpointer = Checkpointer(checkpoint, **checkpoint_settings, allow_code=allow_code)  # type: ignore[arg-type]
             at_the_end.callback(checkpointer.close)
         schedule = Schedule.of(model.budget, carbon, carbon_delay, checkpoint)
         if schedule is not None:
@@ -208,7 +213,7 @@ def evaluate(
         interrupted = _learn(evaluation, block, checkpointer, schedule, progress, on_interrupt)
         if schedule is not None:
             schedule.close()
-        if interrupted and evaluation.taken == 0:
+        if interrupted and evaluation.instances == 0:
             raise KeyboardInterrupt
         return evaluation.result(interrupted, None if schedule is None else schedule.carbon)
 
@@ -233,7 +238,7 @@ def _learn(
             try:
                 came = _polled(evaluation, block, checkpointer, schedule, interrupts)
             except BrokenOff as error:
-                if evaluation.taken == 0:
+                if evaluation.instances == 0:
                     raise
                 notice(f"The run ends early: {error}", DataNotice)
                 evaluation.stopped = True
@@ -251,7 +256,7 @@ def _learn(
                 if schedule is not None:
                     schedule.note(len(came[1]))
                 if checkpointer:
-                    checkpointer.learnt(came, evaluation)
+                    checkpointer.add(came, evaluation)
                 bar.advance(task, len(came[1]))
             wait = None if schedule is None else schedule.wait
             standing = evaluation.standing() if wait is None else str(wait)
@@ -270,11 +275,11 @@ def _polled(
 ) -> Block | Signal:
     """Return the next block; IDLE if no instance arrives, or after a pause if learning must wait."""
     stream = evaluation.stream
-    most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
-    most = min(most, evaluation.room or most)
+    most = block if checkpointer is None else min(block, checkpointer.until_checkpoint(evaluation))
+    most = min(most, evaluation.until_callback or most)
     if schedule is None:
         return interrupts.poll(stream, most, TIMEOUT)
-    most = schedule.room(most)
+    most = schedule.allowed(most)
     if most == 0:
         if checkpointer:
             checkpointer.write(evaluation)
@@ -357,19 +362,19 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
     notice(text, CheckpointWarning)
 
 
-def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
+def _empty_ones(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
     """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
     listed = expect_list(measures, "measures", "evaluate")
-    given = [expect_measure(measure, "measures", "evaluate") for measure in listed]
-    names = [measure.name for measure in given]
-    taken = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
-    if taken:
+    checked = [expect_measure(measure, "measures", "evaluate") for measure in listed]
+    names = [measure.name for measure in checked]
+    invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
+    if invalid:
         rule = "measures with different names, which must not be attributes of Run or its curves"
-        raise ParameterError.of("measures", "evaluate", rule, taken[0])
-    if kept and (without := [measure for measure in given if not measure.resumable]):
+        raise ParameterError.of("measures", "evaluate", rule, invalid[0])
+    if has_checkpoints and (without := [measure for measure in checked if not measure.resumable]):
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
         raise ParameterError.of("measures", "evaluate", rule, without[0])
-    return [measure.fresh() if exact else measure.bounded() for measure in given]
+    return [measure.fresh() if exact else measure.bounded() for measure in checked]
 
 
 def _expect_fitting(measures: list[Measure], model: Heros) -> None:

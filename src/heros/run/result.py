@@ -91,7 +91,7 @@ class Run:
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
-    looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
+    evaluated: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
     invested: NDArray[np.float64] = field(repr=False)  # (M,) investment r of each model
     diverged: int  # number of models that made a prediction that is not finite

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heros._base.tables import Table, settings_text, told_apart
+from heros._base.tables import Table, distinguishing_settings, settings_text
 from heros.ensemble.budget import SpendingLimit
 from heros.measures import Confusion, average_precision_per_class
 from heros.measures.base import Caption, macro
@@ -44,7 +44,7 @@ def lines(run: Run) -> list[str]:
 
 def _name_of_champion(run: Run) -> str:
     """Return the settings that distinguish the best model from the others, or else all its settings."""
-    apart, _ = told_apart(run.settings["models"])
+    apart, _ = distinguishing_settings(run.settings["models"])
     return settings_text(apart[_champion(run)] or champion(run))
 
 
@@ -116,7 +116,7 @@ def _price(run: Run) -> dict[str, str]:
     """Return a row with the cost of evaluation and training; empty if it is not known."""
     if run.price is None:
         return {}
-    evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
+    evaluated = f"each model was evaluated on {run.evaluated.mean() / run.n_instances:.1%} of the instances"
     cost = f"evaluation {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
     return {"cost": f"{cost} of the cost of evaluating and training every model, as measured ({evaluated})"}
 
@@ -177,12 +177,12 @@ def imbalance_of(
     Classes are imbalanced if the rarest class has less than the fraction `even` of an equal share.
     """
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
-    seen = np.flatnonzero(counts)
-    if confusion is None or len(seen) < 2:
+    present = np.flatnonzero(counts)
+    if confusion is None or len(present) < 2:
         return None
-    rarest = int(seen[counts[seen].argmin()])
+    rarest = int(present[counts[present].argmin()])
     share = float(counts[rarest] / counts.sum())
-    if share >= even / len(seen):
+    if share >= even / len(present):
         return None
     ranked = None
     if predictions is not None:

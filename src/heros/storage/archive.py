@@ -196,11 +196,11 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
     """Return the error message for a file in another format version; it names the writer if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
-        who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
+        writer_text = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
-        who = ""
+        writer_text = ""
     rule = f"must have the format {FORMAT}, which heros-learn {_version()} reads"
-    return f"The file {os.fspath(path)} {rule}. Got {found}{who}."
+    return f"The file {os.fspath(path)} {rule}. Got {found}{writer_text}."
 
 
 def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:

@@ -151,8 +151,8 @@ class DirectoryLock:
         self._locked = directory / ".lock" if sys.platform == "win32" else directory
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            how = os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY
-            self._descriptor = os.open(self._locked, how)
+            flags = os.O_RDWR | os.O_CREAT if sys.platform == "win32" else os.O_RDONLY
+            self._descriptor = os.open(self._locked, flags)
         except OSError as error:
             raise _refused(directory, f"cannot be written to: {reason(error)}.") from None
         free = True
@@ -165,10 +165,10 @@ class DirectoryLock:
     def expect_held(self) -> None:
         """Raise an error if another directory has replaced the locked directory."""
         try:
-            there = os.stat(self._locked)
+            current = os.stat(self._locked)
         except OSError:
             return  # a later write fails with its own message
-        if not os.path.samestat(there, os.fstat(self._descriptor)):
+        if not os.path.samestat(current, os.fstat(self._descriptor)):
             raise _refused(self._directory, "was replaced by another directory during the run.")
 
     def release(self) -> None:

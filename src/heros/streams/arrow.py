@@ -223,10 +223,10 @@ class ExcelReader(TableReader):
             [label_of(value) or f"x{at}" for at, value in enumerate(names[:width], 1)]
         )
         if skipped := sum(at < self._start for at, _ in rows):
-            self._tell_skipped(skipped, "row", self._start)
+            self._notify_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
+            self._notify(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
 

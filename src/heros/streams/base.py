@@ -87,7 +87,7 @@ class Stream(Source):
             self._position += len(got[1])
         return got
 
-    def take(self, n: int) -> Taken:
+    def take(self, n: int) -> FirstInstances:
         """Return the next n instances as a new stream; this stream does not advance.
 
         Examples
@@ -96,7 +96,7 @@ class Stream(Source):
         >>> streams.Agrawal(function=2).take(1000).n_instances
         1000
         """
-        return Taken(self, n)
+        return FirstInstances(self, n)
 
     def with_target(self, feature: str) -> Stream:
         """Return the stream with a numeric feature as the target; the old target is dropped.
@@ -210,7 +210,7 @@ class Derived(Stream):
         self._source = rewound(self._origin, self._source)
 
 
-class Taken(Derived):
+class FirstInstances(Derived):
     """A stream of the next n instances of another stream."""
 
     weighed = passed("weighed", "_source")
@@ -252,9 +252,9 @@ class Turned(Derived):
     drifts = passed("drifts", "_source")
     n_instances = passed("n_instances", "_source")
 
-    def __init__(self, source: Stream, feature: str, name: str, asked: str) -> None:
+    def __init__(self, source: Stream, feature: str, name: str, parameter: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
-        one_of(feature, "feature", asked, names, f"a numeric feature, one of {', '.join(names)}")
+        one_of(feature, "feature", parameter, names, f"a numeric feature, one of {', '.join(names)}")
         self.feature = feature
         super().__init__(source, name)
 

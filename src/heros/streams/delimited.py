@@ -57,15 +57,15 @@ class DelimitedReader(TextReader):
         self._quote = quote
         self._scanned = NOTHING_SCANNED
         lines = self._first_lines()
-        if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
-            delimiter = delimiter or said[1].decode()
+        if declared := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
+            delimiter = delimiter or declared[1].decode()
             lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]
         self._delimiter = delimiter or _likeliest_delimiter(texts, quote)
         self.decimal_comma = self._delimiter != ","
         if header and (skipped := self._preamble(texts)):
             lines = self._skip_lines(skipped, lines)
-            self._tell_skipped(skipped, "line", self._at[1])
+            self._notify_skipped(skipped, "line", self._at[1])
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
         try:
             cells = next(reader)
@@ -75,7 +75,7 @@ class DelimitedReader(TextReader):
         if header:
             cells = [cell.strip(BLANKS) for cell in cells]
             if self._looks_like_a_row(cells, texts[len(texts) - len(lines) + reader.line_num :]):
-                self._tell_of_a_row(cells)
+                self._notify_of_missing_header(cells)
             self.names = self._distinct(cells)
             self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
@@ -96,13 +96,13 @@ class DelimitedReader(TextReader):
         counted = any([*names] == [str(i + first) for i in range(len(names))] for first in (0, 1))
         return bool(filled) and like_values and not counted
 
-    def _tell_of_a_row(self, names: Sequence[str]) -> None:
+    def _notify_of_missing_header(self, names: Sequence[str]) -> None:
         """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
         way = "(pass header=False if it is a row)"
         if len(set(names)) < len(names):
             what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
             raise DataError(f"{what}. Got a line that looks like a row {way}.")
-        self._tell(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
+        self._notify(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""

@@ -110,8 +110,8 @@ class Agrawal(Synthetic):
         if not isinstance(balance, bool | np.bool_):
             raise ParameterError.of("balance", "Agrawal", "True or False", balance)
         self.balance = bool(balance)
-        how = self.function, self.seed, self.perturbation, self.balance
-        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *how)
+        settings = self.function, self.seed, self.perturbation, self.balance
+        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *settings)
 
 
 class RandomRBF(Synthetic):
@@ -162,8 +162,8 @@ class RandomRBF(Synthetic):
         attributes = [f"att{i}" for i in range(1, self.features + 1)]
         schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
         sizes = self.classes, self.features, self.centroids
-        how = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
-        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *how)
+        settings = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
+        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *settings)
 
 
 class LED(Synthetic):

@@ -57,10 +57,10 @@ class JsonReader(TextReader):
                 yield self._wrong(number, repr(text.strip()[:80]), "be a JSON object")
             else:
                 if not row.keys() <= self._known:
-                    self._say_late(row.keys() - self._known, number)
+                    self._notify_late_fields(row.keys() - self._known, number)
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
-    def _say_late(self, names: Iterable[str], line: int) -> None:
+    def _notify_late_fields(self, names: Iterable[str], line: int) -> None:
         """Warn about up to five fields that appear too late to become columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:

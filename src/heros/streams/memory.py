@@ -186,13 +186,13 @@ class ArrayStream(Stream):
         self._tables = tables  # (column, sorted values) for columns that must be converted to codes
 
     def _draw(self, n: int) -> Block:
-        here = slice(self._position, self._position + n)
-        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy, since the caller may write to it
+        part = slice(self._position, self._position + n)
+        X = np.array(self._X[part], dtype=np.float64, order="C")  # a copy, since the caller may write to it
         for column, values in self._tables:
             missing = np.isnan(X[:, column])
             X[:, column] = np.searchsorted(values, X[:, column])
             X[missing, column] = np.nan
-        return X, self._y[here].copy()
+        return X, self._y[part].copy()
 
     def _restart(self) -> None:
         pass

@@ -76,8 +76,10 @@ def from_iter(
     """
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    how = {setting: given for setting, given in locals().items() if setting not in ("pairs", "waits", "name")}
-    rows = rows_of(name, "from_iter", **how)
+    settings = {
+        setting: given for setting, given in locals().items() if setting not in ("pairs", "waits", "name")
+    }
+    rows = rows_of(name, "from_iter", **settings)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
     return PairStream(pairs, rows, waits)
@@ -123,8 +125,8 @@ class PairStream(RowStream):
     def _expect_source(self, what: str) -> None:
         """Raise a DataError if the pairs cannot be read again."""
         if self._once:
-            how = "pass from_iter a function that returns a new iterator"
-            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {how}.")
+            advice = "pass from_iter a function that returns a new iterator"
+            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {advice}.")
 
     def _fork(self) -> Stream:
         return self if self._once else super()._fork()

@@ -33,7 +33,7 @@ def read_pipe(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool = True,
-    **how: Any,
+    **settings: Any,
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
 
@@ -47,7 +47,7 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options, text = Options.of("read", how)
+    options, text = Options.of("read", settings)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
@@ -76,11 +76,11 @@ class PipeStream(TableStream):
 class PipeReader(TextReader):
     """A reader of text records from a pipe; subclasses add a second base class for the format."""
 
-    def __init__(self, pipe: Pipe, **how: Any) -> None:
+    def __init__(self, pipe: Pipe, **settings: Any) -> None:
         self._pipe = pipe
         self._head = b""  # bytes read to find the column names
         self._first = True
-        super().__init__(Path("standard input"), **how)
+        super().__init__(Path("standard input"), **settings)
         self._tail, self._head = self._head[self._at[0] :], b""
 
     def read(self) -> Chunk | None:

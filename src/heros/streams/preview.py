@@ -127,7 +127,7 @@ class Look:
         return f"target {self.target!r}: {', '.join(words)}{more}"
 
 
-def look(path: str | os.PathLike[str], **how: Any) -> Look:
+def look(path: str | os.PathLike[str], **settings: Any) -> Look:
     r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and the classes.
 
     Only the first rows (about 2 MB of text) are read, because they decide how all rows are read.
@@ -151,11 +151,11 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)  # the result contains the notices
-        reader, options = opened(path, **how)
+        reader, options = opened(path, **settings)
         options.check(reader.names)
         reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
-        raw_reader, _ = opened(path, **how)
+        raw_reader, _ = opened(path, **settings)
         raw_reader.words = Words()  # no string is read as missing
         raw = raw_reader.read()
     if first is None or raw is None:
@@ -173,7 +173,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         source=reader.label,
         rows=first.n_rows,
         features=sum(one.width for one in layout.features.values()) - (options.weights is not None),
-        columns=tuple(_seen(layout, index, raw) for index in range(len(reader.names))),
+        columns=tuple(_preview_of(layout, index, raw) for index in range(len(reader.names))),
         target=reader.names[layout.target],
         classes={} if wrong or layout.numeric else layout.counts(layout.target),
         numeric=layout.numeric,
@@ -182,7 +182,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     )
 
 
-def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
+def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
     counts = {} if no_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
@@ -190,7 +190,7 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     few = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
     examples = tuple(_cut(value) for value in list(counts)[:few])
     words = _missing_words(array, raw.columns[index])
-    usual = {word: n for word, n in words.most_common() if word not in layout.reader.said_words}
+    usual = {word: n for word, n in words.most_common() if word not in layout.reader.given_words}
     if index == layout.target:
         note = _words_note(words, "target")
         return ColumnLook(name, "target", len(counts), missing, examples, note, usual)
@@ -259,9 +259,9 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         yield similar(counts)
         words = {word: n for word, n in counts.items() if word.casefold() in WORDS_FOR_NOTHING.split()}
         if words and not column.closed:
-            said = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
+            counted = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
             listed = ",".join(map(repr, words))
-            yield f"{said} times (missing=[{listed}] reads such values as missing)"
+            yield f"{counted} times (missing=[{listed}] reads such values as missing)"
     else:
         _, faults = column.convert(layout.first.columns[index])
         if faults:

@@ -73,7 +73,7 @@ class TableRows(RowBlocks):
         encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
-            words=reader.said_words,
+            words=reader.given_words,
             ignore=layout.left_out,
             nominal=options.nominal,
         )
@@ -112,7 +112,7 @@ class TableRows(RowBlocks):
     def read_as(self, schema: Schema, seen: int) -> None:
         fresh = self.read == 0 and schema.numeric == self.encoder.numeric
         if fresh and schema != self.encoder.schema:
-            self.encoder.know(schema)
+            self.encoder.use_schema(schema)
             self.encoder.seen = seen
             self._ahead, self._first = [], None
             self._load(self._chunk)

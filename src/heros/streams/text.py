@@ -70,7 +70,9 @@ class TextReader(TableReader):
             self._seen = True
             if (encoding := legacy_encoding(data)) is not None:
                 self._encoding = encoding
-                self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
+                self._notify(
+                    f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this)."
+                )
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
         """Read the first bytes of the file until `enough` returns True, so that the columns can be found."""
@@ -211,14 +213,14 @@ class TextReader(TableReader):
         try:
             data = self._without_blank_lines(records.utf8()) if records.faults else records.utf8()
             blanks = b" " in data or b"\t" in data
-            how = (
+            options = (
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(types)),
                 pa.csv.ParseOptions(delimiter=self._delimiter, quote_char=quote, newlines_in_values=True),
                 pa.csv.ConvertOptions(
                     column_types=types, null_values=list(self.words), strings_can_be_null=not blanks
                 ),
             )
-            table = pa.csv.read_csv(pa.BufferReader(data), *how)
+            table = pa.csv.read_csv(pa.BufferReader(data), *options)
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
         except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it

@@ -25,12 +25,12 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
     base = state["base"] if len(state["base"]) else _prior(state["prior"], numeric)
-    said = graph.for_each(base)
+    outputs = graph.for_each(base)
     if len(state["roots"]):
-        said = graph("Add", said, _steps(graph, state, len(base)))
+        outputs = graph("Add", outputs, _steps(graph, state, len(base)))
     if numeric:
-        return graph.number(said)
-    return graph.log_odds(said, classes)
+        return graph.number(outputs)
+    return graph.log_odds(outputs, classes)
 
 
 def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:

@@ -30,8 +30,10 @@ def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
     """Export model i of a pool of Hoeffding trees."""
     state = bound.native.tree_state(i)
     features = np.arange(bound.schema.n_features)
-    said, _ = _answers(graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])])
-    graph.probabilities(graph("Squeeze", said, np.array([1])))
+    probabilities, _ = _answers(
+        graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])]
+    )
+    graph.probabilities(graph("Squeeze", probabilities, np.array([1])))
 
 
 def forest(graph: Graph, bound: BoundForest, i: int) -> None:
@@ -42,10 +44,10 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
     width = state[f"forest_{i}_drift_width"].astype(np.float64)
     mean = state[f"forest_{i}_drift_total"] / np.maximum(width, 1)
     weights = (np.clip(mean, 0, 1) * width + 1) / (width + 2)
-    said, heard = _answers(graph, bound, trees)
-    weight = graph("Where", heard, weights[:, None], np.float64(0))  # (n, trees, 1)
+    probabilities, can_predict = _answers(graph, bound, trees)
+    weight = graph("Where", can_predict, weights[:, None], np.float64(0))  # (n, trees, 1)
     total = graph("ReduceSum", weight, np.array([1]), keepdims=0)
-    sums = graph("ReduceSum", graph("Mul", said, weight), np.array([1]), keepdims=0)
+    sums = graph("ReduceSum", graph("Mul", probabilities, weight), np.array([1]), keepdims=0)
     any_heard = graph("Greater", total, np.float64(0))
     classes = bound.schema.n_classes
     sums = graph("Where", any_heard, sums, np.full((1, classes), 1 / classes))
@@ -120,7 +122,7 @@ class _Leaf:
     mean: Floats  # (classes, numeric features)
     precision: Floats
     constant: Floats
-    told: Flags  # (numeric features,) whether any class has values of the feature
+    has_values: Flags  # (numeric features,) whether any class has values of the feature
     rows: Floats  # (values + 1 of each nominal feature, classes)
 
 
@@ -143,31 +145,33 @@ class _Leaves:
         reals = tree.state["block_reals"].reshape(len(ints), 5, len(numbers))
         for node in np.flatnonzero(tree.by_bayes):
             blocks = tree.blocks[tree.link[node]]
-            there = blocks >= 0
-            seen, divisor, count = np.split(
-                np.where(there[:, None], ints[blocks], 0), [len(numbers), len(numbers) + len(nominal)], axis=1
+            has_block = blocks >= 0
+            counted, divisor, count = np.split(
+                np.where(has_block[:, None], ints[blocks], 0),
+                [len(numbers), len(numbers) + len(nominal)],
+                axis=1,
             )
             counts = tree.counts[node]
             yield _Leaf(
                 _log(counts / counts.sum()),
-                *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], seen),
+                *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], counted),
                 self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
             )
 
-    def _gaussians(self, places: Ints, reals: Floats, seen: Floats) -> tuple[Floats, Floats, Floats, Any]:
-        wide = (len(seen), len(self.numbers))
+    def _gaussians(self, places: Ints, reals: Floats, counted: Floats) -> tuple[Floats, Floats, Floats, Any]:
+        wide = (len(counted), len(self.numbers))
         mean, precision, constant = np.zeros(wide), np.zeros(wide), np.zeros(wide)
-        told = np.zeros(len(self.numbers), dtype=bool)
-        told[places] = (seen > 0).any(axis=0)
-        spread = np.where(seen > 1, reals[:, 2], 0)
+        has_values = np.zeros(len(self.numbers), dtype=bool)
+        has_values[places] = (counted > 0).any(axis=0)
+        spread = np.where(counted > 1, reals[:, 2], 0)
         varies = spread > 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            exact = np.where(varies, (seen - 1) / (2 * spread), NO_SPREAD)
+            exact = np.where(varies, (counted - 1) / (2 * spread), NO_SPREAD)
         exact = np.clip(exact, 1 / NO_SPREAD, NO_SPREAD)
-        mean[:, places] = np.where(seen > 0, reals[:, 0], 0)
-        precision[:, places] = np.where(seen > 0, exact, 0)
-        constant[:, places] = np.where(seen > 0, np.where(varies, np.log(exact / np.pi) / 2, 0), NONE)
-        return mean, precision, constant, told
+        mean[:, places] = np.where(counted > 0, reals[:, 0], 0)
+        precision[:, places] = np.where(counted > 0, exact, 0)
+        constant[:, places] = np.where(counted > 0, np.where(varies, np.log(exact / np.pi) / 2, 0), NONE)
+        return mean, precision, constant, has_values
 
     def _tables(self, places: Ints, slots: Ints, divisor: Floats, count: Floats) -> Floats:
         """Return a row per value; the last row of each feature, for missing values, is 0."""
@@ -189,14 +193,17 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     counts = np.concatenate([one.answering() for one in trees])
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
-    said, heard = graph("Gather", shares, node, axis=0), graph("Gather", total > 0, node, axis=0)
+    probabilities, can_predict = (
+        graph("Gather", shares, node, axis=0),
+        graph("Gather", total > 0, node, axis=0),
+    )
     by_bayes = np.concatenate([one.by_bayes for one in trees])
     if not by_bayes.any():
-        return said, heard
+        return probabilities, can_predict
     which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # leaf indices
     shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
     chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
-    return graph("Where", chosen, shares_by_bayes, said), graph.either(chosen, possible, heard)
+    return graph("Where", chosen, shares_by_bayes, probabilities), graph.either(chosen, possible, can_predict)
 
 
 @dataclass(frozen=True)
@@ -250,8 +257,8 @@ def _bayes(
     graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
 ) -> tuple[str, str]:
     """Return the naive Bayes probabilities (n, trees, classes), and whether any class is possible."""
-    room = sum(int(one.by_bayes.sum()) for one in trees)
-    size = 8 * room * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
+    leaf_count = sum(int(one.by_bayes.sum()) for one in trees)
+    size = 8 * leaf_count * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:
         rule = f"at most {LARGEST >> 20} MB for the export"
         raise HerosError(f"The leaf statistics of a tree must be {rule}. Got {size >> 20} MB instead.")
@@ -278,7 +285,7 @@ def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) 
     """Return the log densities (n, trees, classes, numeric features); 0 for a missing value."""
     x = graph("Gather", "X", leaves.numbers, axis=1)
     known = graph("Unsqueeze", graph("Not", graph("IsNaN", x)), np.array([1]))
-    told = graph("And", known, graph("Gather", np.stack([leaf.told for leaf in found]), which))
+    has_values = graph("And", known, graph("Gather", np.stack([leaf.has_values for leaf in found]), which))
     mean, precision, constant = (
         graph("Gather", np.stack([getattr(leaf, name) for leaf in found]), which)
         for name in ("mean", "precision", "constant")
@@ -286,7 +293,7 @@ def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) 
     off = graph("Sub", graph("Unsqueeze", x, np.array([1, 2])), mean)
     away = graph("Mul", graph("Mul", off, off), precision)
     logs = graph("Max", graph("Sub", constant, away), np.float64(NONE))
-    return graph("Where", graph("Unsqueeze", told, np.array([2])), logs, np.float64(0))
+    return graph("Where", graph("Unsqueeze", has_values, np.array([2])), logs, np.float64(0))
 
 
 def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:

@@ -158,7 +158,7 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "results/diverged": ("diverged", WHOLE),
     "confusion": ("confusion", _optional(_SQUARE)),
     "baselines": ("baselines", _by_name(_by_name(NUMBER))),
-    "looked": ("looked", _array(WHOLE, np.int64)),
+    "looked": ("evaluated", _array(WHOLE, np.int64)),
     "trained": ("trained", _array(WHOLE, np.int64)),
     "invested": ("invested", _array(NUMBER, np.float64)),
     "price": ("price", _optional(_made(Price, looking=AMOUNT, training=AMOUNT))),
@@ -188,7 +188,7 @@ MAY_LACK = ("baselines", "changes", "classes", "importance", "reading")
 def document(run: Run, id: str | None = None) -> dict[str, Any]:
     """Return the content of `record.json` for a run."""
     versions = {name: metadata.version(name) for name in PACKAGES}
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "id": run_id(run) if id is None else id,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -199,20 +199,20 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
     }
     for path, (attribute, _) in OF_A_RUN.items():
         group, _, name = path.rpartition("/")
-        (said.setdefault(group, {}) if group else said)[name] = getattr(run, attribute)
-    plain: dict[str, Any] = _plain(said)
+        (content.setdefault(group, {}) if group else content)[name] = getattr(run, attribute)
+    plain: dict[str, Any] = _plain(content)
     return plain
 
 
 def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
     """Return the run that a document and its curves describe."""
-    said = {
+    attributes = {
         attribute: kind.read(at(document, path))
         for path, (attribute, kind) in OF_A_RUN.items()
         if path in document or path not in MAY_LACK
     }
     figures = {name: FIGURE.read(document["results"][name]) for name in figures_in(document)}
-    return Run(figures=figures, curves=curves, searched="changes" in document, **said)
+    return Run(figures=figures, curves=curves, searched="changes" in document, **attributes)
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:

@@ -123,7 +123,7 @@ def find(directory: Path_) -> list[Path]:
 def exists(directory: Path_) -> bool:
     """Return whether there is a record in this directory, or a packed record with this path."""
     place = Path(directory)
-    return (_there(place) / RECORD).is_file() or packed.holder(place) is not None
+    return (_existing(place) / RECORD).is_file() or packed.holder(place) is not None
 
 
 def _records_below(root: Path) -> Iterator[Path]:
@@ -165,7 +165,7 @@ def _place_of(aside: Path) -> Path:
     return aside.with_name(aside.name.removesuffix(OLD)[1:].rpartition(".")[0])
 
 
-def _there(place: Path) -> Path:
+def _existing(place: Path) -> Path:
     """Return the directory of the record, or of the old record if a kill interrupted its replacement."""
     return place if place.exists() else next(iter(_set_aside(place)), place)
 
@@ -194,14 +194,14 @@ def details(directory: Path_) -> dict[str, Any]:
 
 def text_at(place: Path) -> str:
     """Return the text of a record's `record.json`."""
-    path = _there(place) / RECORD
+    path = _existing(place) / RECORD
     holder = None if path.exists() else packed.holder(place)
     return path.read_text(encoding="utf-8") if holder is None else packed.document_of(*holder)
 
 
 def curves_at(place: Path) -> pa.Table:
     """Return the table of a record's curves, with one row per window."""
-    path = _there(place)
+    path = _existing(place)
     holder = None if (path / RECORD).exists() else packed.holder(place)
     return pq.read_table(path / CURVES) if holder is None else packed.curves_of(*holder)
 

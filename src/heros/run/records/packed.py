@@ -94,8 +94,8 @@ def curves_of(path: Path, id: str) -> pa.Table:
         number = _index(path)[id][0]
         group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
         columns = zip(group.schema, group.columns, strict=True)
-        there = [(field, column) for field, column in columns if column[0].is_valid]
-        return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in there})
+        valid = [(field, column) for field, column in columns if column[0].is_valid]
+        return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in valid})
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
@@ -175,9 +175,9 @@ def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
 
 def _lists(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
     offsets = np.cumsum([0, *(0 if array is None else len(array) for array in arrays)])
-    there = pa.concat_arrays([array for array in arrays if array is not None])
+    joined = pa.concat_arrays([array for array in arrays if array is not None])
     mask = pa.array([array is None for array in arrays])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), there, mask=mask)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), joined, mask=mask)
 
 
 def _encoding(values: pa.DataType) -> str:

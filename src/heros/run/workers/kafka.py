@@ -109,7 +109,7 @@ class KafkaWorker:
         self._scratch = TemporaryDirectory(prefix="heros-")
         self._opened = 0
         snapshots = Snapshots(store, topic)
-        task = model.task_asked
+        task = model.given_task
 
         def opened(partition: int) -> Partition:
             self._opened += 1
@@ -130,7 +130,7 @@ class KafkaWorker:
         self._partitions: dict[int, Partition] = {}
         self._stopping = False
         self._gathered = 0
-        self._heard = math.inf  # time of the last message or assignment
+        self._last_activity = math.inf  # time of the last message or assignment
         settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options)
         self._consumer = self._kafka.Consumer(settings)
 
@@ -149,10 +149,10 @@ class KafkaWorker:
                 message = self._consumer.poll(0.0 if self._gathered else STEP)
                 if message is not None:
                     self._take(message)
-                    self._heard = time.monotonic()
+                    self._last_activity = time.monotonic()
                 if self._gathered and (message is None or self._gathered >= AT_ONCE):
                     self._learn()
-                if idle is not None and time.monotonic() - self._heard >= idle:
+                if idle is not None and time.monotonic() - self._last_activity >= idle:
                     break
             self._hand_over(list(self._partitions))
         except TooManyBadRows:
@@ -217,7 +217,7 @@ class KafkaWorker:
             self._partitions[one.partition] = self._open(one.partition)
             one.offset = self._start(one.partition)
         consumer.assign(partitions)
-        self._heard = time.monotonic()
+        self._last_activity = time.monotonic()
 
     def _start(self, number: int) -> int:
         """Return the offset from which to read a partition; report messages that Kafka has deleted."""

@@ -19,7 +19,7 @@ from heros.ensemble.keyed import Key, Keyed
 from heros.run.workers.snapshots import Snapshots
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE
-from heros.streams.bad_rows import BadRow, BadRows, tell_skipped
+from heros.streams.bad_rows import BadRow, BadRows, notify_skipped
 
 Message = tuple[Any, Any, int]  # key, row, offset
 Rows = dict[Key, tuple[list[list[float]], list[float]]]
@@ -70,7 +70,7 @@ class Partition:
         self._target, self._key, self._skip = target, key, skip
         self._encoder = encoder
         self.next, self.bad_rows = 0, BadRows()
-        self._told: set[bool] = set()  # kinds of skipped rows that were reported to the user
+        self._reported: set[bool] = set()  # kinds of skipped rows that were reported to the user
         self._messages: list[Message] = []
         self._whole = True  # whether the models have learnt all rows before the offset
         try:
@@ -95,8 +95,8 @@ class Partition:
             schema = schema_of(position["schema"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"The snapshot of partition {self.number} is damaged: {error}.") from None
-        self._told |= {row.unlabelled for row in self.bad_rows.first}
-        self._encoder.know(schema)
+        self._reported |= {row.unlabelled for row in self.bad_rows.first}
+        self._encoder.use_schema(schema)
         if schema.n_features and schema.n_outputs:
             self.keyed.bind(schema)
 
@@ -173,7 +173,7 @@ class Partition:
             self._train(rows)
             raise DataError(str(bad)) from None
         self.bad_rows = self.bad_rows.plus(bad)
-        tell_skipped(self.bad_rows, self._told)
+        notify_skipped(self.bad_rows, self._reported)
         read = self.learnt + self.bad_rows.count
         if self.bad_rows.are_too_many(read):
             self._train(rows)
