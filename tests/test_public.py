@@ -47,7 +47,7 @@ def test_all_names():
         "id_from",
         "id_of",
         "load",
-        "mend",
+        "repair",
         "pack",
         "provenance",
         "read",

@@ -60,7 +60,7 @@ def test_the_price_is_counted_by_the_price_list():
 
 def test_a_bill_of_what_was_bought():
     listed = PriceList(np.array([0.1, 0.2]), np.array([0.3, 0.4]))
-    assert listed.bill(np.array([10, 5]), np.array([2, 1])) == pytest.approx((2.0, 1.0))
+    assert listed.total(np.array([10, 5]), np.array([2, 1])) == pytest.approx((2.0, 1.0))
 
 
 def test_what_a_model_had_done_before_is_not_on_the_bill():

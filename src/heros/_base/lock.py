@@ -58,7 +58,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that replaces this dictionary for all callers after its holder has ended."""
+    """Return the next dictionary, which all callers use after the holder of this dictionary has ended."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

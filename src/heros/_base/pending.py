@@ -71,7 +71,7 @@ class Pending(Generic[T]):
         self.longest = None if longest is None else number(longest, "longest", owner, 0)
         self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
         self.bytes = 0
-        self._size: Callable[[T], int] = _no_bytes if size is None else size
+        self._size: Callable[[T], int] = _zero_size if size is None else size
         self._on_evict, self._clock = on_evict, clock
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # item and arrival time
 
@@ -150,7 +150,7 @@ class Pending(Generic[T]):
         return [(id, what, since) for id, (what, since) in self._held.items()]
 
 
-def _no_bytes(_: object) -> int:
+def _zero_size(_: object) -> int:
     return 0
 
 

@@ -54,7 +54,7 @@ def check_policy(policy: Any) -> None:
         expect_policy(policy, "check_policy")
     except HerosError as error:
         raise CheckError(str(error)) from None
-    for scores, costs, k in _situations():
+    for scores, costs, k in _cases():
         _check_choice(policy, scores, costs, k)
     if hasattr(policy, "state") and hasattr(policy, "restore"):
         again = copy.deepcopy(policy)
@@ -71,7 +71,7 @@ def check_policy(policy: Any) -> None:
     model.learn(*stream.draw(200))
 
 
-def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+def _cases() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
     """Yield scores, costs and k for pools of several sizes, with and without ties."""
     rng = np.random.default_rng(1)
     for models in (1, 2, 5, 30):
@@ -83,7 +83,7 @@ def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], in
 
 
 def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> None:
-    models, before, twin = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
+    models, before, other = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
     mask = policy.choose(scores, costs, k, np.random.default_rng(7))
     rule = f"return a boolean mask of {models} models"
     fits = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (models,)
@@ -93,7 +93,7 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
         expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
     kept = same(scores, before[0]) and same(costs, before[1])
     expect(kept, policy, "not change scores and costs")
-    again = twin.choose(scores, costs, k, np.random.default_rng(7))
+    again = other.choose(scores, costs, k, np.random.default_rng(7))
     expect(same(mask, again), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
     rule = "give a reason for exactly the chosen models"

@@ -52,7 +52,7 @@ def check_source(source: Any, *, most: int = 1000) -> None:
         if not ended:
             X, y = np.asarray(block[0]), np.asarray(block[1])
             rule = (
-                f"return at most {requested} rows of {checked.schema.n_features} features, with a target each"
+                f"return at most {requested} rows of {checked.schema.n_features} features, each with a target"
             )
             fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested
             expect(fits and X.shape[1] == checked.schema.n_features, source, rule, X.shape)

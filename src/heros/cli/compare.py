@@ -18,7 +18,7 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, print_notices
 from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
-from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
+from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_for
 from heros.cli.results import Results
 from heros.meters import Meter
 from heros.pools import default_regression
@@ -84,7 +84,7 @@ def compare_command(
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with print_notices():
         first = opened()
-        exact = few_enough(first)
+        exact = allows_exact_auroc(first)
         window = window_for(stream, first) if window is None else window
     opened = partial(opened, quiet=True)  # notices about columns have been printed
     settings = {"window": window, "exact": exact, "meter": reader}

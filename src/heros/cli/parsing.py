@@ -122,7 +122,7 @@ def _opened(
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
         stream = streams.load(text)
-    elif "." in text or "/" in text or _is_there(text):
+    elif "." in text or "/" in text or _exists(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **settings)
         if not quiet:
             _notify_doubts(text, target, settings)
@@ -138,8 +138,8 @@ def _notify_doubts(path: str, target: str | None, settings: Mapping[str, Any]) -
     if target is None:
         notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
     for column in found.columns:
-        if column.doubt:
-            notice(column.doubt, DataNotice)
+        if column.warning:
+            notice(column.warning, DataNotice)
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
@@ -165,7 +165,7 @@ def watch_of(text: str) -> Watch:
     return checked_watch(int(text) if text.isdecimal() else text)
 
 
-def _is_there(text: str) -> bool:
+def _exists(text: str) -> bool:
     try:
         return Path(text).exists()
     except OSError:  # not a valid file name
@@ -181,7 +181,7 @@ def window_for(text: str, stream: Source) -> int:
     (1000, 200)
     """
     length = stream.n_instances
-    if length is None and _is_there(text):
+    if length is None and _exists(text):
         length = _lines(Path(text))
     return max((one for one in WINDOWS if one * POINTS <= (length or 1 << 62)), default=WINDOWS[0])
 
@@ -198,7 +198,7 @@ def _lines(path: Path) -> int | None:
     return None if b"\0" in first or lines < 2 else lines * size // len(first)
 
 
-def few_enough(stream: Source) -> bool:
+def allows_exact_auroc(stream: Source) -> bool:
     """Return whether to store all probabilities for an exact AUROC; True for a file of unknown length."""
     probabilities = (stream.n_instances or 0) * stream.schema.n_classes
     return isinstance(stream, Stream) and probabilities <= PROBABILITIES_KEPT

@@ -16,7 +16,7 @@ from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
 from heros.report import write_report
 from heros.run import Run, records
-from heros.storage.disk import expect_place
+from heros.storage.disk import expect_writable
 from heros.storage.outputs import expect_other_files, expect_table_place
 
 Task = tuple[str, Path, Callable[[Path], object]]
@@ -56,10 +56,10 @@ class Results:
     def expect_places(self, model: Heros, stream: str) -> None:
         """Check before training that all results can be written at the end."""
         if self.out is not None:
-            expect_place(self.out / "report.html")
+            expect_writable(self.out / "report.html")
         if self.save is not None:
             expect_plain(model.pool)
-            expect_place(self.save)
+            expect_writable(self.save)
         if self.predictions is not None:
             expect_table_place(self.predictions, "predictions", "heros run")
         expect_other_files(self._files, [stream])

@@ -15,11 +15,11 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, print_notices, recorded_before
 from heros.cli.option_groups import FileOptions, ModelOptions, with_options
-from heros.cli.parsing import few_enough, meter_of, source_of, window_for
+from heros.cli.parsing import allows_exact_auroc, meter_of, source_of, window_for
 from heros.cli.results import Results
 from heros.measures import Measure
 from heros.run import Run, evaluate, records
-from heros.run.summary import bill
+from heros.run.summary import cost_table
 from heros.streams.live.late import LateSource
 
 BLOCK = 1000
@@ -79,7 +79,7 @@ def run_command(
     )
     with print_notices(MOST_NOTICES):
         source = opened(on_gap=on_gap, directory=checkpoints.get("checkpoint"))
-    model.suit(source.schema)
+    model.adopt_task(source.schema)
     if window is None:  # a resumed run must use the same window, even if the stream has grown
         window = 1000 if checkpoints else window_for(stream, source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
@@ -93,7 +93,7 @@ def run_command(
             _show(finished, as_json, *results.rewrite_report(finished))
             return
         force = True  # the run continues and replaces its partial record
-    exact = predictions is not None or (stream != "-" and few_enough(source))
+    exact = predictions is not None or (stream != "-" and allows_exact_auroc(source))
     if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
         advice = (
             f"a power budget is meant for streams that arrive over time. {stream} is read at full speed, "
@@ -129,7 +129,7 @@ def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | N
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
-        bill(run, records.run_id(run)).show()
+        cost_table(run, records.run_id(run)).show()
         if skipped := run.bad_rows.text():
             typer.echo(in_options(skipped, FILE_OPTIONS))
         for line in written:

@@ -73,7 +73,11 @@ def serve_command(
         typer.Option(help="Write checkpoints to this directory, and continue from the newest one."),
     ] = None,
     every: Annotated[
-        str, typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels.")
+        str,
+        typer.Option(
+            metavar="60s|N",
+            help="How often to write a checkpoint: a time such as 60s or 5m, or a number of labels.",
+        ),
     ] = "60s",
     keys: Annotated[bool, typer.Option("--keys", help="Train one model per key.")] = False,
     *,

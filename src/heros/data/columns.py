@@ -312,7 +312,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features, by name; if the kind of a column changed, use its later kind."""
+    """Return the source columns of features by name, with the latest kind of a column whose kind changed."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""

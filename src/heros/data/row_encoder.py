@@ -102,7 +102,7 @@ class RowEncoder:
         self.seen = seen
         self.revision = 0  # number of changes in how a column is read
         self.unknown = Counter[str]()  # number of unknown names in the tables converted so far, per column
-        self._doubted = set[str]()  # names in rows to predict that have been compared with the features
+        self._ambiguous = set[str]()  # names in rows to predict that have been compared with the features
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
@@ -306,7 +306,7 @@ class RowEncoder:
             if target is None and (target := self.classes.code(name)) is None:
                 self._expect_class(y, name)
         if self.tentative:
-            self._settle(x)
+            self._fix_format(x)
         row = self._blank.copy()
         try:
             complete = self._fill(row, x)
@@ -421,21 +421,21 @@ class RowEncoder:
         try:
             cell = self._cell(column, value)
         except Refused:  # a column with very few numbers so far becomes nominal
-            fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
+            fixed = not isinstance(column, NumberColumn) or self._has_new_kind(name) or self._closed
             if fixed or max(self.seen, self._begun) >= MOST_NUMBERS or kind_of(value) != "text":
                 raise
             label = str(name_of(value))
             self._expect_short(label, name)
             codes = Codes([label], self._most)
-            turned: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
-            return partial(self._turn, column, turned)
+            replacement: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
+            return partial(self._change_kind, column, replacement)
         if cell is None:
             assert isinstance(column, NameColumn)
             label = str(name_of(value))
             self._expect_short(label, name)
             if (numbers := self._as_numbers(column, value)) is not None:
                 numbers.value(value, self.words)  # raises an error if the value is infinite
-                return partial(self._turn, column, numbers)
+                return partial(self._change_kind, column, numbers)
             if len(column.values) >= self._limits.values:
                 rule = f"have at most {self._limits.values:,} values"
                 raise Refused(name, f"a new value, {label!r},", rule)
@@ -445,7 +445,7 @@ class RowEncoder:
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
         """Make a nominal column numeric if nearly all values, including this value, are numbers."""
         name = column.name
-        if self._has_turned(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
+        if self._has_new_kind(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
         names = dict.fromkeys((*column.values, str(name_of(value))), 1)
         form, numbers = format_of(names)
@@ -454,7 +454,7 @@ class RowEncoder:
             return None
         return NumberColumn(name, True, form, feature=f"{name} (number)")
 
-    def _has_turned(self, name: str) -> bool:
+    def _has_new_kind(self, name: str) -> bool:
         """Return whether the kind of a column has already changed."""
         return any(feature.source == name for feature in self._retired.values())
 
@@ -485,7 +485,7 @@ class RowEncoder:
         self.width += 1
         self.revision += 1
 
-    def _turn(self, old: Column, column: Column) -> None:
+    def _change_kind(self, old: Column, column: Column) -> None:
         """Replace a column with a column of another kind, and add a new feature for it."""
         old.missing = True
         self._retired[old.at[0]] = old.features()[0]
@@ -511,7 +511,7 @@ class RowEncoder:
         self.revision += 1
         self.notify(why)
 
-    def _settle(self, x: Mapping[Any, Any]) -> None:
+    def _fix_format(self, x: Mapping[Any, Any]) -> None:
         """Fix the format of columns whose strings were ambiguous so far, if this row shows the format."""
         revealed = [(column, column.format, form, text) for column, form, text in self._revealed(x)]
         if not revealed:
@@ -567,16 +567,16 @@ class RowEncoder:
 
     def notify_misspelt(self, x: Mapping[Any, Any]) -> None:
         """Warn about unknown names in a row to predict that resemble features missing from the row."""
-        if len(self._doubted) >= MOST_COMPARED:
+        if len(self._ambiguous) >= MOST_COMPARED:
             return
-        if not (new := [name for name in self.without_feature(x) if name not in self._doubted]):
+        if not (new := [name for name in self.without_feature(x) if name not in self._ambiguous]):
             return
         present = {name for name, _ in flat(x)}
         absent = [name for name in self.columns if name not in present]
         for name in new[:MOST_COMPARED]:
             if hint := did_you_mean(name, absent, ALIKE):
                 self.notify(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
-        self._doubted.update(new)
+        self._ambiguous.update(new)
 
     def notify_reading(self, column: Column, text: bool) -> None:
         """Warn the user about how a text column is read if this may be surprising."""

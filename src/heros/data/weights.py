@@ -64,12 +64,12 @@ class Weights:
         """Return the weights (n,) and the repetitions (n,) of instances; None if no weights are set."""
         if self.class_weight is None and sample_weight is None:
             return None
-        weights = self._of_classes(targets, classes)
+        weights = self._class_weights(targets, classes)
         if sample_weight is not None:
             weights = weights * checked_weights(sample_weight, len(targets))
         return weights, self._times(weights)
 
-    def _of_classes(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
+    def _class_weights(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):

@@ -59,8 +59,8 @@ class Copies:
 
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
-        made_of = {name: value for name, value in document.items() if name not in STANDING}
-        if not self._all_built_in or made_of != self._document:
+        creation = {name: value for name, value in document.items() if name not in STANDING}
+        if not self._all_built_in or creation != self._document:
             return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
         model = self._made(blank)

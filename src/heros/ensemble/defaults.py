@@ -56,7 +56,7 @@ class GivenParts:
         >>> parts.policy, parts.k, parts.answer
         (Explore(policy=Zeta(zeta=0.05), epsilon=0.2), 30, 'average')
         """
-        usual = _usual_for_task(task, watch) if self.pool is None else _usual_for_pool(self.pool)
+        usual = _defaults_for_task(task, watch) if self.pool is None else _defaults_for_pool(self.pool)
         if budget:
             pool = nested(usual.pool) if self.pool is None and isinstance(usual.pool, Join) else usual.pool
             everything = Surprise(Everything(), EXPECTED, steady=STEADY)
@@ -73,7 +73,7 @@ def checked_k(k: object, pool: Pool) -> int:
     return whole(k, "k", "Heros", 1, pool.n_models)
 
 
-def _usual_for_pool(pool: object) -> Parts:
+def _defaults_for_pool(pool: object) -> Parts:
     """Return the paper's defaults for a given pool."""
     if not isinstance(pool, Pool):
         known = written_parts("pool")
@@ -83,7 +83,7 @@ def _usual_for_pool(pool: object) -> Parts:
     return Parts(pool, Explore(Zeta(0.05), 0.2), max(1, round(DEFAULT_SHARE * pool.n_models)), "best")
 
 
-def _usual_for_task(task: Task, watch: Watch) -> Parts:
+def _defaults_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
         pool, together = default_regression(), Stack(rate=RATES) if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost

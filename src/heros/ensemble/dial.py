@@ -144,7 +144,7 @@ class Dial:
         return self.budget.shown(share * self.budget.seconds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the budget and the cost so far as JSON data."""
+        """Return the budget and the cost so far as a dictionary of JSON data."""
         return {
             "asked": self.budget.text,
             "used": self.used,
@@ -171,13 +171,13 @@ class Dial:
             n = int(at - then)
             cost = np.maximum(spent - spent_then, 0) / n
             allowance = self._allowance(n, now - now_then)
-            hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
-            if at % PERIOD == SOON and not hasty:
+            overspent = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
+            if at % PERIOD == SOON and not overspent:
                 return Effort(self.awake, self.expected())
             self._note(step, n, cost, allowance, costs)
             self._note_floor(float(cost.sum()), allowance)
             self._set_effort(float(cost.sum()), allowance)
-            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (hasty and at > FIRST[0]):
+            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (overspent and at > FIRST[0]):
                 self._choose(step.scores, allowance)
         self._start = (at, *spent.tolist(), now)
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)

@@ -94,9 +94,9 @@ def contributions(
     pairs = min(PAIRS, max(FEWEST_PAIRS, MOST // (2 * len(columns))))
     rng = np.random.default_rng(0)
     others = background[np.linspace(0, len(background) - 1, pairs).round().astype(np.int64)]
-    orders = [order for _ in others for order in _both_ways(rng.permutation(len(columns)))]
+    orders = [order for _ in others for order in _forward_and_reverse(rng.permutation(len(columns)))]
     ways = np.concatenate(
-        [_way(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
+        [_path(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
     )
     outputs = predict(ways)
     target = 0
@@ -117,11 +117,11 @@ def contributions(
     return Contributions(explained, float(steps[:, 0].mean()), float(steps[:, -1].mean()), tuple(found))
 
 
-def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _forward_and_reverse(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, order[::-1]
 
 
-def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
+def _path(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
     """Return the instances on a path from `other` to x; each instance takes one more column from x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):

@@ -186,7 +186,7 @@ class Heros:
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
         self.class_weight = checked_class_weight(class_weight)
-        self._settle(self._given.task or Classification())
+        self._set_task(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.explainable = explainable
@@ -197,7 +197,7 @@ class Heros:
         if schema is not None:
             self.bind(schema)
 
-    def _settle(self, task: Task) -> None:
+    def _set_task(self, task: Task) -> None:
         """Set the task, and use its defaults for the parts that were not given."""
         if self.class_weight is not None and task.numeric:
             rule = "None, since the target is a number"
@@ -205,9 +205,9 @@ class Heros:
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
         self.task, self._parts = task, parts
-        self._dial = self._fresh_dial()
+        self._dial = self._new_dial()
 
-    def _fresh_dial(self) -> Dial | None:
+    def _new_dial(self) -> Dial | None:
         if self._budget is None:
             return None
         sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
@@ -227,13 +227,13 @@ class Heros:
         if learner is not None and explainable is not (learner.importance is not None):
             learner.importance = RunningImportance(learner.schema) if explainable else None
 
-    def not_given(self) -> list[str]:
+    def undecided_parts(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
         parts = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
         unknown = self._learner is None and self._task_is_open
         return [name for name, value in parts.items() if value is None] if unknown else []
 
-    def suit(self, schema: Schema) -> None:
+    def adopt_task(self, schema: Schema) -> None:
         """Adopt the task that fits the schema's target; raise an error if another task was given.
 
         Examples
@@ -249,7 +249,7 @@ class Heros:
         if self._learner is not None or not self._task_is_open:
             rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
-        self._settle(Regression() if schema.numeric else Classification())
+        self._set_task(Regression() if schema.numeric else Classification())
 
     @property
     def _task_is_open(self) -> bool:
@@ -258,7 +258,7 @@ class Heros:
 
     @property
     def given_task(self) -> Literal["classification", "regression"] | None:
-        """The task to assume for labels that arrive one by one; None if no task was given.
+        """The task as given, or "regression" if the schema has a number as target; otherwise None.
 
         Examples
         --------
@@ -366,7 +366,7 @@ class Heros:
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "a schema with at least one feature and class", schema)
-        self.suit(schema)
+        self.adopt_task(schema)
         with self._alone:
             if self._learner is None:
                 with enough_memory(schema):
@@ -404,7 +404,7 @@ class Heros:
             surprise=layers.native_surprise,
         )
         if self.class_weight is not None:
-            self._expect_weighing(step)
+            self._expect_weights_supported(step)
         importance = RunningImportance(schema) if self.explainable else None
         learner = Learner(schema, bound, score, chooser, step, importance)
         learner.dial = self._dial
@@ -609,7 +609,7 @@ class Heros:
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
         if self.schema is None and self.given_task is None:
-            self.suit_labels(labels_of(x, y))
+            self.adopt_task_of_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
@@ -649,12 +649,12 @@ class Heros:
             )
         self.bind(schema)
 
-    def suit_labels(self, labels: list[Any]) -> None:
+    def adopt_task_of_labels(self, labels: list[Any]) -> None:
         """Choose the task from the first labels, if neither task nor schema is known."""
         kinds = (float | int | np.number, str)
         alike = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
         if alike and is_numeric(np.asarray(labels), None, False, "learn", "y"):
-            self._settle(Regression())
+            self._set_task(Regression())
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
@@ -694,12 +694,12 @@ class Heros:
     ) -> Block:
         learner = self._at_work
         if sample_weight is not None:
-            self._expect_weighing(learner.step)
+            self._expect_weights_supported(learner.step)
         with self._alone:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
             return learner.run(X, targets, weights, checked_delays(delay, len(X)))
 
-    def _expect_weighing(self, step: _core.Step) -> None:
+    def _expect_weights_supported(self, step: _core.Step) -> None:
         """Raise an error if the pool has Python models, which do not support weights."""
         if not step.weighs:
             rule = "a pool of compiled models (Models does not support weights)"
@@ -972,7 +972,7 @@ class Heros:
             if self._dial is not None:
                 self._dial.restore(state.get("dial", {}))
             self._weights.restore(state.get("weights", {}))
-            self._learner = self._revived(schema, state)
+            self._learner = self._restored_learner(schema, state)
 
     def become(self, other: Heros) -> None:
         """Adopt the settings and state of another Heros, which must not be used afterwards."""
@@ -1018,7 +1018,7 @@ class Heros:
         with self._alone:
             return learner.arrays()
 
-    def _revived(
+    def _restored_learner(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
     ) -> Learner:
         """Return a learner for this schema with the learnt state; `scores` are already restored scores."""
@@ -1055,7 +1055,7 @@ class Heros:
         learnt: Learnt | None = state.pop("learnt", None)
         vars(self).update(state, _alone=ExclusiveUse(AT_WORK))
         if learnt is not None:
-            self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
+            self._learner = self._restored_learner(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last
 
     def __dir__(self) -> list[str]:

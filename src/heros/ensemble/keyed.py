@@ -242,7 +242,7 @@ class Keyed:
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
         if self.template.schema is None and self.template.given_task is None:
             for model in (self.start, self.template):
-                model.suit_labels(labels_of(x, y))
+                model.adopt_task_of_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
         self._reader = None  # after an error, the encoder may be ahead of the models
         for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt

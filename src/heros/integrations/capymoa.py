@@ -226,8 +226,8 @@ class CapymoaStream(Stream):
     def _restart(self) -> None:
         self._source().restart()
 
-    def _fork(self) -> Stream:
-        return self if self._make is None else super()._fork()
+    def _copy_for_stream(self) -> Stream:
+        return self if self._make is None else super()._copy_for_stream()
 
     def __getstate__(self) -> dict[str, Any]:
         if self._make is None:

@@ -69,14 +69,14 @@ class _Late(Generic[Prediction]):
     def _ask(self, x: dict[Hashable, Any]) -> Prediction:
         raise NotImplementedError
 
-    def _judge(self, y: Any, answer: Prediction) -> None:
+    def _update_metric(self, y: Any, answer: Prediction) -> None:
         """Update the metric with a target and the earlier prediction."""
         raise NotImplementedError
 
     def _learn(self, x: Mapping[Hashable, Any], answer: Prediction, y: Any) -> None:
         self.model.learn_one(dict(x), y)
         if self.metric is not None:
-            self._judge(y, answer)
+            self._update_metric(y, answer)
 
     def _on_evict(self, id: Id, waited: tuple[Mapping[Hashable, Any], Prediction]) -> None:
         self.counts.expired += 1
@@ -124,7 +124,7 @@ class LateClassifier(_Late[dict[Any, float]]):
     def _ask(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         return dict(self.model.predict_proba_one(x))
 
-    def _judge(self, y: Any, answer: dict[Any, float]) -> None:
+    def _update_metric(self, y: Any, answer: dict[Any, float]) -> None:
         if answer:  # empty before the first label
             needs_labels = self.metric.requires_labels
             self.metric.update(y, max(answer, key=lambda label: answer[label]) if needs_labels else answer)
@@ -153,5 +153,5 @@ class LateRegressor(_Late[float]):
     def _ask(self, x: dict[Hashable, Any]) -> float:
         return float(self.model.predict_one(x))
 
-    def _judge(self, y: Any, answer: float) -> None:
+    def _update_metric(self, y: Any, answer: float) -> None:
         self.metric.update(y, answer)

@@ -271,7 +271,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
-        _expect_some(sample_weight)
+        _expect_positive(sample_weight)
         return self._learn(X, y, None, sample_weight, first=True)
 
     def partial_fit(
@@ -366,7 +366,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
-        _expect_some(sample_weight)
+        _expect_positive(sample_weight)
         return self._learn(X, y, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -389,7 +389,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
         return self
 
 
-def _expect_some(sample_weight: ArrayLike | None) -> None:
+def _expect_positive(sample_weight: ArrayLike | None) -> None:
     if sample_weight is None:
         return
     weights = np.asarray(sample_weight)

@@ -122,7 +122,7 @@ class Family(Pool):
             raise ParameterError.of("configurations", owner, rule, unknown)
         values = {name: one.checked(model.get(name, one.default), owner) for name, one in known.items()}
         self.expect_together(values, model)
-        return {name: value for name, value in values.items() if not known[name].leaves_out(value)}
+        return {name: value for name, value in values.items() if not known[name].omits(value)}
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """Raise an error if settings of a model contradict each other."""

@@ -74,7 +74,7 @@ class Join(Pool):
         object.__setattr__(self, "bounded", bounded)
 
     @classmethod
-    def made_of(cls, **settings: Any) -> Join:
+    def from_settings(cls, **settings: Any) -> Join:
         """Create the pool from the settings in its description."""
         return cls(*settings.pop("pools", ()), **settings)
 

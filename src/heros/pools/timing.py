@@ -21,7 +21,7 @@ TIMED = 100  # number of instances on which the prices of a pool are measured
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
     """Return the CPU seconds to evaluate and train a pool of one model on random instances."""
     bound = pool.bind(schema, np.random.default_rng(0))
-    X, y = _made_up(schema, pool.settles_after + instances)
+    X, y = _random_instances(schema, pool.settles_after + instances)
     step = _step(bound)
     step.run(X[instances:], y[instances:])
     start = time.thread_time()
@@ -45,8 +45,8 @@ def prices(
     (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
-    _step(bound).run(*_made_up(schema, pool.settles_after if settled is None else settled))
-    return _core.measured_prices(bound.native, *_made_up(schema, instances))
+    _step(bound).run(*_random_instances(schema, pool.settles_after if settled is None else settled))
+    return _core.measured_prices(bound.native, *_random_instances(schema, instances))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class PriceList:
     look: NDArray[np.float64]  # (M,)
     train: NDArray[np.float64]  # (M,)
 
-    def bill(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
+    def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
         return float(self.look @ evaluated), float(self.train @ trained)
 
@@ -136,7 +136,7 @@ def _step(bound: BoundPool) -> _core.Step:
     )
 
 
-def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _random_instances(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return random instances whose target depends on the first feature, so that models can learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)

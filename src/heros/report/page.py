@@ -73,7 +73,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
         f"{models}, at most {escape(str(first.settings['k']))} of them trained per instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
-        f"{picture(groups, measure)}</div>{_board(groups)}"
+        f"{picture(groups, measure)}</div>{_groups_table(groups)}"
         f"<h3>Over time</h3>{legend}"
         f'<div class="charts">{figures(groups, measure)}</div>'
         f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
@@ -85,7 +85,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 # -- tables ------------------------------------------------------------------------------------------------
 
 
-def _board(groups: Sequence[Group]) -> str:
+def _groups_table(groups: Sequence[Group]) -> str:
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
     full = full_of(groups)

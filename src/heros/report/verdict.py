@@ -17,8 +17,8 @@ def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
     best = groups[0]
     sentences = [_best(groups, measure), _cost(best)]
     if measure is not None:
-        sentences += [_saved(best, groups), _thrifty(groups, measure)]
-    sentences.append(_champion(best))
+        sentences += [_saved(best, groups), _cheapest_similar(groups, measure)]
+    sentences.append(_best_model(best))
     return f'<p class="verdict">{" ".join(sentence for sentence in sentences if sentence)}</p>'
 
 
@@ -56,7 +56,7 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     return ""
 
 
-def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
+def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
     """Return a sentence on the cheapest group nearly as good as the best; "" if the best is the cheapest."""
     best = groups[0]
     top = best.figure(measure)
@@ -70,12 +70,12 @@ def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
     )
 
 
-def _champion(best: Group) -> str:
-    run, reigns = best.runs[0], champions(best.runs[0])
-    if not reigns:
+def _best_model(best: Group) -> str:
+    run, leaders = best.runs[0], champions(best.runs[0])
+    if not leaders:
         return ""
     title, share = _last(best)
-    several = f"{len(reigns)} models were the best at some point; the" if len(reigns) > 1 else "The"
+    several = f"{len(leaders)} models were the best at some point; the" if len(leaders) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
     led = f"which led {share:.0%} of the time"
     return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."
@@ -95,11 +95,11 @@ def _bill(group: Group) -> float:
 
 
 def _difference(group: Group, other: Group) -> str:
-    training = _less(group.gamma_share, other.gamma_share, "training")
-    return f"{training} and {_less(group.joules, other.joules, 'energy')}"
+    training = _saving(group.gamma_share, other.gamma_share, "training")
+    return f"{training} and {_saving(group.joules, other.joules, 'energy')}"
 
 
-def _less(spent: float, of: float, what: str) -> str:
+def _saving(spent: float, of: float, what: str) -> str:
     if not of > 0:
         return f"as much {what}"
     saved = 1 - spent / of
@@ -112,7 +112,7 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     if measure is not None:
         text, _, apart = best.text(measure).partition(" ± ")
         shown.append((measure.label, text, f"± {apart} over {len(best.runs)} seeds" if apart else best.label))
-    against = "" if full is None or full is best else _less(best.joules, full.joules, f"than {full.label}")
+    against = "" if full is None or full is best else _saving(best.joules, full.joules, f"than {full.label}")
     carbon = run.energy.source if best.grams is None else f"{best.grams:.3g} g CO2e"
     micro = 1e6 * best.cpu_seconds / run.n_instances
     shown += [

@@ -64,13 +64,13 @@ class Baselines:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Return the measures of each predictor, by name; undefined values are omitted."""
-        found = self._of_numbers() if self._numeric else self._of_classes()
+        found = self._number_figures() if self._numeric else self._class_figures()
         return {
             name: {measure: value for measure, value in figures.items() if math.isfinite(value)}
             for name, figures in found.items()
         }
 
-    def _of_classes(self) -> dict[str, dict[str, float]]:
+    def _class_figures(self) -> dict[str, dict[str, float]]:
         if self._last is None:
             return {}
         counts = self._counts.counts
@@ -87,14 +87,14 @@ class Baselines:
         }
         return {MAJORITY: majority, NO_CHANGE: _no_change(self._counts)}
 
-    def _of_numbers(self) -> dict[str, dict[str, float]]:
+    def _number_figures(self) -> dict[str, dict[str, float]]:
         n, total, squares, near, far, pairs, step, leap = self._sums.tolist()
         if n < 2:
             return {}
         variance = squares / n - (total / n) ** 2
         return {
-            MEAN: _of_errors(near, far, n - 1, variance),
-            NO_CHANGE: _of_errors(step, leap, pairs, variance),
+            MEAN: _error_figures(near, far, n - 1, variance),
+            NO_CHANGE: _error_figures(step, leap, pairs, variance),
         }
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -142,7 +142,7 @@ def _mean(shares: NDArray[np.float64]) -> float:
     return float(np.where(known, shares, 0.0).sum() / np.count_nonzero(known))
 
 
-def _of_errors(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:
+def _error_figures(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:
     if not n:
         return {}
     r2 = 1 - squared / n / variance if variance > 0 else math.nan

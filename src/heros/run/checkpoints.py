@@ -75,7 +75,7 @@ class Checkpointer:
         self._crc: tuple[int, ...] = (0, 0)  # checksums of the training instances so far
         self._last = 0  # instances at the last attempt to write
         self._settings: dict[str, Any] = {}
-        self._tip = 0  # instances of the latest checkpoint of this run
+        self._latest = 0  # instances of the latest checkpoint of this run
 
     def close(self) -> None:
         """Release the lock on the directory."""
@@ -89,7 +89,7 @@ class Checkpointer:
         spent = self.content.document.get("spent")
         kinds = {"joules": float, "detail": str, "cpu_seconds": float, "wall_seconds": float}
         if not isinstance(spent, dict) or {name: type(one) for name, one in spent.items()} != kinds:
-            raise _not_whole(self.content.path, "no energy reading")
+            raise _damaged_error(self.content.path, "no energy reading")
         return Reading(**spent)
 
     # -- writing ----------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class Checkpointer:
         model_document, model_arrays = serialization.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
-        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
+        later = [path for instances, path in newest_first(self.directory) if instances > self._latest]
         _remove(*later, *drafts(self.directory))  # the predictions of later checkpoints will be truncated
         predictions = evaluation.predictions
         self._predictions.append(predictions[self._written :])
@@ -142,7 +142,7 @@ class Checkpointer:
         }
         groups = archive.grouped({"model": model_arrays, "evaluation": arrays})
         archive.write(self.directory / name_of(evaluation.instances), KIND, content, groups)
-        self._tip = evaluation.instances
+        self._latest = evaluation.instances
         if where is not None:
             stream.acknowledge(where)
         _remove(*(path for _, path in newest_first(self.directory)[self.keep :]))
@@ -172,10 +172,10 @@ class Checkpointer:
         except ParameterError:
             raise
         except DAMAGE as error:
-            raise _not_whole(path, error) from None
+            raise _damaged_error(path, error) from None
         if instances != evaluation.instances:
-            raise _not_whole(path, f"{instances} instances, but another number in its evaluation")
-        self._written, self._last, self._tip = len(self.content.parts), instances, instances
+            raise _damaged_error(path, f"{instances} instances, but another number in its evaluation")
+        self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
             try:
@@ -183,10 +183,10 @@ class Checkpointer:
             except HerosError:
                 raise
             except DAMAGE as error:
-                raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
+                raise _damaged_error(path, f"no valid position in the stream: {error!r}") from None
             self._crc = crc
         else:
-            self._read_over(evaluation.stream, instances, block, show)
+            self._read_again(evaluation.stream, instances, block, show)
         if self._crc != crc:
             rule = f"the stream of {path.name} (its first {instances:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
@@ -195,7 +195,7 @@ class Checkpointer:
         evaluation.model.become(model)
         self.content = None  # frees its arrays
 
-    def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
+    def _read_again(self, stream: Source, n: int, block: int, show: bool | None) -> None:
         """Read the stream again up to the checkpoint; the schema grows at the same instances as before.
 
         The checksums of the instances are computed again.
@@ -204,11 +204,11 @@ class Checkpointer:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
             while done < n:
-                came = stream.poll(min(block, n - done))
-                if isinstance(came, Signal):
+                polled = stream.poll(min(block, n - done))
+                if isinstance(polled, Signal):
                     raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
-                self._crc = _crc(self._crc, came, stream.weights())
-                done += len(came[1])
+                self._crc = _crc(self._crc, polled, stream.weights())
+                done += len(polled[1])
                 bar.update(task, completed=done)
 
     def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
@@ -262,8 +262,8 @@ def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
         return
     pairs = zip(saved.features, stream.schema.features, strict=False)
     names = [was.name for was, now in pairs if was != now]
-    what = f"the feature {names[0]!r}" if names else "the number of features or the classes"
-    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with {what} as there", stream)
+    what = f"feature {names[0]!r}" if names else "features and classes"
+    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with the same {what}", stream)
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
@@ -279,5 +279,5 @@ def _remove(*paths: Path) -> None:
             path.unlink()
 
 
-def _not_whole(path: Path, error: object) -> DataError:
+def _damaged_error(path: Path, error: object) -> DataError:
     return DataError(f"The checkpoint {path} is damaged: {error}")

@@ -216,7 +216,7 @@ def run_all(
     work = partial(_made if strict else _attempted, progress if each else False, names)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         work_left = sum(job.work for job in todo)
-        task = bar.add_task("runs", total=work_left, standing=_standing(todo, done, failed))
+        task = bar.add_task("runs", total=work_left, standing=_progress_text(todo, done, failed))
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
                 if result.interrupted and not result.too_many_bad_rows:
@@ -235,7 +235,7 @@ def run_all(
                 raise HerosError(f"The run {ids[i]} did not finish: {result.reason}.")
             else:
                 failed[ids[i]] = Failure(result.reason) if isinstance(result, WorkerDied) else result
-            bar.update(task, advance=todo[i].work, standing=_standing(todo, done, failed))
+            bar.update(task, advance=todo[i].work, standing=_progress_text(todo, done, failed))
     return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
 
 
@@ -277,6 +277,6 @@ def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
     records.save(run, out, id=id, force=force, compact=job.compact)
 
 
-def _standing(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:
-    trouble = f", {len(failed)} failed" if failed else ""
-    return f"{len(done) + len(failed)} of {len(todo)} runs{trouble}"
+def _progress_text(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:
+    failures = f", {len(failed)} failed" if failed else ""
+    return f"{len(done) + len(failed)} of {len(todo)} runs{failures}"

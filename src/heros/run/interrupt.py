@@ -43,9 +43,9 @@ class Interrupts:
     """
 
     def __init__(self, wanted: bool = True) -> None:
-        self.pressed = False
+        self.requested = False
         self._wanted = wanted
-        self._asking = self._sending = self._breaking = False
+        self._asking = self._sending = self._read_interrupter = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -72,44 +72,43 @@ class Interrupts:
         """Call a function that may take a long time; return None if it was interrupted."""
         try:
             self._asking = True
-            return None if self.pressed else wait()
+            return None if self.requested else wait()
         except KeyboardInterrupt:
             if not self._wanted:
                 raise
-            self.pressed = True
+            self.requested = True
             return None
         finally:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._breaking:  # sent by the timer
-            self._breaking = False
+        if self._read_interrupter:  # sent by the timer
+            self._read_interrupter = False
             if self._asking:
                 raise KeyboardInterrupt
-        elif self.pressed:
+        elif self.requested:
             self._put_back()  # restored here because __enter__ or __exit__ may be running
             raise KeyboardInterrupt
         else:
-            self.pressed = True
+            self.requested = True
             if self._asking:  # not threading.Thread, which an interrupt could leave half started
-                _thread.start_new_thread(self._break_off, ())
+                _thread.start_new_thread(self._interrupt_read, ())
 
     def _put_back(self) -> None:
         self._asking = False
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _break_off(self) -> None:
+    def _interrupt_read(self) -> None:
         """Wait `PATIENCE` seconds, then interrupt a read that has not returned; run in a separate thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True
         try:
-            is_installed = (
-                signal.getsignal(signal.SIGINT) == self._on_interrupt
-            )  # no other handler has replaced it
+            # another handler may have replaced this one
+            is_installed = signal.getsignal(signal.SIGINT) == self._on_interrupt
             if self._asking and is_installed and main is not None:
-                self._breaking = True
+                self._read_interrupter = True
                 with suppress(OSError):
                     if sys.platform == "win32":
                         _thread.interrupt_main()

@@ -168,14 +168,14 @@ def evaluate(
     if checkpoint is None and resume:
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
-        _expect_keepable(model, allow_code)
+        _expect_storable(model, allow_code)
     one_of(on_interrupt, "on_interrupt", "evaluate", ("return", "raise"), "'return' or 'raise'")
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
-    model.suit(source.schema)
+    model.adopt_task(source.schema)
     wanted = model.task.measures() if measures is None else measures
-    empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
-    _expect_fitting(empty, model)
+    empty = _empty_measures(wanted, bool(exact), checkpoint is not None)
+    _expect_same_task(empty, model)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
@@ -204,7 +204,7 @@ def evaluate(
             weights=counts,
         )
         if checkpointer:
-            names, weighed = [measure.name for measure in empty], source.weighed or _sum_of(counts)
+            names, weighed = [measure.name for measure in empty], source.weighed or _checksum(counts)
             settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
@@ -234,9 +234,9 @@ def _learn(
         Interrupts(wanted=on_interrupt == "return") as interrupts,
     ):
         task = bar.add_task(label, total=_instances_left(stream), standing="")
-        while not (interrupts.pressed or evaluation.stopped):
+        while not (interrupts.requested or evaluation.stopped):
             try:
-                came = _polled(evaluation, block, checkpointer, schedule, interrupts)
+                polled = _polled(evaluation, block, checkpointer, schedule, interrupts)
             except BrokenOff as error:
                 if evaluation.instances == 0:
                     raise
@@ -247,23 +247,23 @@ def _learn(
                 if checkpointer:
                     checkpointer.write(evaluation)
                 raise
-            if came is END:
+            if polled is END:
                 break
-            if isinstance(came, Signal):
+            if isinstance(polled, Signal):
                 evaluation.wait()
             else:
-                evaluation.learn(*came)
+                evaluation.learn(*polled)
                 if schedule is not None:
-                    schedule.note(len(came[1]))
+                    schedule.note(len(polled[1]))
                 if checkpointer:
-                    checkpointer.add(came, evaluation)
-                bar.advance(task, len(came[1]))
+                    checkpointer.add(polled, evaluation)
+                bar.advance(task, len(polled[1]))
             wait = None if schedule is None else schedule.wait
-            standing = evaluation.standing() if wait is None else str(wait)
+            standing = evaluation.progress_text() if wait is None else str(wait)
             bar.update(task, standing="" if bar.disable else standing)
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
-    return interrupts.pressed or evaluation.stopped
+    return interrupts.requested or evaluation.stopped
 
 
 def _polled(
@@ -289,7 +289,7 @@ def _polled(
     began = schedule.clock.now()
     came = interrupts.poll(stream, most, TIMEOUT)
     waited = came is IDLE or schedule.clock.now() - began >= TIMEOUT / 2
-    if waited and (isinstance(came, Signal) or len(came[1]) < most) and not interrupts.pressed:
+    if waited and (isinstance(came, Signal) or len(came[1]) < most) and not interrupts.requested:
         schedule.drained(began)  # everything that arrived before this poll has been read
     return came
 
@@ -305,7 +305,7 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
     return counts
 
 
-def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
+def _checksum(weights: NDArray[np.float64] | None) -> int | None:
     """Return a checksum of the weights, which a resumed run compares with the checkpoint."""
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
@@ -345,7 +345,7 @@ def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
     return streams.from_frame(labelled, target=name, weights=weights, task=task)
 
 
-def _expect_keepable(model: Heros, allow_code: bool) -> None:
+def _expect_storable(model: Heros, allow_code: bool) -> None:
     """Before training, raise an error if checkpoints need pickle and `allow_code` is False."""
     if model.pool.plain:
         return
@@ -362,7 +362,7 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
     notice(text, CheckpointWarning)
 
 
-def _empty_ones(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
+def _empty_measures(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
     """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
     listed = expect_list(measures, "measures", "evaluate")
     checked = [expect_measure(measure, "measures", "evaluate") for measure in listed]
@@ -377,7 +377,7 @@ def _empty_ones(measures: object, exact: bool, has_checkpoints: bool) -> list[Me
     return [measure.fresh() if exact else measure.bounded() for measure in checked]
 
 
-def _expect_fitting(measures: list[Measure], model: Heros) -> None:
+def _expect_same_task(measures: list[Measure], model: Heros) -> None:
     """Raise an error if a measure is for classification and the task is regression, or vice versa."""
     numeric = model.task.numeric
     for measure in measures:

@@ -144,7 +144,7 @@ class Run:
 
     def summary(self) -> str:
         """Return the performance and the cost as text, as printed by `heros run`."""
-        return summary.bill(self).fitted()
+        return summary.cost_table(self).fitted()
 
     def plot(self, *names: str, ax: Any = None) -> Any:
         """Draw the curves of measures, by default of the first measure; return the matplotlib axes.

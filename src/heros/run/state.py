@@ -60,9 +60,8 @@ class Evaluation:
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
-        self._stored: list[Predicted] | None = (
-            [] if keep and not measured else None
-        )  # if no measure keeps them
+        # predictions, if no measure keeps them
+        self._stored: list[Predicted] | None = [] if keep and not measured else None
         self.n = self.pending = 0  # instances in finished windows, and in the unfinished window
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
@@ -130,7 +129,7 @@ class Evaluation:
         """Read the meter while no instances arrive, because its counters may wrap around."""
         self.meter.sample()
 
-    def standing(self) -> str:
+    def progress_text(self) -> str:
         """Return the progress of the run in one line."""
         if self.n == 0:
             return ""
@@ -160,7 +159,7 @@ class Evaluation:
         whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
         predictions = Predictions(*joined(parts), classes) if whole else None
         listed = price_list(model.bound, model.instances)  # measured after the meter has stopped
-        shares = [] if listed is None else [part / self.n for part in listed.bill(evaluated, trained)]
+        shares = [] if listed is None else [part / self.n for part in listed.total(evaluated, trained)]
         return Run(
             stream=self.stream.name,
             model=repr(model),

@@ -45,20 +45,20 @@ def lines(run: Run) -> list[str]:
 def _name_of_champion(run: Run) -> str:
     """Return the settings that distinguish the best model from the others, or else all its settings."""
     apart, _ = distinguishing_settings(run.settings["models"])
-    return settings_text(apart[_champion(run)] or champion(run))
+    return settings_text(apart[_best_model(run)] or best_model(run))
 
 
-def champion(run: Run) -> dict[str, Any]:
+def best_model(run: Run) -> dict[str, Any]:
     """Return the configuration of the model with the highest score L at the end."""
-    configuration: dict[str, Any] = run.settings["models"][_champion(run)]
+    configuration: dict[str, Any] = run.settings["models"][_best_model(run)]
     return configuration
 
 
-def _champion(run: Run) -> int:
+def _best_model(run: Run) -> int:
     return int(run.curves.scores[-1].argmax())
 
 
-def bill(run: Run, title: str | None = None) -> Table:
+def cost_table(run: Run, title: str | None = None) -> Table:
     """Return a table of all measures and costs of a run."""
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())

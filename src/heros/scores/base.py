@@ -66,7 +66,7 @@ class Score(Protocol):
     """
 
     def bind(self, models: int) -> BoundScore:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         ...
 
 
@@ -78,7 +78,7 @@ class BuiltInScore(Part):
 
     @abstractmethod
     def bind(self, models: int) -> BoundScore:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
 
     def __call__(self, *given: object, **named: object) -> NoReturn:
         """Raise an error for ``model.score(X, y)``, which other libraries have."""

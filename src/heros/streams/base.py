@@ -18,7 +18,7 @@ from heros.data.schema import Schema
 from heros.data.weights import WEIGHTS, weighs
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound", "too_many"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "at_position_of", "too_many"]
 
 
 class Stream(Source):
@@ -148,7 +148,7 @@ class Stream(Source):
         kind = np.float64 if self.schema.numeric else np.int64
         return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
-    def _fork(self) -> Stream:
+    def _copy_for_stream(self) -> Stream:
         """Return a copy of this stream for another stream to read, or this stream if it cannot be copied."""
         return copy.copy(self)
 
@@ -203,11 +203,11 @@ class Derived(Stream):
 
     def __init__(self, source: Stream, name: str) -> None:
         self.name = name
-        self._source = source._fork()
-        self._origin = self._source._fork()
+        self._source = source._copy_for_stream()
+        self._origin = self._source._copy_for_stream()
 
     def _restart(self) -> None:
-        self._source = rewound(self._origin, self._source)
+        self._source = at_position_of(self._origin, self._source)
 
 
 class FirstInstances(Derived):
@@ -278,8 +278,9 @@ class Turned(Derived):
         got = self._source.poll(n, timeout)
         return got if isinstance(got, Signal) else self._turned(*got)
 
-    def _fork(self) -> Stream:
-        return self if self._origin is self._source else super()._fork()  # some streams cannot be copied
+    def _copy_for_stream(self) -> Stream:
+        # some streams cannot be copied
+        return self if self._origin is self._source else super()._copy_for_stream()
 
 
 class Retargeted(Turned):
@@ -334,9 +335,9 @@ class Weighed(Turned):
         return np.delete(X, self._column, axis=1), y
 
 
-def rewound(origin: Stream, current: Stream) -> Stream:
+def at_position_of(origin: Stream, current: Stream) -> Stream:
     """Return a stream at the position of `origin`, to replace `current`."""
-    fresh = origin._fork()
+    fresh = origin._copy_for_stream()
     if fresh is current:
         current.restart()  # a stream that cannot be copied may still be restarted
     return fresh

@@ -168,17 +168,17 @@ class DelimitedReader(TextReader):
         return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
 
     def _closed(self, data: bytes, ended: bool) -> bytes:
-        while (found := self._row_left_open(data, ended)) is not None:
+        while (found := self._unclosed_row(data, ended)) is not None:
             start, end = found
             line = self._at[1] + data.count(b"\n", 0, end) - 1
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
             rule = "close its quote (or pass quote='' if quotes have no meaning)"
-            self._left_open.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
+            self._unclosed.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
             lines = (self._blank * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]
         return data
 
-    def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
+    def _unclosed_row(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
         A quote counts as unclosed if its value is very long or ends with the file. In addition, most lines
@@ -207,10 +207,10 @@ class DelimitedReader(TextReader):
     def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn."""
         if self._scanned[0] is not data:
-            self._scanned = data, self._searched_quotes(data)
+            self._scanned = data, self._quotes_by_search(data)
         return self._scanned[1]
 
-    def _searched_quotes(self, data: bytes) -> NDArray[np.intp]:
+    def _quotes_by_search(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn.
 
         A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.

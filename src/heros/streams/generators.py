@@ -218,7 +218,7 @@ class Numbers(Generator):
 
     def _restart(self) -> None:
         seeds = np.random.SeedSequence(self.seed).spawn(3)
-        self._features, self._noise, self._coins = map(np.random.default_rng, seeds)
+        self._features, self._noise, self._choice_rng = map(np.random.default_rng, seeds)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._features.random(out=X)
@@ -301,8 +301,8 @@ class Friedman(Numbers):
             changed = (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
             return np.where(changed, local, _friedman(X))
-        coins = self._coins.random((len(t), 2))  # drawn row by row, so the block size does not matter
-        first, second = (coins < (t[:, None] - points + 1) / self.width).T
+        choices = self._choice_rng.random((len(t), 2))  # drawn row by row, so the block size does not matter
+        first, second = (choices < (t[:, None] - points + 1) / self.width).T
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 
 
@@ -346,8 +346,8 @@ class Hyperplane(Numbers):
 
     def _restart(self) -> None:
         super()._restart()
-        self._weights = self._coins.uniform(-1, 1, self.features)
-        self._phases = self._coins.uniform(0, 2 * np.pi, self.features)
+        self._weights = self._choice_rng.uniform(-1, 1, self.features)
+        self._phases = self._choice_rng.uniform(0, 2 * np.pi, self.features)
 
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         turned = np.cos(2 * np.pi * self.speed * t[:, None] + self._phases[: self.drifting])

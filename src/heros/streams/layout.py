@@ -207,7 +207,7 @@ class Layout:
             f"target=; or set task='regression' if these are quantities, {each}"
         )
 
-    def doubtful_classes(self) -> str:
+    def numeric_classes_notice(self) -> str:
         """Return a notice if many numbers, or more than two amounts such as "5%", are read as classes."""
         if self.numeric or self.options.task is not None or self._classes_declared():
             return ""
@@ -222,21 +222,21 @@ class Layout:
             "(set task='regression' if they are quantities, task='classification' if this is right)."
         )
 
-    def similar_classes(self) -> str:
+    def similar_classes_notice(self) -> str:
         """Return a notice if classes differ only in case or punctuation; else an empty string."""
         declared = self.numeric or self.options.classes is not None
         if declared or self._declared_names(self.target) is not None:
             return ""
         description = similar(self.counts(self.target))
         return (
-            f"The target {self.reader.names[self.target]!r} has {description}: each is one class."
+            f"The target {self.reader.names[self.target]!r} has {description}: each name is a separate class."
             if description
             else ""
         )
 
     def notices(self) -> Iterator[str]:
         """Yield notices about columns that may be read in an unexpected way."""
-        yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
+        yield from filter(None, (self.numeric_classes_notice(), self.similar_classes_notice()))
         options = self.options
         nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
@@ -250,13 +250,14 @@ class Layout:
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 made = f": {features}" if isinstance(column, DateColumn) else ""
                 yield f"The column {column.name!r} is read as {words}{made} ({nominal} reads it as names)."
-            elif options.most_values is not None and (doubt := self.suspicion(index)):
-                yield f"The column {column.name!r} is read as names: {doubt}."
+            elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
+                yield f"The column {column.name!r} is read as names: {hint}."
             if padded := self.padded(index):
                 lost = f"loses leading zeros, such as those of {padded!r}"
                 yield f"The column {column.name!r} {lost} ({nominal} reads it as names)."
             if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
-                yield f"The column {column.name!r} has {same}: each is a value ({nominal} hides this notice)."
+                values = f"{same}: each name is a separate value"
+                yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."
 
     def padded(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""
@@ -264,7 +265,7 @@ class Layout:
             return ""
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
-    def suspicion(self, index: int) -> str:
+    def numeric_values_hint(self, index: int) -> str:
         """Return the reason why a nominal column may hold numbers; an empty string if it looks normal."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):

@@ -21,7 +21,7 @@ from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, platformdirs, pq
 from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
-from heros.storage.disk import OutputFile, drafted, reason
+from heros.storage.disk import OutputFile, reason, temporary_file
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Stream
 from heros.streams.files import read
@@ -175,7 +175,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     stream = read(arff, target=-1, format="arff", name=real.name, on_bad_row="raise")
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
-    with drafted(path) as file:
+    with temporary_file(path) as file:
         columns = _table(np.empty((0, stream.schema.n_features)), np.empty(0), stream.schema).schema
         with pq.ParquetWriter(file, columns, compression="zstd") as writer, progress("count") as bar:
             task = bar.add_task(f"converting {real.name}", total=real.n_instances)

@@ -63,7 +63,7 @@ def read_pipe(
 class PipeStream(TableStream):
     """A stream from a pipe, which can only be read forwards."""
 
-    def _fork(self) -> Stream:
+    def _copy_for_stream(self) -> Stream:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PipeStream:
@@ -113,7 +113,7 @@ class PipeReader(TextReader):
         if self._pipe.ended:
             end = end if self._first and end else len(self._tail)
         if end == 0:
-            self._expect_an_end(self._tail)
+            self._expect_line_end(self._tail)
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
         chunk = self._parse(self._passed(data))
@@ -179,7 +179,7 @@ class Pipe:
         try:
             if self._poll is not None:
                 return bool(self._poll.poll(1000 * timeout))
-            return self._bring(timeout)
+            return self._read_in_background(timeout)
         except KeyboardInterrupt:
             self.ended = True
             return True
@@ -196,7 +196,7 @@ class Pipe:
             if self._background is None:
                 data = bytes(self._file.read1(READ_BYTES))
             else:
-                self._bring(None)
+                self._read_in_background(None)
                 data, self._ready = self._ready, b""
         except KeyboardInterrupt:
             data = b""
@@ -205,7 +205,7 @@ class Pipe:
         self.ended = not data
         return data
 
-    def _bring(self, timeout: float | None) -> bool:
+    def _read_in_background(self, timeout: float | None) -> bool:
         """Read bytes in the background; return whether data or the end arrived in time."""
         if self._background is None:
             file = self._file

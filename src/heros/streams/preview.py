@@ -54,7 +54,7 @@ class ColumnLook:
     numbers_rows: bool = False  # whether the column seems to number the rows
 
     @property
-    def doubt(self) -> str:
+    def warning(self) -> str:
         """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
             way = f"(ignore=[{self.name!r}] leaves it out)"
@@ -164,7 +164,9 @@ def look(path: str | os.PathLike[str], **settings: Any) -> Look:
     layout = Layout(reader, options, first)
     wrong = layout.no_classes()
     doubts = (
-        [wrong[:1].upper() + wrong[1:]] if wrong else [layout.doubtful_classes(), layout.similar_classes()]
+        [wrong[:1].upper() + wrong[1:]]
+        if wrong
+        else [layout.numeric_classes_notice(), layout.similar_classes_notice()]
     )
     if lacking := np.count_nonzero(first.columns[layout.target].is_null(nan_is_null=True)):
         rows = f"{lacking:,} of the first {first.n_rows:,} rows"
@@ -255,7 +257,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:
             yield f"{most} inputs, shared by rare values"
-        yield layout.suspicion(index)
+        yield layout.numeric_values_hint(index)
         yield similar(counts)
         words = {word: n for word, n in counts.items() if word.casefold() in WORDS_FOR_NOTHING.split()}
         if words and not column.closed:

@@ -62,7 +62,7 @@ class TextReader(TableReader):
         self._file: pa.NativeFile | None = None
         self._written, self._beginning = (0, 0, 0), b""  # when the file was opened
         self._tail = b""
-        self._left_open: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
+        self._unclosed: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
     def _look_at(self, data: bytes) -> None:
         """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
@@ -126,11 +126,11 @@ class TextReader(TableReader):
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
                 break
-            self._expect_an_end(data)
+            self._expect_line_end(data)
         self._tail = data[end:]
         return self._passed(data[:end]) if end else None
 
-    def _expect_an_end(self, data: bytes) -> None:
+    def _expect_line_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
             rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no meaning)"
             raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got an unclosed quote.")
@@ -140,8 +140,8 @@ class TextReader(TableReader):
         self._look_at(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
-        faults = [one for one in self._left_open if one[0] < self._at[1]]
-        self._left_open = self._left_open[len(faults) :]
+        faults = [one for one in self._unclosed if one[0] < self._at[1]]
+        self._unclosed = self._unclosed[len(faults) :]
         return RawRecords(data, line, self._encoding, faults)
 
     def _open(self) -> pa.NativeFile:
@@ -182,7 +182,7 @@ class TextReader(TableReader):
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._tail, self._left_open = b"", []
+        self._tail, self._unclosed = b"", []
 
     def _parse(self, records: RawRecords) -> Chunk:
         several = bool(records.faults) and self._quote.encode() in records.data  # records may have line ends

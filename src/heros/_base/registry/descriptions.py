@@ -110,7 +110,7 @@ def _made(kind: Any, settings: dict[str, Any]) -> Any:
     own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
     maker: Any = next(own, kind)
     if maker is kind:
-        return kind.made_of(**settings)
+        return kind.from_settings(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part

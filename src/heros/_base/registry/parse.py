@@ -167,13 +167,13 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     }
     listed = {"configurations": settings["models"]} if "models" in settings else {}
     try:
-        return kind.made_of(**listed, **settings.get("grid", {}), **rest)
+        return kind.from_settings(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have valid arguments of its kind. Got: {error}") from None
+        raise DataError(f"The pool file {path} must have valid settings for its kind. Got: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
-    """Return a value of a pool file; a list of tables that describe pools becomes a list of pools."""
+    """Convert a value of a pool file: a list of tables that describe pools becomes a list of pools."""
     if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
         return [_pool_of(one, path, depth) for one in value]
     return value

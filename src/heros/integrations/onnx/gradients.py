@@ -36,9 +36,8 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
         rule = "a model without hashed values (own_values must be at least the number of values)"
         raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
     inputs = graph.cast(_encoded(graph, state, bound.pool), np.float64)
-    outputs = graph(
-        "Add", graph("MatMul", inputs, rows[1:].copy()), rows[0].copy()
-    )  # the bias is the first row
+    products = graph("MatMul", inputs, rows[1:].copy())
+    outputs = graph("Add", products, rows[0].copy())  # the bias is the first row
     _answer(graph, outputs, bound.schema.numeric, state)
 
 

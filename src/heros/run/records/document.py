@@ -247,7 +247,7 @@ def _plain(value: Any) -> Any:
 # -- checks ------------------------------------------------------------------------------------------------
 
 
-def expect_whole(document: Mapping[str, Any], label: str) -> None:
+def expect_valid(document: Mapping[str, Any], label: str) -> None:
     """Raise an error if a document lacks a field or has an invalid value.
 
     Examples

@@ -154,13 +154,13 @@ class KafkaWorker:
                     self._learn()
                 if idle is not None and time.monotonic() - self._last_activity >= idle:
                     break
-            self._hand_over(list(self._partitions))
+            self._release_partitions(list(self._partitions))
         except TooManyBadRows:
             for partition in self._partitions.values():
                 self._save(partition)
             raise
         finally:
-            self._let_go(list(self._partitions))
+            self._close_partitions(list(self._partitions))
             self._leave()
             self._scratch.cleanup()
 
@@ -252,19 +252,19 @@ class KafkaWorker:
         return int(low), int(high)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
-        self._hand_over([one.partition for one in partitions])
+        self._release_partitions([one.partition for one in partitions])
 
     def _on_lost(self, consumer: Any, partitions: Sequence[Any]) -> None:
         """Close partitions that another worker has already taken over, without writing a snapshot."""
-        self._let_go([one.partition for one in partitions])
+        self._close_partitions([one.partition for one in partitions])
 
-    def _hand_over(self, numbers: Sequence[int]) -> None:
+    def _release_partitions(self, numbers: Sequence[int]) -> None:
         for partition in [self._partitions[one] for one in numbers if one in self._partitions]:
             partition.learn()
             self._save(partition)
-        self._let_go(numbers)
+        self._close_partitions(numbers)
 
-    def _let_go(self, numbers: Sequence[int]) -> None:
+    def _close_partitions(self, numbers: Sequence[int]) -> None:
         for one in numbers:
             if one in self._partitions:
                 self._partitions.pop(one).close()

@@ -79,7 +79,7 @@ class Partition:
             self.keyed = Keyed(model, directory=scratch, **limits)
             position = self.keyed.position
             if position is not None:
-                self._go_to(position)
+                self._restore_position(position)
         except BaseException as error:
             shutil.rmtree(scratch, ignore_errors=True)
             if isinstance(error, OSError):
@@ -88,7 +88,7 @@ class Partition:
         self.ahead = self.next  # the offset after the last message received
         self._saved = self.next
 
-    def _go_to(self, position: Mapping[str, Any]) -> None:
+    def _restore_position(self, position: Mapping[str, Any]) -> None:
         try:
             self.next, self._encoder.seen = int(position["offset"]), int(position["learnt"])
             self.bad_rows = BadRows.of(position["bad_rows"])

@@ -1,4 +1,4 @@
-"""Sources from an address (URL) on the command line."""
+"""Sources of instances that the command line names by a URL, such as a Kafka topic."""
 
 from __future__ import annotations
 
