@@ -83,8 +83,8 @@ class Pending(Generic[T]):
 
     def get(self, id: Id) -> T | None:
         """Return the item with this id, or None."""
-        held = self._held.get(id)
-        return None if held is None else held[0]
+        found = self._held.get(id)
+        return None if found is None else found[0]
 
     def __contains__(self, id: object) -> bool:
         return id in self._held
@@ -113,11 +113,11 @@ class Pending(Generic[T]):
 
     def evict(self, id: Id) -> bool:
         """Evict an item; return False if there is no item with this id."""
-        held = self.take(id)
-        if held is None:
+        item = self.take(id)
+        if item is None:
             return False
         if self._on_evict is not None:
-            self._on_evict(id, held)
+            self._on_evict(id, item)
         return True
 
     def enforce_limits(self) -> None:

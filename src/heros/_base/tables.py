@@ -89,13 +89,13 @@ def distinguishing_settings(
     families = {one.get("family") for one in models}
     if len(families) == 1:
         return _differing(models)
-    apart = {
+    distinguishing = {
         family: iter(_differing([one for one in models if one.get("family") == family])[0])
         for family in families
     }
     own = ({"family": one["family"]} if "family" in one else {} for one in models)
     settings = [
-        start | next(apart[one.get("family")]) if _several(one, models) else start
+        start | next(distinguishing[one.get("family")]) if _several(one, models) else start
         for start, one in zip(own, models, strict=True)
     ]
     return settings, {}

@@ -57,9 +57,9 @@ def check_policy(policy: Any) -> None:
     for scores, costs, k in _cases():
         _check_choice(policy, scores, costs, k)
     if hasattr(policy, "state") and hasattr(policy, "restore"):
-        again = copy.deepcopy(policy)
-        again.restore(policy.state())
-        expect(same(again.state(), policy.state()), policy, "have the same state after restore(state())")
+        copied = copy.deepcopy(policy)
+        copied.restore(policy.state())
+        expect(same(copied.state(), policy.state()), policy, "have the same state after restore(state())")
     stream = Agrawal(function=2)
     model = Heros(
         MLPGrid(hidden=[4], learning_rates=[0.05, 0.005]),
@@ -91,10 +91,10 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
     chosen = int(mask.sum())
     if not isinstance(policy, Everything):
         expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
-    kept = same(scores, before[0]) and same(costs, before[1])
-    expect(kept, policy, "not change scores and costs")
-    again = other.choose(scores, costs, k, np.random.default_rng(7))
-    expect(same(mask, again), policy, "make the same choice again with the same state, arguments and rng")
+    unchanged = same(scores, before[0]) and same(costs, before[1])
+    expect(unchanged, policy, "not change scores and costs")
+    repeated = other.choose(scores, costs, k, np.random.default_rng(7))
+    expect(same(mask, repeated), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
     rule = "give a reason for exactly the chosen models"
     expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
@@ -124,7 +124,7 @@ def check_score(score: Any) -> None:
         raise CheckError(str(error)) from None
     rng = np.random.default_rng(1)
     shares = np.array([1.0, 0.5, 0.1])
-    together, alone = score.bind(3), [score.bind(1) for _ in shares]
+    together, single = score.bind(3), [score.bind(1) for _ in shares]
     for _ in range(STEPS):
         evaluated, outcomes = rng.random(3) < shares, rng.random(3).round(1)
         before = np.array(together.values, dtype=np.float64)
@@ -135,17 +135,17 @@ def check_score(score: Any) -> None:
         rule = "not change the score of a model that was not evaluated"
         expect(same(values[~evaluated], before[~evaluated]), score, rule)
         for i in np.flatnonzero(evaluated):
-            alone[i].update(outcomes[i : i + 1], np.array([True]))
-    singles = [float(np.asarray(one.values)[0]) for one in alone]
+            single[i].update(outcomes[i : i + 1], np.array([True]))
+    singles = [float(np.asarray(one.values)[0]) for one in single]
     rule = "give each model the same score as in a pool of one model"
     expect(np.allclose(np.asarray(together.values), singles, rtol=1e-12), score, rule, values.tolist())
     if hasattr(together, "state") and hasattr(together, "restore"):
-        again = score.bind(3)
-        again.restore({name: np.array(array) for name, array in together.state().items()})
-        for one in (together, again):
+        restored = score.bind(3)
+        restored.restore({name: np.array(array) for name, array in together.state().items()})
+        for one in (together, restored):
             one.update(np.array([1.0, 0.0, 0.5]), np.ones(3, dtype=bool))
         rule = "continue after restore(state()) like the original"
-        expect(same(together.values, again.values), score, rule)
+        expect(same(together.values, restored.values), score, rule)
     stream = Agrawal(function=2)
     Heros(MLPGrid(hidden=[4]), k=2, score=score, seed=1, schema=stream.schema).learn(*stream.draw(200))
 

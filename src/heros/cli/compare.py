@@ -73,7 +73,7 @@ def compare_command(
         raise ParameterError.of(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
         )
-    if jobs > 1 and Meter.kind(meter).alone:
+    if jobs > 1 and Meter.kind(meter).whole_machine:
         rule = f"1 with the meter {meter}, which measures the whole machine"
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
@@ -93,9 +93,11 @@ def compare_command(
     if out is not None and not (force or resume):
         _expect_none(todo, out)
     executor = Processes(jobs) if jobs > 1 else Serial()
-    again = force and not resume
+    force_again = force and not resume
     with print_notices():
-        outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)
+        outcome = run_all(
+            todo, out, executor=executor, force=force_again, strict=True, each=jobs == 1, keep=True
+        )
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     groups = [Group(0, name, tuple(runs[i * seeds : (i + 1) * seeds])) for i, name in enumerate(entries)]
     fault = next(iter(outcome.unrecorded.values()), None)

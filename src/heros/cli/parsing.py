@@ -110,14 +110,14 @@ def stream_of(
 def _opened(
     text: str, target: str | None, on_bad_row: str, settings: Mapping[str, Any], quiet: bool
 ) -> Stream:
-    known = (*streams.NAMES, *streams.EXAMPLES)
+    names = (*streams.NAMES, *streams.EXAMPLES)
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed.")
         settings = {name: value for name, value in settings.items() if name != "format"}
         pipe = cast(BufferedIOBase, sys.stdin.buffer)
         stream = read_pipe(pipe, target=target, on_bad_row=on_bad_row, **settings)
-    elif text in known:
+    elif text in names:
         for name, given in {"target": target, **settings}.items():
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
@@ -127,8 +127,8 @@ def _opened(
         if not quiet:
             _notify_doubts(text, target, settings)
     else:
-        rule = f"a file, - or one of {', '.join(known)}"
-        raise ParameterError.of("stream", "heros", rule, text, known)
+        rule = f"a file, - or one of {', '.join(names)}"
+        raise ParameterError.of("stream", "heros", rule, text, names)
     return stream
 
 

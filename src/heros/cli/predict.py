@@ -124,9 +124,9 @@ def _predicted(
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
         done += len(X)
-        good = np.ones(chunk.n_rows, dtype=np.bool_)
-        good[list(faults)] = False
-        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
+        valid = np.ones(chunk.n_rows, dtype=np.bool_)
+        valid[list(faults)] = False
+        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~valid))
         for place, name in enumerate(copied):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         bad = [

@@ -238,8 +238,8 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
     model, at, since, ended, recovered, before, during, _ = numbers.tolist()
     if model >= 0:
         i = int(model)
-        fell = ModelChange(i, names[i], before, during, during)
-        return Change("model", int(at), int(since), before, during, models=(fell,), numeric=numeric)
+        single = ModelChange(i, names[i], before, during, during)
+        return Change("model", int(at), int(since), before, during, models=(single,), numeric=numeric)
     return Change(
         kind="error",
         at=int(at),

@@ -224,8 +224,8 @@ class Dial:
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
         """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
         self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
-        fell = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
-        if fell:  # the awake models have become worse, so sleeping models may now be better
+        has_fallen = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
+        if has_fallen:  # the awake models have become worse, so sleeping models may now be better
             self.trust[~self.awake] = 0
             self.peaks = np.where(self.awake, scores, 0.0)
         sure = self.trust / (self.trust + TRUST)
@@ -236,7 +236,7 @@ class Dial:
         limit = self.caution * min(max(self._target(allowance), 0.75 * allowance), 1.25 * allowance)
         before, self.awake = self.awake, self.prices.fitting(factors, limit, LEAST)
         self._choices += 1
-        if fell or self._choices % TRIAL == 0:
+        if has_fallen or self._choices % TRIAL == 0:
             unknown = ~self.awake & ~before & (sure < 0.5) & (self.prices.needs(LEAST) <= 0.5 * limit)
             if unknown.any():
                 self.awake[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = True

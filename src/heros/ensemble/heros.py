@@ -652,8 +652,8 @@ class Heros:
     def adopt_task_of_labels(self, labels: list[Any]) -> None:
         """Choose the task from the first labels, if neither task nor schema is known."""
         kinds = (float | int | np.number, str)
-        alike = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
-        if alike and is_numeric(np.asarray(labels), None, False, "learn", "y"):
+        same_type = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
+        if same_type and is_numeric(np.asarray(labels), None, False, "learn", "y"):
             self._set_task(Regression())
             self._reader = None
 

@@ -76,9 +76,9 @@ class Importance:
 
     def shares(self) -> dict[str, float]:
         """Return each column's share of the total importance, largest first."""
-        known = np.nan_to_num(self.values)
-        total = known.sum()
-        return {self.columns[i]: float(known[i] / total) if total > 0 else 0.0 for i in self._order()}
+        values = np.nan_to_num(self.values)
+        total = values.sum()
+        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in self._order()}
 
     def _order(self) -> list[int]:
         order: list[int] = np.argsort(-np.nan_to_num(self.values), kind="stable").tolist()
@@ -216,7 +216,7 @@ class RunningImportance:
                 self.counts[column] = count
         self.turn = (self.turn + AT_ONCE) % len(self.columns)
 
-    def keep(self, X: NDArray[np.float64], at: int) -> None:
+    def add_to_sample(self, X: NDArray[np.float64], at: int) -> None:
         """Add every 11th of these instances to the sample; the first instance is number `at`."""
         rows = X[-at % SPACING :: SPACING]
         free = ROWS - len(self.rows)

@@ -266,8 +266,8 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
         return models
     families: dict[str, list[dict[str, Any]]] = {}
     # `distinguishing_settings` leaves out the family if all models share it.
-    apart = distinguishing_settings(models)[0]
-    shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
+    distinguishing = distinguishing_settings(models)[0]
+    shown = [{"family": one.get("family"), **own} for one, own in zip(models, distinguishing, strict=True)]
     for one in shown:
         families.setdefault(one["family"], []).append(one)
     for own in families.values():

@@ -137,7 +137,7 @@ class Learner:
         if changed is not None:
             n = self.schema.n_outputs
             importance.learn(block.outputs[0, :n], changed[:, :n])
-        importance.keep(X, at)
+        importance.add_to_sample(X, at)
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:

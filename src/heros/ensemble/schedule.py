@@ -112,7 +112,7 @@ class Schedule:
         self.watts = core_watts()[0] if limit is None else limit.watts
         self.hour, self.spent = 0, 0.0  # the current hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
-        self.other_work = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
+        self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
         self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
         self.since = self.clock.now()  # all waiting instances arrived later
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
@@ -139,8 +139,8 @@ class Schedule:
         seconds = expect_delay(delay)
         if limit is None and carbon is None:
             return None
-        known = carbon is None or isinstance(carbon, CarbonSignal)
-        signal = carbon if known else CarbonSignal(carbon, notify)  # type: ignore[arg-type]
+        is_signal = carbon is None or isinstance(carbon, CarbonSignal)
+        signal = carbon if is_signal else CarbonSignal(carbon, notify)  # type: ignore[arg-type]
         path = None if directory is None else Path(directory, FILE)
         return cls(limit, signal, seconds, path=path, notify=notify)  # type: ignore[arg-type]
 
@@ -149,7 +149,7 @@ class Schedule:
     def begin(self) -> None:
         """Count the CPU time of resuming, but not as recurring work between blocks."""
         self.note()
-        self.other_work = 0.0
+        self.aside = 0.0
 
     def start(self) -> None:
         """Count CPU time from now on; the work of this thread since the last `note` is not counted."""
@@ -166,11 +166,11 @@ class Schedule:
             share = 0.0 if passed == 0 else passed / max(min(self.hours, 24), passed)
             self.used += share * (self.spent / (self.seconds * max(passed, 1)) - self.used)
             self.hour, self.spent, self._reserved = hour, 0.0, 0.0
-            self.other_work /= 2
+            self.aside /= 2
             self.price = min(self.price, self.seconds / 2)  # so that one instance fits and is measured
         self.spent += cost
         if n == 0:
-            self.other_work = max(self.other_work, cost)
+            self.aside = max(self.aside, cost)
         elif math.isnan(self.price):
             self.price = cost / n
         else:
@@ -220,7 +220,7 @@ class Schedule:
 
     def _fitting(self) -> int:
         """Return the number of instances that fit into the rest of the hour."""
-        left = self.seconds - self.spent - min(self.other_work, MOST_ASIDE * self.seconds)
+        left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
             return int(left > 0)  # the first instance gives the price
         price = max(self.price, 1e-9)

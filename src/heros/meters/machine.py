@@ -43,7 +43,7 @@ class MachineMeter(Meter):
     A process cannot use two such meters at the same time, because each would measure the other's run.
     """
 
-    alone: ClassVar[bool] = True
+    whole_machine: ClassVar[bool] = True
     counter: ClassVar[str]  # the name of the counter in error messages
 
     @abstractmethod

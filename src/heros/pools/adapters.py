@@ -19,7 +19,7 @@ from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
 
-__all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
+__all__ = ["Instance", "Member", "capymoa_schema", "creates_model", "kind_of", "member_of"]
 
 
 class Instance:
@@ -270,7 +270,7 @@ def kind_of(model: Any) -> type[Member]:
     raise ParameterError.of("models", "Models", rule, model)
 
 
-def makes(model: Any) -> bool:
+def creates_model(model: Any) -> bool:
     """Return whether the object is a class or a `functools.partial` that creates a model."""
     return isinstance(model, type | partial)
 
@@ -289,7 +289,7 @@ def member_of(model: Any, schema: Schema) -> Member:
     array([0., 1.])
     """
     kind = kind_of(model)
-    if makes(model):
+    if creates_model(model):
         member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())
     else:
         member = copy.deepcopy(kind(model))

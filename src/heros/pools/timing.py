@@ -56,12 +56,12 @@ class PriceList:
     The price of an instance on which every model is evaluated and trained is 1.
     """
 
-    look: NDArray[np.float64]  # (M,)
+    evaluation: NDArray[np.float64]  # (M,)
     train: NDArray[np.float64]  # (M,)
 
     def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
-        return float(self.look @ evaluated), float(self.train @ trained)
+        return float(self.evaluation @ evaluated), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
@@ -80,11 +80,11 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     (1.0, True)
     """
     try:
-        look, train = _seconds(bound, learnt)
+        evaluation, train = _seconds(bound, learnt)
     except (HerosError, MemoryError):
         return None
-    total = float(look.sum() + train.sum())
-    return PriceList(look / total, train / total) if total > 0 else None
+    total = float(evaluation.sum() + train.sum())
+    return PriceList(evaluation / total, train / total) if total > 0 else None
 
 
 MOST_KNOWN = 64
@@ -95,7 +95,9 @@ def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64],
     """Return each model's CPU seconds per evaluation and per training step."""
     if bound.parts:
         parts = [_seconds(part, learnt) for part in bound.parts]
-        return np.concatenate([look for look, _ in parts]), np.concatenate([train for _, train in parts])
+        return np.concatenate([evaluation for evaluation, _ in parts]), np.concatenate(
+            [train for _, train in parts]
+        )
     own = bound.seconds()
     if own is not None:
         return own

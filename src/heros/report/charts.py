@@ -174,10 +174,10 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 def _boxes(x: float, y: float, wide: float) -> dict[str, Box]:
-    gap, half = DOT / 2 + 2, TALL / 2
+    gap, radius = DOT / 2 + 2, TALL / 2
     return {
-        "right": (x + gap, y - half, x + gap + wide, y + half),
-        "left": (x - gap - wide, y - half, x - gap, y + half),
+        "right": (x + gap, y - radius, x + gap + wide, y + radius),
+        "left": (x - gap - wide, y - radius, x - gap, y + radius),
         "above": (x - wide / 2, y + gap, x + wide / 2, y + gap + TALL),
         "below": (x - wide / 2, y - gap - TALL, x + wide / 2, y - gap),
     }

@@ -29,8 +29,8 @@ def class_figures(group: Group) -> str:
     counts = np.zeros((wide, wide))
     for one in counted:
         counts[: len(one), : len(one)] += one
-    known = max((run.classes for run in group.runs), key=len)
-    names = [*known, *map(str, range(len(known), wide))][:wide]  # the index replaces an unknown name
+    classes = max((run.classes for run in group.runs), key=len)
+    names = [*classes, *map(str, range(len(classes), wide))][:wide]  # the index replaces an unknown name
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     seeds = f", over {len(counted)} seeds" if len(counted) > 1 else ""
     matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _frequent_errors(counts, names, seeds)

@@ -42,8 +42,8 @@ class Group:
     def text(self, measure: Caption) -> str:
         """Return the mean of a measure as text, with the standard deviation over seeds."""
         spread = self.spread(measure)
-        apart = f" ± {spread:.4f}" if math.isfinite(spread) else ""
-        return measure.text(self.figure(measure)) + apart
+        spread_text = f" ± {spread:.4f}" if math.isfinite(spread) else ""
+        return measure.text(self.figure(measure)) + spread_text
 
     @property
     def gamma_share(self) -> float:
@@ -58,11 +58,11 @@ class Group:
     @property
     def price(self) -> Price | None:
         """The mean cost of evaluation and training; None if it is unknown for a run."""
-        known = [run.price for run in self.runs if run.price is not None]
-        if len(known) < len(self.runs):
+        prices = [run.price for run in self.runs if run.price is not None]
+        if len(prices) < len(self.runs):
             return None
-        looking, training = np.mean([(one.looking, one.training) for one in known], axis=0).tolist()
-        return Price(looking, training)
+        evaluation, training = np.mean([(one.looking, one.training) for one in prices], axis=0).tolist()
+        return Price(evaluation, training)
 
     @property
     def cpu_seconds(self) -> float:
@@ -77,8 +77,8 @@ class Group:
     @property
     def grams(self) -> float | None:
         """The mean grams of CO2e; None if a run has no carbon intensity."""
-        known = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
-        return 1000 * float(np.mean(known)) if len(known) == len(self.runs) else None
+        grams = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
+        return 1000 * float(np.mean(grams)) if len(grams) == len(self.runs) else None
 
     def cpu(self, phase: str) -> float:
         """Return the mean CPU seconds of a phase."""

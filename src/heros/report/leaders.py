@@ -66,15 +66,15 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the settings of each model that are needed to distinguish the models of one family."""
-    kept = [dict(one) for one in models]
+    needed = [dict(one) for one in models]
     for family in {one.get("family") for one in models}:
-        own = [one for one in kept if one.get("family") == family]
+        own = [one for one in needed if one.get("family") == family]
         for name in reversed([name for name in own[0] if name != "family"]):
             rest = [{key: value for key, value in one.items() if key != name} for one in own]
             if len(set(map(repr, rest))) == len(set(map(repr, own))) and any(rest):
                 for one in own:
                     one.pop(name, None)
-    return kept
+    return needed
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -125,10 +125,10 @@ def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[
     found = set()
     for column, measure in enumerate(measures, start=1):
         figures = {i: group.figure(measure) for i, group in enumerate(groups)}
-        known = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
-        if len(known) > 1:
+        finite = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
+        if len(finite) > 1:
             pick = max if measure.better == "higher" else min
-            found.add((pick(known, key=lambda i: known[i]), column))
+            found.add((pick(finite, key=lambda i: finite[i]), column))
     return found
 
 
@@ -162,8 +162,8 @@ def _source(run: Run) -> str:
     """Describe how the energy of a run was determined, without values that differ between runs."""
     energy, carbon = run.energy, run.energy.carbon
     detail = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
-    stated = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
-    return f"{energy.source}{', CPU seconds × ' + detail if detail else ''}{stated}"
+    carbon_text = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
+    return f"{energy.source}{', CPU seconds × ' + detail if detail else ''}{carbon_text}"
 
 
 # -- single groups and runs --------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     if best.price is not None:
         less = 1 - best.price.total
         way = "less" if less >= 0 else "more"
-        spared = f"{abs(less):.0%} {way} evaluation and training"
-        return f"By measured costs, it needed {spared} than training every model at every step."
+        saving = f"{abs(less):.0%} {way} evaluation and training"
+        return f"By measured costs, it needed {saving} than training every model at every step."
     return ""
 
 
@@ -110,8 +110,10 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main results of the best group as tiles in large print."""
     best, full, run, shown = groups[0], full_of(groups), groups[0].runs[0], []
     if measure is not None:
-        text, _, apart = best.text(measure).partition(" ± ")
-        shown.append((measure.label, text, f"± {apart} over {len(best.runs)} seeds" if apart else best.label))
+        text, _, deviation = best.text(measure).partition(" ± ")
+        shown.append(
+            (measure.label, text, f"± {deviation} over {len(best.runs)} seeds" if deviation else best.label)
+        )
     against = "" if full is None or full is best else _saving(best.joules, full.joules, f"than {full.label}")
     carbon = run.energy.source if best.grams is None else f"{best.grams:.3g} g CO2e"
     micro = 1e6 * best.cpu_seconds / run.n_instances

@@ -77,13 +77,13 @@ class Baselines:
         labels = counts.sum(axis=0)  # counts every label except the last, which precedes no other label
         labels[int(self._last)] += 1
         share = labels / labels.sum()
-        known = share[share > 0]
+        positive = share[share > 0]
         majority = {
-            "auroc": 0.5 if len(known) > 1 else math.nan,
+            "auroc": 0.5 if len(positive) > 1 else math.nan,
             "accuracy": float(share.max()),
             "kappa": 0.0,
-            "log_loss": float(-(known * np.log(known)).sum()),
-            "balanced_accuracy": 1 / len(known),
+            "log_loss": float(-(positive * np.log(positive)).sum()),
+            "balanced_accuracy": 1 / len(positive),
         }
         return {MAJORITY: majority, NO_CHANGE: _no_change(self._counts)}
 
@@ -138,8 +138,8 @@ def _no_change(confusion: Confusion) -> dict[str, float]:
 
 def _mean(shares: NDArray[np.float64]) -> float:
     """Return the mean without NaN values; np.nanmean is several times slower for a few numbers."""
-    known = ~np.isnan(shares)
-    return float(np.where(known, shares, 0.0).sum() / np.count_nonzero(known))
+    finite = ~np.isnan(shares)
+    return float(np.where(finite, shares, 0.0).sum() / np.count_nonzero(finite))
 
 
 def _error_figures(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:

@@ -37,15 +37,15 @@ def html(run: Run) -> str:
 
 def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
     """Draw the curves of measures into matplotlib axes, and return the axes."""
-    known = {one.name: one.label for one in run.measures}
-    names = names or tuple(known)[:1]
+    labels = {one.name: one.label for one in run.measures}
+    names = names or tuple(labels)[:1]
     for name in names:
-        if name not in known:
-            raise ParameterError.of("names", "plot", f"one of {', '.join(map(repr, known))}", name)
+        if name not in labels:
+            raise ParameterError.of("names", "plot", f"one of {', '.join(map(repr, labels))}", name)
     if ax is None:
         _, ax = needed("matplotlib.pyplot", "Run.plot", "notebook").subplots()
     for name in names:
-        ax.plot(run.curves.end, run.curves.figures[name], label=known[name])
+        ax.plot(run.curves.end, run.curves.figures[name], label=labels[name])
     for drift in run.drifts:
         ax.axvline(drift.position, linestyle=":", color="grey")
     ax.set_xlabel("instances")
@@ -53,7 +53,7 @@ def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
     if len(names) > 1:
         ax.legend()
     else:
-        ax.set_ylabel(known[names[0]])
+        ax.set_ylabel(labels[names[0]])
     return ax
 
 

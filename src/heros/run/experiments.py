@@ -203,11 +203,11 @@ def run_all(
         named[id] = job
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
-    left = {id: job for id, job in named.items() if id not in kept}
+    remaining = {id: job for id, job in named.items() if id not in kept}
     existing = {  # damaged records, or records to replace
-        id for id in left if place is not None and ((place / id).exists() or records.exists(place / id))
+        id for id in remaining if place is not None and ((place / id).exists() or records.exists(place / id))
     }
-    ids, todo = list(left), list(left.values())
+    ids, todo = list(remaining), list(remaining.values())
     done: list[str] = []
     failed: dict[str, Failure] = {}
     runs: dict[str, Run] = {}

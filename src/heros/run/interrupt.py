@@ -45,7 +45,7 @@ class Interrupts:
     def __init__(self, wanted: bool = True) -> None:
         self.requested = False
         self._wanted = wanted
-        self._asking = self._sending = self._read_interrupter = False
+        self._asking = self._sending = self._sent_by_timer = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
@@ -82,8 +82,8 @@ class Interrupts:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._read_interrupter:  # sent by the timer
-            self._read_interrupter = False
+        if self._sent_by_timer:  # sent by the timer
+            self._sent_by_timer = False
             if self._asking:
                 raise KeyboardInterrupt
         elif self.requested:
@@ -108,7 +108,7 @@ class Interrupts:
             # another handler may have replaced this one
             is_installed = signal.getsignal(signal.SIGINT) == self._on_interrupt
             if self._asking and is_installed and main is not None:
-                self._read_interrupter = True
+                self._sent_by_timer = True
                 with suppress(OSError):
                     if sys.platform == "win32":
                         _thread.interrupt_main()

@@ -299,9 +299,11 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
     if source.weighed is not None:
         rule = f"left out, because the column {source.weighed!r} of the stream has the weights"
         raise ParameterError.of("weights", "evaluate", rule, weights)
-    counts, left = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
-    if left is not None and left != len(counts):
-        raise DataError(f"weights must have one number per instance ({left}). Got {len(counts)} instead.")
+    counts, remaining = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
+    if remaining is not None and remaining != len(counts):
+        raise DataError(
+            f"weights must have one number per instance ({remaining}). Got {len(counts)} instead."
+        )
     return counts
 
 
@@ -364,8 +366,8 @@ def _expect_storable(model: Heros, allow_code: bool) -> None:
 
 def _empty_measures(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
     """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
-    listed = expect_list(measures, "measures", "evaluate")
-    checked = [expect_measure(measure, "measures", "evaluate") for measure in listed]
+    given = expect_list(measures, "measures", "evaluate")
+    checked = [expect_measure(measure, "measures", "evaluate") for measure in given]
     names = [measure.name for measure in checked]
     invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
     if invalid:

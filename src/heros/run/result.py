@@ -206,7 +206,7 @@ Callback = Callable[[Window], Any]
 
 def checked_callbacks(callback: Any) -> list[Callback]:
     """Return one callback or several as a list; raise an error if one of them is not callable."""
-    given = [] if callback is None else [callback] if callable(callback) else callback
-    if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
+    callbacks = [] if callback is None else [callback] if callable(callback) else callback
+    if not isinstance(callbacks, list | tuple) or not all(callable(one) for one in callbacks):
         raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)
-    return list(given)
+    return list(callbacks)

@@ -158,8 +158,8 @@ class Evaluation:
         parts = self.predictions
         whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
         predictions = Predictions(*joined(parts), classes) if whole else None
-        listed = price_list(model.bound, model.instances)  # measured after the meter has stopped
-        shares = [] if listed is None else [part / self.n for part in listed.total(evaluated, trained)]
+        prices = price_list(model.bound, model.instances)  # measured after the meter has stopped
+        shares = [] if prices is None else [part / self.n for part in prices.total(evaluated, trained)]
         return Run(
             stream=self.stream.name,
             model=repr(model),

@@ -88,14 +88,16 @@ def budget_row(run: Run) -> dict[str, str]:
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    models, awake = len(run.settings["models"]), "nothing learnt"
+    models, share_awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        awake = f"{dial['awake']:.1f} of {models} models awake on average"
-        awake += " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
+        share_awake = f"{dial['share_awake']:.1f} of {models} models awake on average"
+        share_awake += (
+            " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
+        )
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
-    return {"budget": f"{dial['asked']} asked, {used}, {awake}{floor}"}
+    return {"budget": f"{dial['asked']} asked, {used}, {share_awake}{floor}"}
 
 
 def changes_row(run: Run) -> dict[str, str]:
@@ -103,12 +105,12 @@ def changes_row(run: Run) -> dict[str, str]:
     if not run.searched:
         return {}
     rose = [f"{change.at:,}" for change in run.changes if change.kind == "error"]
-    fell = sum(change.kind == "model" for change in run.changes)
+    falls = sum(change.kind == "model" for change in run.changes)
     more = f" and {len(rose) - LATEST} earlier" if len(rose) > LATEST else ""
     where = "instance" if len(rose) == 1 else "instances"
     text = f"the error rose at {where} {', '.join(rose[-LATEST:])}{more}" if rose else "the error never rose"
-    times = "once" if fell == 1 else f"{fell:,} times"
-    single = f"; the score of a single model fell {times}" if fell else ""
+    times = "once" if falls == 1 else f"{falls:,} times"
+    single = f"; the score of a single model fell {times}" if falls else ""
     return {"changes": f"{text}{single}" if run.changes else NO_CHANGE}
 
 

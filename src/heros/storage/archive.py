@@ -115,18 +115,18 @@ def decoded(
     header, at = _header(path, data)
     if header.get("kind") != kind:
         raise _broken(path, f"does not hold a {kind}", f"it holds a {header.get('kind')!r}")
-    document, listed = header.get("document"), header.get("arrays")
-    if not isinstance(document, dict) or not isinstance(listed, list):
+    document, entries = header.get("document"), header.get("arrays")
+    if not isinstance(document, dict) or not isinstance(entries, list):
         raise _broken(path, "is damaged", "the header has no document or no arrays")
     arrays: dict[str, NDArray[Any]] = {}
     end = len(data) - DIGEST
-    for entry in listed:
-        name, kept, shape = _entry(path, entry)
+    for entry in entries:
+        name, kind_of_array, shape = _entry(path, entry)
         count = math.prod(shape)
-        size = count * kept.itemsize
+        size = count * kind_of_array.itemsize
         if name in arrays or size > end - at:
             raise _broken(path, "is damaged", f"the array {name!r} has a wrong size")
-        flat = np.frombuffer(data, kept, count, at).copy()  # an aligned, writable copy
+        flat = np.frombuffer(data, kind_of_array, count, at).copy()  # an aligned, writable copy
         try:
             arrays[name] = flat.reshape(shape)
         except ValueError:  # a shape that NumPy does not support

@@ -46,9 +46,9 @@ class OutputFile(io.RawIOBase):
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
         """Write all bytes and return their number."""
-        left = memoryview(data).cast("B")
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        remaining = memoryview(data).cast("B")
+        while remaining:
+            remaining = remaining[os.write(self._descriptor, remaining) :]
         return memoryview(data).nbytes
 
     def tell(self) -> int:

@@ -234,10 +234,10 @@ class ExcelReader(TableReader):
         """Yield the non-empty rows, starting at row `first`."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
-            book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        with closing(book), readable(self.label, "cannot be read to its end", BrokenOff):
-            self._sheets = [sheet.title for sheet in book.worksheets]
-            sheet = book.worksheets[0]
+            workbook = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
+        with closing(workbook), readable(self.label, "cannot be read to its end", BrokenOff):
+            self._sheets = [sheet.title for sheet in workbook.worksheets]
+            sheet = workbook.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
                 if _filled(cells):

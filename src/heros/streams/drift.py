@@ -135,6 +135,6 @@ def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> 
             n = min(n, int(np.flatnonzero(drawn)[len(targets)]))
     X, y = np.empty((n, before[0].shape[1])), np.empty(n, dtype=before[1].dtype)
     for block, drawn in sides:
-        kept = np.flatnonzero(drawn[:n])
-        X[kept], y[kept] = block[0][: len(kept)], block[1][: len(kept)]
+        available = np.flatnonzero(drawn[:n])
+        X[available], y[available] = block[0][: len(available)], block[1][: len(available)]
     return X, y

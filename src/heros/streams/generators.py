@@ -301,8 +301,8 @@ class Friedman(Numbers):
             changed = (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
             return np.where(changed, local, _friedman(X))
-        choices = self._choice_rng.random((len(t), 2))  # drawn row by row, so the block size does not matter
-        first, second = (choices < (t[:, None] - points + 1) / self.width).T
+        draws = self._choice_rng.random((len(t), 2))  # drawn row by row, so the block size does not matter
+        first, second = (draws < (t[:, None] - points + 1) / self.width).T
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 
 

@@ -213,8 +213,8 @@ class Layout:
             return ""
         counts = self.counts(self.target)
         form, matched = format_of(counts, comma=self._comma)
-        few = 10 if form is None else 2  # digits and grades are usual classes, but amounts are not
-        if len(counts) <= few or matched < sum(counts.values()):
+        most = 10 if form is None else 2  # digits and grades are usual classes, but amounts are not
+        if len(counts) <= most or matched < sum(counts.values()):
             return ""
         name = self.reader.names[self.target]
         return (
@@ -248,13 +248,13 @@ class Layout:
                 continue
             if words := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
-                made = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {words}{made} ({nominal} reads it as names)."
+                into = f": {features}" if isinstance(column, DateColumn) else ""
+                yield f"The column {column.name!r} is read as {words}{into} ({nominal} reads it as names)."
             elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
                 yield f"The column {column.name!r} is read as names: {hint}."
             if padded := self.padded(index):
-                lost = f"loses leading zeros, such as those of {padded!r}"
-                yield f"The column {column.name!r} {lost} ({nominal} reads it as names)."
+                loss = f"loses leading zeros, such as those of {padded!r}"
+                yield f"The column {column.name!r} {loss} ({nominal} reads it as names)."
             if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
                 values = f"{same}: each name is a separate value"
                 yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."

@@ -57,8 +57,8 @@ class Options:
         checked_most_values(self.most_values, self.owner)
         for name in ("nominal", "numeric", "ignore", "dates"):
             given = getattr(self, name)
-            listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
-            if not listed or not all(isinstance(column, str) for column in given):
+            is_list = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
+            if not is_list or not all(isinstance(column, str) for column in given):
                 raise self._error(name, "a list of column names", given)
         if self.weights is not None and not isinstance(self.weights, str):
             raise self._error("weights", "the name of a column", self.weights)

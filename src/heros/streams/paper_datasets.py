@@ -214,10 +214,10 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "heros"})
         with _opener(url).open(request, timeout=30) as answer, progress("bytes") as bar:
-            announced = answer.headers.get("Content-Length")
-            if announced is not None and not announced.strip().isdecimal():
-                raise DataError(f"{url} returned an invalid length ({announced!r}).")
-            total = None if announced is None else int(announced)
+            length_header = answer.headers.get("Content-Length")
+            if length_header is not None and not length_header.strip().isdecimal():
+                raise DataError(f"{url} returned an invalid length ({length_header!r}).")
+            total = None if length_header is None else int(length_header)
             task = bar.add_task(title, total=total)
             received = 0
             with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:

@@ -100,9 +100,9 @@ class PipeReader(TextReader):
                     return END
                 if late:
                     return IDLE
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = self._pipe.wait(left)
-            late = left == 0 or not ready
+            seconds_left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = self._pipe.wait(seconds_left)
+            late = seconds_left == 0 or not ready
             if ready:
                 self._tail += self._pipe.read()
 
@@ -210,8 +210,8 @@ class Pipe:
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))
-        got = self._background.take(1, timeout)
-        if isinstance(got, Signal):
-            return got is END
-        self._ready = got[0]
+        items = self._background.take(1, timeout)
+        if isinstance(items, Signal):
+            return items is END
+        self._ready = items[0]
         return True

@@ -114,8 +114,8 @@ class Look:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
         gaps = sum(one.missing > 0 for one in self.columns)
         text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
-        left = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
-        text = f"{text} Only the target and unusual columns are shown{left} (all= shows all columns)."
+        omitted = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
+        text = f"{text} Only the target and unusual columns are shown{omitted} (all= shows all columns)."
         return odd[:MOST_ODD], (text,)
 
     def _classes(self) -> str:
@@ -189,8 +189,8 @@ def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     counts = {} if no_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
     column = layout.features.get(index)
-    few = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
-    examples = tuple(_cut(value) for value in list(counts)[:few])
+    most = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
+    examples = tuple(_cut(value) for value in list(counts)[:most])
     words = _missing_words(array, raw.columns[index])
     usual = {word: n for word, n in words.most_common() if word not in layout.reader.given_words}
     if index == layout.target:

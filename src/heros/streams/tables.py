@@ -98,12 +98,12 @@ class TableRows(RowBlocks):
         closed = any(one.closed for _, one in nominal)
         self._first = None if faults or closed else found  # reused by _convert
         if faults:  # names and classes come from good rows only
-            good = np.ones(first.n_rows, dtype=np.bool_)
-            good[list(faults)] = False
+            valid = np.ones(first.n_rows, dtype=np.bool_)
+            valid[list(faults)] = False
             for at, column in fresh:
-                column.learn(counts_of(first.columns[at].filter(pa.array(good))))
+                column.learn(counts_of(first.columns[at].filter(pa.array(valid))))
             encoder.begin([], classes)
-            X = X[good]
+            X = X[valid]
         if found[2].any():
             encoder.note_missing(X)
         if self._first is not None:  # all of its values are known now
@@ -124,7 +124,7 @@ class TableRows(RowBlocks):
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next stretch, and the next row that is bad or must be encoded alone (as an index)."""
         try:
-            while self._stretches is None or not (got := self._stretches.next()):
+            while self._stretches is None or not (items := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)
                 if isinstance(chunk, Signal):
                     return chunk
@@ -133,7 +133,7 @@ class TableRows(RowBlocks):
             strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
             self._fault = DataError(str(error)) if strict else error
             return IDLE
-        return got
+        return items
 
     def _pair(self, row: Any) -> tuple[dict[str, object], object]:
         """Return a row of the chunk as a mapping, and its label."""

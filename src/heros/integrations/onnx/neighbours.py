@@ -50,18 +50,18 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
     rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)
     codes = state["codes"].reshape(n, len(nominal))[_newest(width)]
     x = _numbers(graph, state, numbers)
-    hot = np.concatenate(
+    one_hot = np.concatenate(
         [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
     )
     same = _same(graph, nominal, values)
-    stored = np.concatenate([rows, hot / 2], axis=1)  # a different value adds 1 to the squared distance
+    stored = np.concatenate([rows, one_hot / 2], axis=1)  # a different value adds 1 to the squared distance
     query = graph("Concat", x, same, axis=1)
     lengths = (rows**2).sum(axis=1) + len(nominal)
     rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", query, stored.T.copy())))
     nearest = graph.smallest(rough, min(k, width))
     off = graph("Sub", graph("Gather", rows, nearest, axis=0), graph("Unsqueeze", x, np.array([1])))
     squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, for k rows
-    equal = graph("Mul", graph("Gather", hot, nearest, axis=0), graph("Unsqueeze", same, np.array([1])))
+    equal = graph("Mul", graph("Gather", one_hot, nearest, axis=0), graph("Unsqueeze", same, np.array([1])))
     equal = graph("ReduceSum", equal, np.array([2]), keepdims=0)
     squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), equal))
     return nearest, graph("Sqrt", squares)

@@ -110,13 +110,13 @@ def _made(cls: Any, **special: Kind) -> Kind:
 def _is_importance(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() != {"columns", "values", "end", "history"}:
         return False
-    columns, known = value["columns"], _each(_optional(AMOUNT))
+    columns, optional_amounts = value["columns"], _each(_optional(AMOUNT))
     return (
         _each(TEXT).fits(columns)
         and _each(WHOLE).fits(value["end"])
-        and _each(known).fits(value["history"])
+        and _each(optional_amounts).fits(value["history"])
         and len(value["end"]) == len(value["history"])
-        and known.fits(value["values"])
+        and optional_amounts.fits(value["values"])
         and all(len(point) == len(columns) for point in [value["values"], *value["history"]])
     )
 
@@ -290,8 +290,8 @@ def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> No
 
 
 def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
-    known = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
-    return bool((np.abs(known.astype(np.float64)) < LARGEST).all())
+    finite = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
+    return bool((np.abs(finite.astype(np.float64)) < LARGEST).all())
 
 
 def _short(value: object, most: int = 40) -> str:

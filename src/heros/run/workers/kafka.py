@@ -226,10 +226,10 @@ class KafkaWorker:
         if not partition.next:  # nothing was learnt yet
             return low
         if not low <= partition.next <= high:
-            lost = low - partition.next if partition.next < low else None
+            deleted = low - partition.next if partition.next < low else None
             where = f"offset {partition.next - 1} of partition {number}"
-            way = "use another store" if lost is None else GO_ON if self._stops else None
-            tell_gap(f"The Kafka topic {self.topic}", lost, where, way)
+            way = "use another store" if deleted is None else GO_ON if self._stops else None
+            tell_gap(f"The Kafka topic {self.topic}", deleted, where, way)
         partition.skip_to(low)
         return partition.ahead
 
