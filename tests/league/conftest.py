@@ -42,7 +42,11 @@ class Fake:
 def league(monkeypatch):
     """Two streams, one HEROS setting and two competitors, by name."""
     fakes = {"arf": Fake("ARF"), "srp": Fake("SRP")}
-    ours = {"heros": entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed))}
+    ours = {
+        "heros": entrants.HerosLearner(
+            "Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed)
+        )
+    }
     open_ = {
         name: arena.Arena(name, name.upper(), lambda: streams.LED().take(300), 100, long=True)
         for name in ("a", "b")

@@ -90,7 +90,7 @@ def budget_row(run: Run) -> dict[str, str]:
         return {}
     models, share_awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        share_awake = f"{dial['share_awake']:.1f} of {models} models awake on average"
+        share_awake = f"{dial['awake']:.1f} of {models} models awake on average"
         share_awake += (
             " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
         )
