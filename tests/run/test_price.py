@@ -54,7 +54,7 @@ def test_the_price_is_counted_by_the_price_list():
     model = Heros(POOL, policies.Cand(), k=3, watch=4, seed=1)
     run = evaluate(model, streams.load(STREAM).take(1000))
     listed = price_list(model.bound)
-    assert run.price.looking == pytest.approx(listed.look @ run.evaluated / 1000)
+    assert run.price.looking == pytest.approx(listed.evaluation @ run.evaluated / 1000)
     assert run.price.training == pytest.approx(listed.train @ run.trained / 1000)
 
 
@@ -89,7 +89,7 @@ def test_members_from_elsewhere_are_timed_as_they_work():
     run = evaluate(model, streams.load(STREAM).take(300))
     listed = price_list(model.bound)
     assert run.price.total == pytest.approx(1)
-    assert listed.train[0] > 2 * listed.look[0] > 2 * listed.train[1]
+    assert listed.train[0] > 2 * listed.evaluation[0] > 2 * listed.train[1]
 
 
 def test_joined_pools_have_one_scale():

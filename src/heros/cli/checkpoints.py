@@ -96,7 +96,7 @@ def print_notices(most: int | None = None) -> Iterator[None]:
     with warnings.catch_warnings():
         for kind in (CheckpointWarning, DataNotice, WaitNotice):
             warnings.simplefilter("always", kind)
-        usual, printed = warnings.showwarning, set[str]()
+        show_default, printed = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
             if issubclass(category, DataNotice):
@@ -107,7 +107,7 @@ def print_notices(most: int | None = None) -> Iterator[None]:
             elif issubclass(category, CheckpointWarning | WaitNotice):
                 say(f"heros: {message}", style="yellow")
             else:
-                usual(message, category, *rest, **named)
+                show_default(message, category, *rest, **named)
 
         warnings.showwarning = show
         yield

@@ -17,7 +17,7 @@ from heros._base.lazy import pa, pc
 from heros._base.notices import notice
 from heros.data.codes import Codes, many_values
 from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
-from heros.data.number_format import NumberFormat, number_in
+from heros.data.number_format import NumberFormat, parsed_number
 from heros.data.schema import Feature
 from heros.data.values import (
     BLANKS,
@@ -80,7 +80,7 @@ class NumberColumn:
         number: float | None
         if isinstance(value, str):
             text = value.strip(BLANKS)
-            number = math.nan if text in words else number_in(text, self.format)
+            number = math.nan if text in words else parsed_number(text, self.format)
         elif is_missing(value):
             return math.nan
         else:
@@ -415,7 +415,7 @@ def target_of(value: Any) -> float:
         raise Refused("label", "a missing value", NO_TARGET)
     number = None
     with suppress(Refused):
-        number = number_in(value) if text else number_of("label", value)
+        number = parsed_number(value) if text else number_of("label", value)
     if number is None or not abs(number) <= LARGEST_TARGET:
         raise Refused("label", shown(value), f"be a finite number, at most {LARGEST_TARGET:g}")
     return number

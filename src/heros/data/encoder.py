@@ -26,14 +26,24 @@ from heros.data.columns import (
     is_text,
     trimmed,
 )
-from heros.data.frames import FEW, few_rows, form_of, joined_chunks, labels_of, row_of, table_of
-from heros.data.infer import infer_array, no_feature
+from heros.data.frames import FEW, form_of, joined_chunks, labels_of, row_of, rows_of_small_frame, table_of
+from heros.data.infer import infer_array, reason_not_a_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, Refused, Words, natural_order
 
-__all__ = ["YOUNG", "Batch", "Encoder", "Item", "Limits", "Stretch", "Stretches", "in_micros", "widened"]
+__all__ = [
+    "YOUNG",
+    "Batch",
+    "Encoder",
+    "Item",
+    "Limits",
+    "Stretch",
+    "Stretches",
+    "to_microseconds",
+    "widened",
+]
 
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
@@ -138,7 +148,7 @@ class Encoder(RowEncoder):
             X = np.array([self.encode_for_prediction(row)], dtype=np.float64)
             self.notify_misspelt(row)
             return X
-        rows: Sequence[Mapping[Any, Any]] | None = few_rows(x) if form == "frame" else x
+        rows: Sequence[Mapping[Any, Any]] | None = rows_of_small_frame(x) if form == "frame" else x
         if rows is None:
             return self._read_table(table_of(x, "X"))
         X = np.array([self.encode_for_prediction(row, at) for at, row in enumerate(rows)], dtype=np.float64)
@@ -158,7 +168,7 @@ class Encoder(RowEncoder):
             return
         labels, rows = labels_of(x, y), x
         if form == "frame":
-            rows = (few_rows(x) if self.width else None) or table_of(x, "X")
+            rows = (rows_of_small_frame(x) if self.width else None) or table_of(x, "X")
         if len(labels) != len(rows):
             raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
         table = not isinstance(rows, list | tuple)
@@ -294,7 +304,7 @@ class Encoder(RowEncoder):
             if not column.missing and (gaps := np.isnan(features[column.at[0]])).any():
                 new |= gaps
         new |= any(not self.known[name].missing for name in self.columns.keys() - {*names})
-        return _side_by_side(features, n), new, faults
+        return _stack_columns(features, n), new, faults
 
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
@@ -304,7 +314,10 @@ class Encoder(RowEncoder):
         table = joined_chunks(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
-            some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
+            some, arrays = (
+                labels[done : done + batch.num_rows],
+                [to_microseconds(one) for one in batch.columns],
+            )
             if not self.width:
                 self._begin_with(names, arrays, some)
             stretches = Stretches(self, batch.num_rows, partial(self._known, names, arrays, some))
@@ -321,11 +334,11 @@ class Encoder(RowEncoder):
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
         """Encode rows and labels; also return the rows that must be encoded one by one, as items."""
-        X, closely, faults = self.converted(names, arrays, len(labels))
+        X, one_by_one, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
-        closely[list(faults)] = True
-        closely |= np.isnan(targets) | bool(self.tentative)
-        return X, targets, [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
+        one_by_one[list(faults)] = True
+        one_by_one |= np.isnan(targets) | bool(self.tentative)
+        return X, targets, [(row, row + 1, row) for row in np.flatnonzero(one_by_one).tolist()]
 
     def _begin_with(self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
         """Initialize the schema from the first rows of the first table."""
@@ -348,7 +361,7 @@ class Encoder(RowEncoder):
                 typed = original if pa.types.is_dictionary(original.type) else array
                 found = infer_array(name, typed, self._most, comma=comma)
             if isinstance(found, str):
-                way = "" if no_feature(original.type) else " (a categorical column is kept)"
+                way = "" if reason_not_a_feature(original.type) else " (a categorical column is kept)"
                 self.notify(f"The column {name!r} is left out: {found}{way}.")
                 ignored.append(name)
                 continue
@@ -376,7 +389,7 @@ class Encoder(RowEncoder):
         return names
 
 
-def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
+def _stack_columns(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Combine features into an array, one per column, in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
     rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB, which fit into the cache of a core
@@ -409,7 +422,7 @@ def _plain(array: pa.Array, words: Words) -> pa.Array:
     return trimmed(array.cast(pa.large_string()), words)
 
 
-def in_micros(array: pa.Array) -> pa.Array:
+def to_microseconds(array: pa.Array) -> pa.Array:
     """Convert times and durations to microseconds, the resolution of Python's types."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":

@@ -128,14 +128,14 @@ class RowEncoder:
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.known: dict[str, Column] = {}
-        self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
+        self._replaced: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
             if feature.part in parts[name]:
                 self.known[name] = columns[name]
                 columns[name].at += (at,)
             else:
-                self._retired[at] = feature
+                self._replaced[at] = feature
         self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
@@ -164,7 +164,7 @@ class RowEncoder:
     def schema(self) -> Schema:
         """The schema so far; the same object until a feature, value or class is added."""
         if self._schema is None:
-            features = dict(self._retired)
+            features = dict(self._replaced)
             for column in self.known.values():
                 features |= zip(column.at, column.features(), strict=True)
             self._schema = Schema(
@@ -233,10 +233,10 @@ class RowEncoder:
                 elif kind is str and (code := codes.get(value)) is not None:
                     row[at] = code
                     continue
-            complete = self._fill_closely(row, str(name), value) and complete
+            complete = self._fill_slowly(row, str(name), value) and complete
         return complete
 
-    def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
+    def _fill_slowly(self, row: list[float], name: str, value: Any) -> bool:
         """Write a value into `row` that the fast path of `_fill` cannot handle."""
         column = self.known.get(name)
         if name in self.ignored:
@@ -244,7 +244,7 @@ class RowEncoder:
         if isinstance(value, Mapping):
             complete = True
             for inner, one in flat(value, f"{name}."):
-                complete = self._fill_closely(row, inner, one) and complete
+                complete = self._fill_slowly(row, inner, one) and complete
             return complete
         if column is None:
             return self._is_missing(value)
@@ -456,7 +456,7 @@ class RowEncoder:
 
     def _has_new_kind(self, name: str) -> bool:
         """Return whether the kind of a column has already changed."""
-        return any(feature.source == name for feature in self._retired.values())
+        return any(feature.source == name for feature in self._replaced.values())
 
     def _expect_short(self, text: str, name: str) -> None:
         if len(text) > (most := self._limits.text):
@@ -488,7 +488,7 @@ class RowEncoder:
     def _change_kind(self, old: Column, column: Column) -> None:
         """Replace a column with a column of another kind, and add a new feature for it."""
         old.missing = True
-        self._retired[old.at[0]] = old.features()[0]
+        self._replaced[old.at[0]] = old.features()[0]
         self._add(column)
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"

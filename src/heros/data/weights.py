@@ -56,7 +56,7 @@ class Weights:
     def __init__(self, class_weight: ClassWeight = None) -> None:
         self.class_weight = class_weight
         self._counts: list[int] = []  # instances per class, for "balanced"
-        self._carry = 0.0
+        self._remainder = 0.0
 
     def of(
         self, targets: NDArray[np.float64], sample_weight: ArrayLike | None, classes: tuple[str, ...]
@@ -89,15 +89,15 @@ class Weights:
     def _times(self, weights: NDArray[np.float64]) -> NDArray[np.int32]:
         times = []
         for weight in weights.tolist():
-            times.append(math.floor(self._carry + weight))
-            self._carry = self._carry + weight - times[-1]
+            times.append(math.floor(self._remainder + weight))
+            self._remainder = self._remainder + weight - times[-1]
         return np.array(times, dtype=np.int32)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the class counts and the remainder; an empty dictionary if neither is set."""
-        if not self._counts and not self._carry:
+        if not self._counts and not self._remainder:
             return {}
-        return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._carry])}
+        return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._remainder])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the class counts and the remainder returned by `state`."""
@@ -107,10 +107,10 @@ class Weights:
         counted = counts.dtype == np.int64 and counts.ndim == 1 and (counts >= 0).all()
         if not counted or carry.dtype != np.float64 or carry.shape != (1,) or not 0 <= carry[0] < 1:
             raise DataError(f"The state of weights must be counts and a remainder. Got {[*state]}.")
-        self._counts, self._carry = counts.tolist(), float(carry[0])
+        self._counts, self._remainder = counts.tolist(), float(carry[0])
 
 
-def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return a mask of the numbers that are valid weights; NaN is not valid."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
@@ -123,6 +123,6 @@ def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
         raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
-    if not weighs(weights).all():
+    if not are_weights(weights).all():
         raise DataError(f"sample_weight must be in [0, {MOST:g}]. Got {weights.tolist()!r:.200} instead.")
     return np.broadcast_to(weights, (n,))

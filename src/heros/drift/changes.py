@@ -146,8 +146,8 @@ class Change:
     @property
     def best_after(self) -> ModelChange | None:
         """The model with the highest score after the change; None if it is the same model as before."""
-        leads = max(self.models, key=lambda model: model.after, default=None)
-        return None if leads == self.best_before else leads
+        best = max(self.models, key=lambda model: model.after, default=None)
+        return None if best == self.best_before else best
 
     def __str__(self) -> str:
         if self.kind in ("inputs", "predictions"):

@@ -167,10 +167,10 @@ class Dial:
         """Measure the cost of the instances since the last call; return the effort for the next instances."""
         at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
         if self._start is not None and at > self._start[0]:
-            then, *spent_then, now_then = self._start
-            n = int(at - then)
-            cost = np.maximum(spent - spent_then, 0) / n
-            allowance = self._allowance(n, now - now_then)
+            instances_before, *spent_before, time_before = self._start
+            n = int(at - instances_before)
+            cost = np.maximum(spent - spent_before, 0) / n
+            allowance = self._allowance(n, now - time_before)
             overspent = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
             if at % PERIOD == SOON and not overspent:
                 return Effort(self.awake, self.expected())

@@ -20,7 +20,7 @@ from heros._base.phases import PHASES
 from heros._base.tables import distinguishing_settings, settings_text
 from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
-from heros.data.frames import few_rows, form_of, labels_of, row_of
+from heros.data.frames import form_of, labels_of, row_of, rows_of_small_frame
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.drift.changes import Change, changes_of
@@ -32,7 +32,7 @@ from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.importance import Importance, RunningImportance
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
-from heros.ensemble.learner import Learner, Learnt, enough_memory
+from heros.ensemble.learner import Learner, Learnt, clear_memory_error
 from heros.ensemble.task import Classification, Regression, Task, task_of
 from heros.ensemble.watch import (
     Answer,
@@ -193,7 +193,7 @@ class Heros:
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
-        self._alone = ExclusiveUse(AT_WORK)
+        self._exclusive = ExclusiveUse(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
@@ -239,7 +239,7 @@ class Heros:
         Examples
         --------
         >>> model = Heros()
-        >>> model.suit(Schema.of(["age"]))
+        >>> model.adopt_task(Schema.of(["age"]))
         >>> model.task
         Regression(level=0.9)
         """
@@ -288,7 +288,7 @@ class Heros:
     def policy(self, policy: Policy | str) -> None:
         policy = as_policy(policy, "Heros")
         expect_watched(self.watch, policy)
-        with self._alone:
+        with self._exclusive:
             self._use_parts(policy=policy)
             if self._dial is not None:
                 self._dial.surprise = layers_of(policy).surprise
@@ -300,7 +300,7 @@ class Heros:
 
     @k.setter
     def k(self, k: int) -> None:
-        with self._alone:
+        with self._exclusive:
             self._use_parts(k=checked_k(k, self.pool))
 
     def _use_parts(self, **parts: Any) -> None:
@@ -317,7 +317,7 @@ class Heros:
     def rng(self, rng: np.random.Generator) -> None:
         if not isinstance(rng, np.random.Generator):
             raise ParameterError.of("rng", "Heros", "a numpy.random.Generator", rng)
-        with self._alone:
+        with self._exclusive:
             self._rng = rng
             self._bind_policy()
 
@@ -367,9 +367,9 @@ class Heros:
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "a schema with at least one feature and class", schema)
         self.adopt_task(schema)
-        with self._alone:
+        with self._exclusive:
             if self._learner is None:
-                with enough_memory(schema):
+                with clear_memory_error(schema):
                     self._learner = self._learner_of(schema, self.pool.bind(schema, self.rng))
             elif schema.extends(self._learner.schema):
                 self._learner.grow(schema, self.rng)
@@ -380,7 +380,7 @@ class Heros:
     def _finish_growing(self) -> None:
         """Finish extending the models after Ctrl-C; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
-            with self._alone:
+            with self._exclusive:
                 if self._learner.growing is not None:  # another thread may have finished the extension
                     self._learner.grow(self._learner.growing, self.rng)
 
@@ -553,7 +553,7 @@ class Heros:
         self._finish_growing()
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
-        with self._alone:
+        with self._exclusive:
             return learner.step.predict(core_array(X, np.float64), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -695,7 +695,7 @@ class Heros:
         learner = self._at_work
         if sample_weight is not None:
             self._expect_weights_supported(learner.step)
-        with self._alone:
+        with self._exclusive:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
             return learner.run(X, targets, weights, checked_delays(delay, len(X)))
 
@@ -851,7 +851,7 @@ class Heros:
         form, original = form_of(x), None
         if form == "row":
             original = row_of(x)
-        elif form != "array" and (rows_given := x if form == "rows" else few_rows(x)):
+        elif form != "array" and (rows_given := x if form == "rows" else rows_of_small_frame(x)):
             original = rows_given[0]
         return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, original)
 
@@ -968,7 +968,7 @@ class Heros:
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Create the models for this schema and restore the learnt state that `state` returned."""
-        with self._alone:
+        with self._exclusive:
             if self._dial is not None:
                 self._dial.restore(state.get("dial", {}))
             self._weights.restore(state.get("weights", {}))
@@ -977,7 +977,7 @@ class Heros:
     def become(self, other: Heros) -> None:
         """Adopt the settings and state of another Heros, which must not be used afterwards."""
         _expect_heros(other)
-        with self._alone:
+        with self._exclusive:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def follow(self, other: Heros) -> None:
@@ -1002,7 +1002,7 @@ class Heros:
             self.become(copy.deepcopy(other))
             return
         arrays = other._arrays_of(followed)
-        with self._alone:
+        with self._exclusive:
             self._dial = copy.deepcopy(other._dial)
             own.resume(self._dial)  # the form of the state depends on the rule for expected instances
             own.take(arrays)
@@ -1015,7 +1015,7 @@ class Heros:
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
-        with self._alone:
+        with self._exclusive:
             return learner.arrays()
 
     def _restored_learner(
@@ -1047,13 +1047,13 @@ class Heros:
         self._finish_growing()
         state = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
         if self._learner is not None:
-            with self._alone:
+            with self._exclusive:
                 state["learnt"] = self._learner.learnt()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learnt: Learnt | None = state.pop("learnt", None)
-        vars(self).update(state, _alone=ExclusiveUse(AT_WORK))
+        vars(self).update(state, _exclusive=ExclusiveUse(AT_WORK))
         if learnt is not None:
             self._learner = self._restored_learner(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last

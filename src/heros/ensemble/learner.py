@@ -21,7 +21,7 @@ from heros.policies.calls import PolicyCalls
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls
 
-__all__ = ["Learner", "Learnt", "enough_memory"]
+__all__ = ["Learner", "Learnt", "clear_memory_error"]
 
 REMEASURE = 1000  # number of instances between two measurements of costs that change
 
@@ -67,7 +67,7 @@ class Learner:
         """Extend the models to a schema that has grown; call again to continue after Ctrl-C."""
         self.growing = schema
         try:
-            with enough_memory(schema):
+            with clear_memory_error(schema):
                 self.bound.grow(schema, rng)
                 self.step.set_costs(self.bound.costs)
                 self._bound_numbers(schema)
@@ -203,7 +203,7 @@ class Learner:
 
 
 @contextmanager
-def enough_memory(schema: Schema) -> Iterator[None]:
+def clear_memory_error(schema: Schema) -> Iterator[None]:
     """Turn a MemoryError into a HerosError that gives the size of the schema."""
     try:
         yield

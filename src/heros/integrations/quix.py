@@ -66,12 +66,12 @@ class QuixModel:
         if not isinstance(model, Heros) or not model.pool.plain:
             raise ParameterError.of("model", "QuixModel", "a Heros without Python models in its pool", model)
         self.model, self.target, self.name = copy.deepcopy(model), target, name
-        self._besides = {target, name, *ignore}
+        self._not_features = {target, name, *ignore}
 
     def __call__(self, row: Mapping[str, Any], state: State) -> dict[str, Any]:
         """Return the row with the prediction made before learning; an untrained model predicts None."""
         model = self._opened(state.get_bytes(self.name))
-        features = {field: value for field, value in row.items() if field not in self._besides}
+        features = {field: value for field, value in row.items() if field not in self._not_features}
         answer = None if model.schema is None else _prediction(model, features)
         label = row.get(self.target)
         if not is_missing(label):

@@ -15,7 +15,7 @@ from heros._base.errors import DataError, MissingExtra, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
-from heros.data.frames import FEW, few_rows, is_frame, names_of
+from heros.data.frames import FEW, is_frame, names_of, rows_of_small_frame
 from heros.data.schema import Feature, Schema
 from heros.ensemble import Heros
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
@@ -111,7 +111,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             return None
         named = hasattr(self, "feature_names_in_")
         if self._names is not None:
-            rows = few_rows(X) if named else None
+            rows = rows_of_small_frame(X) if named else None
             return rows if rows is not None and [*rows[0]] == self._names else None
         plain = not named and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64
         fits = plain and 0 < len(X) <= FEW and X.shape[1] == self.n_features_in_

@@ -21,7 +21,7 @@ TIMED = 100  # number of instances on which the prices of a pool are measured
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
     """Return the CPU seconds to evaluate and train a pool of one model on random instances."""
     bound = pool.bind(schema, np.random.default_rng(0))
-    X, y = _random_instances(schema, pool.settles_after + instances)
+    X, y = _random_instances(schema, pool.instances_until_stable + instances)
     step = _step(bound)
     step.run(X[instances:], y[instances:])
     start = time.thread_time()
@@ -45,7 +45,7 @@ def prices(
     (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
-    _step(bound).run(*_random_instances(schema, pool.settles_after if settled is None else settled))
+    _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
     return _core.measured_prices(bound.native, *_random_instances(schema, instances))
 
 
@@ -76,7 +76,7 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     >>> schema = Schema.of(["age"], classes=["no", "yes"])
     >>> bound = MLP([{"hidden": 8}, {"hidden": 1024}]).bind(schema, np.random.default_rng(1))
     >>> listed = price_list(bound)
-    >>> round(float(sum(listed.look) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
+    >>> round(float(sum(listed.evaluation) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
     (1.0, True)
     """
     try:
@@ -102,7 +102,7 @@ def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64],
     if own is not None:
         return own
     pool, schema = bound.pool, bound.schema
-    settled = pool.settles_after
+    settled = pool.instances_until_stable
     if learnt is not None:
         settled = min(settled, 1 << learnt.bit_length())  # rounded up, so that few lengths are timed
     key = (

@@ -138,7 +138,7 @@ def measures_of(groups: Sequence[Group]) -> list[Caption]:
     return list(found.values())
 
 
-def full_of(groups: Sequence[Group]) -> Group | None:
+def trained_fully(groups: Sequence[Group]) -> Group | None:
     """Return the best group that trained every model at every step, or None."""
     return next((group for group in groups if group.trains_all), None)
 

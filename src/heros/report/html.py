@@ -75,7 +75,7 @@ def frame(
     """
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
     y_labels = "".join(
-        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>'
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_shortened(text)}</span>'
         for at, text in y
     )
     svg = (
@@ -91,7 +91,7 @@ def frame(
     )
 
 
-def _in_parts(text: str) -> str:
+def _shortened(text: str) -> str:
     """Return a label as HTML; a narrow screen first cuts its start, because several rows share it."""
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)

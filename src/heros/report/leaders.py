@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heros._base.tables import distinguishing_settings, settings_text
 from heros.report.html import bar, card, row, table
-from heros.report.maps import columns_for, heat_map, ribbon
+from heros.report.maps import columns_for, heat_map, timeline_chart
 from heros.run.result import Run
 
 COLOURS = 8
@@ -84,7 +84,7 @@ def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def champions(run: Run) -> list[LeadingTime]:
+def leading_models(run: Run) -> list[LeadingTime]:
     """Return the models that had the highest score L at the end of a window, largest share first."""
     if not run.curves.scores.size:
         return []  # a compact record has no scores
@@ -100,7 +100,7 @@ def champions(run: Run) -> list[LeadingTime]:
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the timeline of the best models, a table, and a map of training, if their data are recorded."""
-    names, leading, training = labels_of(run.settings["models"]), champions(run), ""
+    names, leading, training = labels_of(run.settings["models"]), leading_models(run), ""
     timeline = _ribbon(run, leading, names, label) if leading else ""
     if run.curves.trained.size:
         always = (run.trained >= run.n_instances).all()
@@ -121,7 +121,7 @@ def _ribbon(run: Run, leading: Sequence[LeadingTime], names: Sequence[str], labe
         (float(end[a - 1]) if a else 0.0, float(end[b - 1]), colours[int(best[a])], names[int(best[a])])
         for a, b in zip(starts.tolist(), stops, strict=True)
     ]
-    return ribbon(f"The best model over time: {label}", spans, float(end[-1]))
+    return timeline_chart(f"The best model over time: {label}", spans, float(end[-1]))
 
 
 def _table(run: Run, leading: Sequence[LeadingTime]) -> str:

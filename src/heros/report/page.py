@@ -13,8 +13,8 @@ from heros._base.errors import DataError
 from heros._base.phases import PHASES
 from heros.measures.base import Caption
 from heros.report.classes import class_figures
-from heros.report.figures import figures, marks_of, picture
-from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
+from heros.report.figures import drift_marks, figures, main_chart
+from heros.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
 from heros.report.html import card, key, row, table
 from heros.report.insight import change_list, importance_charts, reading_rows, target_words
 from heros.report.leaders import leaders
@@ -73,7 +73,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
         f"{models}, at most {escape(str(first.settings['k']))} of them trained per instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
-        f"{picture(groups, measure)}</div>{_groups_table(groups)}"
+        f"{main_chart(groups, measure)}</div>{_groups_table(groups)}"
         f"<h3>Over time</h3>{legend}"
         f'<div class="charts">{figures(groups, measure)}</div>'
         f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
@@ -88,7 +88,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 def _groups_table(groups: Sequence[Group]) -> str:
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
-    full = full_of(groups)
+    full = trained_fully(groups)
     saved = () if full is None or len(groups) == 1 else ("saved",)
     heads = ("settings", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
     rows = [
@@ -176,8 +176,8 @@ def _inside(group: Group, opened: bool) -> str:
     return (
         f'<details class="inside"{" open" if opened else ""}><summary>{key(group.colour, group.label)}{seed}'
         f"</summary>"
-        f'<div class="parts">{change_list(run)}{importance_charts(run, marks_of(run), group.label)}'
-        f"{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>"
+        f'<div class="parts">{change_list(run)}{importance_charts(run, drift_marks(run), group.label)}'
+        f"{leaders(run, drift_marks(run), group.label)}{class_figures(group)}</div></details>"
     )
 
 

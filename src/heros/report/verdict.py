@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from heros.measures.base import Caption
-from heros.report.groups import Group, full_of
-from heros.report.leaders import champions, titles_of
+from heros.report.groups import Group, trained_fully
+from heros.report.leaders import leading_models, titles_of
 
 CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good
 
@@ -43,7 +43,7 @@ def _cost(best: Group) -> str:
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
     """Return the saving compared with the group that trained every model, or else from measured costs."""
-    full = full_of(groups)
+    full = trained_fully(groups)
     if best.trains_all:
         return ""
     if full is not None:
@@ -71,7 +71,7 @@ def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
 
 
 def _best_model(best: Group) -> str:
-    run, leaders = best.runs[0], champions(best.runs[0])
+    run, leaders = best.runs[0], leading_models(best.runs[0])
     if not leaders:
         return ""
     title, share = _last(best)
@@ -85,7 +85,7 @@ def _last(group: Group) -> tuple[str, float]:
     """Return the best model at the end, and the share of the time in which it was the best."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
-    share = next(reign.share for reign in champions(run) if reign.model == last)
+    share = next(reign.share for reign in leading_models(run) if reign.model == last)
     return titles_of(run.settings["models"])[last], share
 
 
@@ -108,7 +108,7 @@ def _saving(spent: float, of: float, what: str) -> str:
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main results of the best group as tiles in large print."""
-    best, full, run, shown = groups[0], full_of(groups), groups[0].runs[0], []
+    best, full, run, shown = groups[0], trained_fully(groups), groups[0].runs[0], []
     if measure is not None:
         text, _, deviation = best.text(measure).partition(" ± ")
         shown.append(
@@ -122,7 +122,7 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
         ("energy", f"{best.joules:,.3g} J", against or carbon),
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]
-    if champions(run):
+    if leading_models(run):
         title, share = _last(best)
         shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
     boxes = "".join(

@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class Interrupts:
-    """A context manager that sets `pressed` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
+    """A context manager that sets `requested` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
 
     The handler is not installed outside the main thread, or if the program has its own SIGINT handler. A
-    KeyboardInterrupt that is raised while the stream is read sets `pressed` in any case.
+    KeyboardInterrupt that is raised while the stream is read sets `requested` in any case.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ class Interrupts:
     Examples
     --------
     >>> with Interrupts() as interrupts:
-    ...     interrupts.pressed
+    ...     interrupts.requested
     False
     """
 
     def __init__(self, wanted: bool = True) -> None:
         self.requested = False
-        self._wanted = wanted
+        self._enabled = wanted
         self._asking = self._sending = self._sent_by_timer = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
         main = threading.current_thread() is threading.main_thread()
-        if self._wanted and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if self._enabled and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before = signal.default_int_handler
             signal.signal(signal.SIGINT, self._on_interrupt)
         return self
@@ -74,7 +74,7 @@ class Interrupts:
             self._asking = True
             return None if self.requested else wait()
         except KeyboardInterrupt:
-            if not self._wanted:
+            if not self._enabled:
                 raise
             self.requested = True
             return None

@@ -141,7 +141,7 @@ def expect_writable(path: Path) -> None:
 
     Examples
     --------
-    >>> expect_place(Path(__file__, "model.heros"))
+    >>> expect_writable(Path(__file__, "model.heros"))
     Traceback (most recent call last):
         ...
     heros.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.

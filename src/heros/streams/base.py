@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
-from heros.data.weights import WEIGHTS, weighs
+from heros.data.weights import WEIGHTS, are_weights
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
 __all__ = ["Block", "DriftPoint", "RowStream", "Stream", "at_position_of", "too_many"]
@@ -327,7 +327,7 @@ class Weighed(FeatureAsTarget):
 
     def _converted(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         weights = X[:, self._column].copy()
-        if not (valid := weighs(weights)).all():
+        if not (valid := are_weights(weights)).all():
             row = int(valid.argmin())
             place = f"{weights[row]:g} in instance {self._position + row + 1:,}"
             raise DataError(f"The weights in {self.feature!r} must be {WEIGHTS}. Got {place} instead.")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
-from heros.data.number_format import number_in
+from heros.data.number_format import parsed_number
 from heros.data.values import BLANKS, listed
 from heros.streams.bad_rows import SHOWN, BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
@@ -92,7 +92,7 @@ class DelimitedReader(TextReader):
             rows = []
         columns = [*zip(*(row for row in rows if len(row) == len(names)), strict=True)] or [()] * len(names)
         filled = [pair for pair in zip(names, columns, strict=True) if pair[0] not in self.words]
-        like_values = all(number_in(name) is not None or name in values for name, values in filled)
+        like_values = all(parsed_number(name) is not None or name in values for name, values in filled)
         counted = any([*names] == [str(i + first) for i in range(len(names))] for first in (0, 1))
         return bool(filled) and like_values and not counted
 
@@ -131,9 +131,10 @@ class DelimitedReader(TextReader):
             if self._quote and lines[at].count(self._quote) % 2:
                 return 0  # the header spans several lines
             if len(row) == usual and 2 * len(filled) > usual:
-                names = len(set(filled)) == len(filled) and all(number_in(cell) is None for cell in filled)
+                has_number = any(parsed_number(cell) is not None for cell in filled)
+                names = len(set(filled)) == len(filled) and not has_number
                 below = [cell for other in rows[at + 1 :] if len(other) == usual for cell in other]
-                clear = 2 * fullest <= max(usual, 2) or any(number_in(cell) is not None for cell in below)
+                clear = 2 * fullest <= max(usual, 2) or any(parsed_number(cell) is not None for cell in below)
                 return at if names and below and clear else 0
             fullest = max(fullest, len(filled))
         return 0

@@ -12,8 +12,8 @@ from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text, reading_of
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, number_in
+from heros.data.infer import date_column, infer, infer_array, number_column, reason_not_a_feature
+from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, parsed_number
 from heros.data.values import NUMBER, label_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
@@ -54,7 +54,7 @@ class Layout:
                 if not isinstance(column, NameColumn):
                     column.hint = HINT
         if not self.features:  # use the ignored columns, as there are no others
-            usable = [index for index in self.ignored if not no_feature(first.columns[index].type)]
+            usable = [index for index in self.ignored if not reason_not_a_feature(first.columns[index].type)]
             self.features = {index: self._nominal(index, None, options.most_values) for index in usable}
             self.ignored = {index: why for index, why in self.ignored.items() if index not in usable}
         if not self.features:
@@ -252,14 +252,14 @@ class Layout:
                 yield f"The column {column.name!r} is read as {words}{into} ({nominal} reads it as names)."
             elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
                 yield f"The column {column.name!r} is read as names: {hint}."
-            if padded := self.padded(index):
-                loss = f"loses leading zeros, such as those of {padded!r}"
+            if example_with_zeros := self.example_with_zeros(index):
+                loss = f"loses leading zeros, such as those of {example_with_zeros!r}"
                 yield f"The column {column.name!r} {loss} ({nominal} reads it as names)."
             if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
                 values = f"{same}: each name is a separate value"
                 yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."
 
-    def padded(self, index: int) -> str:
+    def example_with_zeros(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""
         if not isinstance(self.features[index], NumberColumn) or not is_text(self.first.columns[index].type):
             return ""
@@ -304,7 +304,7 @@ def not_numbers(counts: Mapping[str, int]) -> list[str]:
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
-    return [value for value in counts if number_in(value, form) is None]
+    return [value for value in counts if parsed_number(value, form) is None]
 
 
 def similar(counts: Mapping[str, int]) -> str:

@@ -19,7 +19,7 @@ from heros._base.lazy import pa
 from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
-from heros.data.infer import FEWEST, no_feature
+from heros.data.infer import FEWEST, reason_not_a_feature
 from heros.data.values import Words
 from heros.streams.files import opened
 from heros.streams.layout import Layout, similar
@@ -160,7 +160,7 @@ def look(path: str | os.PathLike[str], **settings: Any) -> Look:
         raw = raw_reader.read()
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
-    first = reader.without_kept(first)
+    first = reader.without_missing_words(first)
     layout = Layout(reader, options, first)
     wrong = layout.no_classes()
     doubts = (
@@ -186,7 +186,7 @@ def look(path: str | os.PathLike[str], **settings: Any) -> Look:
 
 def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
-    counts = {} if no_feature(array.type) else layout.counts(index)
+    counts = {} if reason_not_a_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
     column = layout.features.get(index)
     most = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
@@ -204,7 +204,7 @@ def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
         kind = "weights" if name == layout.options.weights else _kind(column)
         note = "; ".join(filter(None, (*_notes(layout, index, counts), _words_note(words, kind))))
         numbers = (
-            isinstance(column, NumberColumn) and kind != "weights" and _numbers_rows(layout, column, index)
+            isinstance(column, NumberColumn) and kind != "weights" and _is_row_number(layout, column, index)
         )
         return ColumnLook(name, kind, len(counts), missing, examples, note, usual, numbers)
     return ColumnLook(name, kind, len(counts), missing, examples, note)
@@ -231,7 +231,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
     return f"missing: {shown}{more}{hint if may_be_name else ''}"
 
 
-def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
+def _is_row_number(layout: Layout, column: NumberColumn, index: int) -> bool:
     """Return whether a column seems to number the rows, judging by its values or else by its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
@@ -272,11 +272,11 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] reads them as missing)"
         if isinstance(column, NumberColumn):
-            if padded := layout.padded(index):
-                yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
+            if zeros := layout.example_with_zeros(index):
+                yield f"leading zeros, such as {zeros!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
                 yield "seconds since 1970 (dates=)?"
-            elif _numbers_rows(layout, column, index):
+            elif _is_row_number(layout, column, index):
                 yield "a different whole number in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"

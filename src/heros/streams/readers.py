@@ -68,7 +68,7 @@ class TableReader(ABC):
         self._kept_in_other_columns = Words(chain.from_iterable(self._kept_names.values()))
         self.words = Words(self.words - self._kept_in_other_columns)
 
-    def without_kept(self, chunk: Chunk) -> Chunk:
+    def without_missing_words(self, chunk: Chunk) -> Chunk:
         """Replace the strings of `keep_names` with null in the columns that do not list them as values."""
         if not self._kept_in_other_columns:
             return chunk

@@ -56,7 +56,7 @@ class TextReader(TableReader):
     def __init__(self, path: Path, encoding: str | None = None, **words: Sequence[str]) -> None:
         super().__init__(str(path), **words)
         self._path = path
-        self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
+        self._encoding, self._is_converted = checked_encoding(encoding or "utf-8")
         self._seen = encoding is not None  # whether the encoding is known
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
@@ -113,7 +113,7 @@ class TextReader(TableReader):
         return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
     def _closed(self, data: bytes, ended: bool) -> bytes:
-        """Replace rows whose quote is not closed in time by blanks, and note them in `_left_open`."""
+        """Replace rows whose quote is not closed in time by blanks, and note them in `_unclosed`."""
         return data
 
     def _next_records(self) -> RawRecords | None:
@@ -153,8 +153,8 @@ class TextReader(TableReader):
             self._written = written(self._path)
             with self._path.open("rb") as beginning:
                 self._beginning = beginning.read(HEAD)
-            if self._recoded is not None:
-                self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
+            if self._is_converted is not None:
+                self._file = pa.transcoding_input_stream(self._file, self._is_converted, "utf-8")
             if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
                 offset = 0

@@ -86,7 +86,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
         policy = kind(*_numbers(kind, numbers, text, owner))
         for wrapper, suffix, numbers in reversed(outer):
             if suffix:
-                form += form_around(wrapper)
+                form += wrapper_notation(wrapper)
                 policy = wrapper(policy, *_numbers(wrapper, numbers.removeprefix(":"), text, owner))
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
@@ -95,7 +95,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     return policy
 
 
-def form_around(kind: type[Any]) -> str:
+def wrapper_notation(kind: type[Any]) -> str:
     """Return the notation of a policy that wraps another one, e.g. ``@EPSILON``."""
     numbers = ":".join(field.name.upper() for field in _numeric(kind))
     suffix: str = kind.suffix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
 __all__ = ["naive_bayes"]
@@ -36,7 +36,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     logs = graph("Where", graph("IsNaN", logs), np.float64(NONE), logs)
     logs = graph("Max", logs, np.float64(NONE))  # lower limit of the logarithm
     logs = graph("Where", counts > 0, logs, np.float64(NONE))
-    shares, _ = normed(graph, logs, 1, counts)
+    shares, _ = normalised(graph, logs, 1, counts)
     graph.probabilities(shares)
 
 

@@ -84,5 +84,5 @@ def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -
     owner = np.repeat(nominal, values[nominal] + 1)
     code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
     x = graph("Gather", "X", owner, axis=1)
-    equal = graph.either(np.isnan(code), graph("IsNaN", x), graph("Equal", x, np.nan_to_num(code)))
+    equal = graph.boolean_where(np.isnan(code), graph("IsNaN", x), graph("Equal", x, np.nan_to_num(code)))
     return graph.cast(equal, np.float64)

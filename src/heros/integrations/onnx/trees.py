@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import HerosError
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
@@ -88,7 +88,7 @@ class _Tree:
             chosen[chosen] = ~(hits[:, 0] > hits[:, 1])
         return chosen
 
-    def answering(self) -> Floats:
+    def class_counts(self) -> Floats:
         """Return the class counts of each node; an absent branch has the counts of its parent."""
         counts = self.counts.copy()
         for node in np.flatnonzero(self.splits).tolist():
@@ -190,7 +190,7 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
     node = walked(graph, [one.walk() for one in trees])
-    counts = np.concatenate([one.answering() for one in trees])
+    counts = np.concatenate([one.class_counts() for one in trees])
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
     probabilities, can_predict = (
@@ -203,7 +203,9 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # leaf indices
     shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
     chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
-    return graph("Where", chosen, shares_by_bayes, probabilities), graph.either(chosen, possible, can_predict)
+    return graph("Where", chosen, shares_by_bayes, probabilities), graph.boolean_where(
+        chosen, possible, can_predict
+    )
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
         x = graph("GatherElements", "X", tested, axis=1)
         known = graph("Not", graph("IsNaN", x))
         x = graph("Where", known, x, np.float64(0))
-        hit = graph.either(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
+        hit = graph.boolean_where(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
         branch = graph("Where", every, _whole(graph, x), graph.cast(graph("Not", hit), np.int64))
         branch = graph("Where", known, branch, without)
         goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
@@ -278,7 +280,7 @@ def _bayes(
     least = graph("Min", least, graph("Squeeze", prior, np.array([3])))
     votes = graph("Gather", partial, np.array(-1), axis=3)
     votes = graph("Where", graph("Less", least, np.float64(LEAST)), np.float64(NONE), votes)
-    return normed(graph, votes, 2, np.full((1, 1, classes), 1 / classes))
+    return normalised(graph, votes, 2, np.full((1, 1, classes), 1 / classes))
 
 
 def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:

@@ -252,7 +252,7 @@ def expect_valid(document: Mapping[str, Any], label: str) -> None:
 
     Examples
     --------
-    >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
+    >>> expect_valid({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
     heros.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.

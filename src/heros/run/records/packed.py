@@ -149,7 +149,7 @@ def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     table = plain.set_column(plain.column_names.index("id"), "id", pa.array(list(rows), pa.string()))
     table = table.append_column("document", pa.array([row.document for row in rows.values()], pa.string()))
     for kind in kinds:
-        table = table.append_column(kind.field, _lists(kind, [found.get(kind) for found in curves]))
+        table = table.append_column(kind.field, _list_array(kind, [found.get(kind) for found in curves]))
     file = io.BytesIO()
     pq.write_table(
         table.replace_schema_metadata({MARK: FORMAT}),
@@ -173,7 +173,7 @@ def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
     return found
 
 
-def _lists(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
+def _list_array(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
     offsets = np.cumsum([0, *(0 if array is None else len(array) for array in arrays)])
     joined = pa.concat_arrays([array for array in arrays if array is not None])
     mask = pa.array([array is None for array in arrays])
