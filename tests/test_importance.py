@@ -292,7 +292,7 @@ def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code
     model.learn([{"a": i % 7, "b": "xyz"[i % 3]} for i in range(200)], ["n", "y"] * 100)
     model.save(tmp_path / "good.heros")
     assert len(Heros.load(tmp_path / "good.heros").sample)
-    model._at_work.importance.rows[:, 1] = code
+    model._bound_learner.importance.rows[:, 1] = code
     model.save(tmp_path / "forged.heros")
     with pytest.raises(DataError, match="impossible value of 'b'"):
         Heros.load(tmp_path / "forged.heros")

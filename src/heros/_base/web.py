@@ -19,7 +19,7 @@ def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHan
     The timeout of `urllib` applies only to each single read: a slow server that keeps sending bytes could
     block the thread forever. This function closes the connection when the total time is up.
     """
-    connection = _Limited(seconds)
+    connection = _LimitedConnections(seconds)
     opener = build_opener(_on(HTTPHandler, connection), _on(HTTPSHandler, connection), *handlers)
     try:
         with opener.open(request, timeout=seconds) as reply:
@@ -34,7 +34,7 @@ def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHan
     return data
 
 
-class _Limited:
+class _LimitedConnections:
     """The connections of a request, which are closed when the time of the request is up."""
 
     def __init__(self, seconds: float) -> None:
@@ -60,17 +60,17 @@ class _Limited:
         connection = kind(host, **settings)
         connect = connection.connect
 
-        def noted() -> None:
+        def connect_and_register() -> None:
             connect()
             self._sockets.append(connection.sock)
             if self.over.is_set():
                 raise TimeoutError
 
-        connection.connect = noted  # type: ignore[method-assign]
+        connection.connect = connect_and_register  # type: ignore[method-assign]
         return connection
 
 
-def _on(handler: Any, connections: _Limited) -> Any:
+def _on(handler: Any, connections: _LimitedConnections) -> Any:
     """Return a `urllib` handler class that opens its connections through `connections`."""
 
     class Limited(handler):  # type: ignore[misc]

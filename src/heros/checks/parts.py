@@ -193,13 +193,13 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     expect(same(counted[0], one[0]) and same(counted[1], one[1]), measure, "not change its arguments")
     before = float(parts.value)
     counted[0][:], counted[1][:] = 0, 0.5
-    expect(_close(float(parts.value), before), measure, "not keep the arrays passed to update")
+    expect(_almost_equal(float(parts.value), before), measure, "not keep the arrays passed to update")
     parts.update(*two)
     values = float(whole.value), float(parts.value)
     expect(math.isfinite(values[0]), measure, "have a finite value after 600 instances", values[0])
     rule = "have the same value for every split of the instances into blocks"
-    expect(_close(*values), measure, rule, values)
-    expect(_close(float(parts.value), values[1]), measure, "have the same value when read again")
+    expect(_almost_equal(*values), measure, rule, values)
+    expect(_almost_equal(float(parts.value), values[1]), measure, "have the same value when read again")
     if isinstance(measure, Measure):
         _check_measure_of_ours(measure, one, two, values[0])
 
@@ -218,9 +218,9 @@ def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -
     again = measure.fresh()
     again.restore(pickle.loads(pickle.dumps(first.state())))
     again.update(*two)
-    expect(_close(again.value, value), measure, "continue after restore(state())", again.value)
+    expect(_almost_equal(again.value, value), measure, "continue after restore(state())", again.value)
     first.merge(second)
-    expect(_close(first.value, value), measure, "have the same value after a merge", first.value)
+    expect(_almost_equal(first.value, value), measure, "have the same value after a merge", first.value)
 
 
 def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -234,5 +234,5 @@ def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArra
     return rng.integers(0, 3, n), p / p.sum(axis=1, keepdims=True)
 
 
-def _close(a: float, b: float) -> bool:
+def _almost_equal(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))

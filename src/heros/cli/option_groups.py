@@ -28,7 +28,7 @@ class FileOptions:
 
     Examples
     --------
-    >>> FileOptions(target="late", ignore=["id,note"], delimiter=r"\t").how
+    >>> FileOptions(target="late", ignore=["id,note"], delimiter=r"\t").reading_settings
     {'ignore': ['id', 'note'], 'delimiter': '\t'}
     """
 

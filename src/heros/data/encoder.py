@@ -320,7 +320,7 @@ class Encoder(RowEncoder):
             )
             if not self.width:
                 self._begin_with(names, arrays, some)
-            stretches = Stretches(self, batch.num_rows, partial(self._known, names, arrays, some))
+            stretches = Stretches(self, batch.num_rows, partial(self._encoded_rows, names, arrays, some))
             while items := stretches.next():
                 for row in items:
                     if type(row) is Stretch:
@@ -330,7 +330,7 @@ class Encoder(RowEncoder):
                         yield x, some[row]
             done += batch.num_rows
 
-    def _known(
+    def _encoded_rows(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
         """Encode rows and labels; also return the rows that must be encoded one by one, as items."""

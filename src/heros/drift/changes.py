@@ -165,7 +165,7 @@ class Change:
         if self.numeric:
             what, (before, after) = "mean absolute error", _distinct_texts(self.before, self.after, 4)
         rise = f"At instance {self.at:,} the {what} rose from {before} to {after} ({self._beginning()})"
-        most = [text for changed in self.classes if (text := _raised(changed))][:2]
+        most = [text for changed in self.classes if (text := _cause_text(changed))][:2]
         parts = [rise, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
         new, old = self.best_after, self.best_before
         if new is not None and old is not None:
@@ -295,8 +295,10 @@ def _distinct_texts(before: float, after: float, digits: int) -> tuple[str, str]
 
     Examples
     --------
-    >>> _apart(39.913, 54.087, 3), _apart(20454.31, 20487.18, 3), _apart(0.5, 0.5, 3)
-    (('39.9', '54.1'), ('20454', '20487'), ('0.5', '0.5'))
+    >>> _distinct_texts(39.913, 54.087, 3), _distinct_texts(20454.31, 20487.18, 3)
+    (('39.9', '54.1'), ('20454', '20487'))
+    >>> _distinct_texts(0.5, 0.5, 3)
+    ('0.5', '0.5')
     """
     for more in range(digits, MOST_DIGITS + 1):
         texts = f"{before:.{more}g}", f"{after:.{more}g}"
@@ -310,7 +312,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _raised(one: ClassChange) -> str:
+def _cause_text(one: ClassChange) -> str:
     """Return a text about the class whose error or share raised the ensemble's error; "" if there is none."""
     if one.error_after > one.error_before:
         return f"class {one.name} (error {_percent(one.error_before)} to {_percent(one.error_after)})"

@@ -55,7 +55,7 @@ class Copies:
 
     def fresh(self) -> Heros:
         """Return a copy of the model."""
-        return self._made(self._state)
+        return self._new_copy(self._state)
 
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
@@ -63,11 +63,11 @@ class Copies:
         if not self._all_built_in or creation != self._document:
             return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
-        model = self._made(blank)
+        model = self._new_copy(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
         return serialization.fill(model, document, arrays, known)
 
-    def _made(self, state: dict[str, Any]) -> Heros:
+    def _new_copy(self, state: dict[str, Any]) -> Heros:
         model = Heros.__new__(Heros)
         model.__setstate__(copy.deepcopy(state, {id(part): part for part in self._shared}))
         return model

@@ -449,7 +449,7 @@ class Heros:
         out = self.answers(x)
         if form == "array":
             return out
-        classes = self._at_work.schema.classes
+        classes = self._bound_learner.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
         if form == "row":
@@ -471,7 +471,7 @@ class Heros:
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
         out = self.answers(x)
-        best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
+        best = np.asarray(self.task.named(self.task.prediction(out), self._bound_learner.schema))
         if abstain:
             sure = (1 - out <= self._sets()[0]).sum(axis=-1) == 1
             best = np.where(sure, best.astype(object), np.full(best.shape, None, dtype=object))
@@ -515,7 +515,7 @@ class Heros:
         """
         sets_state = self._sets()
         inside = 1 - self.answers(x) <= sets_state[0]
-        classes = self._at_work.schema.classes
+        classes = self._bound_learner.schema.classes
         sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
         return sets[0] if inside.ndim == 1 else sets
 
@@ -539,7 +539,7 @@ class Heros:
         return state[0] if state else None
 
     def _sets(self) -> list[float]:
-        state: list[float] = self._at_work.step.sets.tolist()
+        state: list[float] = self._bound_learner.step.sets.tolist()
         if not state:
             raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
         return state
@@ -549,7 +549,7 @@ class Heros:
 
         For callers that encode rows themselves with a `heros.data.Encoder`. For `delay` see `answers`.
         """
-        learner = self._at_work
+        learner = self._bound_learner
         self._finish_growing()
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
@@ -625,7 +625,7 @@ class Heros:
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
         """Learn from a batch of a `heros.data.Encoder`; extend the models if the schema has grown."""
-        self._follow(batch.schema)
+        self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
@@ -637,11 +637,11 @@ class Heros:
         except DataError:
             self._reader = (self.schema, encoder)  # the encoder has not changed
             raise
-        self._follow(encoder.schema)
+        self._extend_schema(encoder.schema)
         self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
         self._reader = (self.schema, encoder)
 
-    def _follow(self, schema: Schema) -> None:
+    def _extend_schema(self, schema: Schema) -> None:
         """Extend the models to the schema of new rows; the first row must have a value."""
         if schema.n_features == 0:
             raise DataError(
@@ -692,7 +692,7 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        learner = self._at_work
+        learner = self._bound_learner
         if sample_weight is not None:
             self._expect_weights_supported(learner.step)
         with self._exclusive:
@@ -723,53 +723,53 @@ class Heros:
         """Return instances of any supported form as rows, and whether `x` is a single instance."""
         if (form := form_of(x)) == "array":
             return self._instances(x)
-        _ = self._at_work
+        _ = self._bound_learner
         return self.encoder().read(x), form == "row"
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
-        return self.task.targets(y, n, self._at_work.schema)
+        return self.task.targets(y, n, self._bound_learner.schema)
 
     # -- results of learning ------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
         """The trained models, e.g. the weights of perceptrons or the sizes of trees."""
-        return self._at_work.bound
+        return self._bound_learner.bound
 
     @property
     def instances(self) -> int:
         """The number of instances that the model has learnt from."""
-        return self._at_work.step.instances
+        return self._bound_learner.step.instances
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """The running score L of each model."""
-        return self._at_work.step.scores
+        return self._bound_learner.step.scores
 
     @property
     def costs(self) -> NDArray[np.float64]:
         """The cost γ of a training step of each model, as a share of the sum over all models."""
-        return self._at_work.step.costs
+        return self._bound_learner.step.costs
 
     @property
     def evaluated(self) -> NDArray[np.int64]:
         """The number of instances on which each model was evaluated: all instances if `watch` is "all"."""
-        return self._at_work.step.looked
+        return self._bound_learner.step.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:
         """The number of times each model was trained."""
-        return self._at_work.step.trained
+        return self._bound_learner.step.trained
 
     @property
     def invested(self) -> NDArray[np.float64]:
         """The training cost r spent on each model so far."""
-        return self._at_work.step.invested
+        return self._bound_learner.step.invested
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
         """A mask of the models that have made a non-finite prediction at least once or were excluded."""
-        return self._at_work.step.diverged.astype(bool)
+        return self._bound_learner.step.diverged.astype(bool)
 
     @property
     def best(self) -> int:
@@ -787,7 +787,7 @@ class Heros:
 
         Only the latest 1000 changes are stored.
         """
-        noted, schema = self._at_work.step.changes, self._at_work.schema
+        noted, schema = self._bound_learner.step.changes, self._bound_learner.schema
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def importance(self, *, fresh: bool = True) -> Importance:
@@ -809,7 +809,7 @@ class Heros:
         >>> model.importance().ranked()[0]
         'age'
         """
-        running, n = self._explaining(), self._at_work.schema.n_outputs
+        running, n = self._explaining(), self._bound_learner.schema.n_outputs
         if not fresh:
             return running.result()
         now = running.measure(lambda X: self._next_outputs(X)[:, :n])
@@ -853,7 +853,7 @@ class Heros:
             original = row_of(x)
         elif form != "array" and (rows_given := x if form == "rows" else rows_of_small_frame(x)):
             original = rows_given[0]
-        return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, original)
+        return contributions(X[0], rows, self._next_outputs, self._bound_learner.schema, of, original)
 
     def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
@@ -865,7 +865,7 @@ class Heros:
         return self._explaining().rows.copy()
 
     def _explaining(self) -> RunningImportance:
-        importance = self._at_work.importance
+        importance = self._bound_learner.importance
         if importance is None:
             raise HerosError(
                 "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
@@ -876,11 +876,11 @@ class Heros:
 
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""
-        return Leaderboard.of(self.pool, self._at_work.step, self.asleep)
+        return Leaderboard.of(self.pool, self._bound_learner.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
         """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
-        learner = self._at_work
+        learner = self._bound_learner
         if learner.last is None:
             why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
             raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
@@ -891,15 +891,15 @@ class Heros:
 
     def pool_summary(self) -> PoolSummary:
         """Return the scores, cost and training cost so far for each value of each setting of the pool."""
-        return PoolSummary.of(self.pool, self.k, self._at_work.step)
+        return PoolSummary.of(self.pool, self.k, self._bound_learner.step)
 
     @property
     def cpu_seconds(self) -> dict[str, float]:
         """The CPU seconds spent so far, by phase of the step."""
-        return dict(zip(PHASES, self._at_work.step.cpu_seconds.tolist(), strict=True))
+        return dict(zip(PHASES, self._bound_learner.step.cpu_seconds.tolist(), strict=True))
 
     @property
-    def _at_work(self) -> Learner:
+    def _bound_learner(self) -> Learner:
         if self._learner is None:
             raise HerosError("This Heros has not learnt yet: call learn first, or bind(schema).")
         return self._learner
@@ -1011,7 +1011,7 @@ class Heros:
     @property
     def _is_all_compiled(self) -> bool:
         """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
-        return self.pool.plain and self._at_work.is_compiled
+        return self.pool.plain and self._bound_learner.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()

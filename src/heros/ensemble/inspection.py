@@ -219,11 +219,11 @@ class Explanation(Sequence[Choice]):
             n = int(last.chosen.sum())
             rule = f"{policy} expected instance {at:,}, so only {n} of {models} models are trained"
             reasons = {int(i): "also trained on expected instances" for i in np.flatnonzero(last.chosen)}
-        elif (epsilon := _exploration(_inside(policy), last)) is not None:
+        elif (epsilon := _exploration(_inner_policy(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
         else:
-            inner = _inside(policy)
+            inner = _inner_policy(policy)
             while _explores(inner):
                 inner = inner.policy
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
@@ -315,7 +315,7 @@ def _exploration(policy: Policy, last: LastStep) -> float | None:
     return None
 
 
-def _inside(policy: Policy) -> Policy:
+def _inner_policy(policy: Policy) -> Policy:
     """Return the policy inside `Surprise`, or the policy itself."""
     return policy.policy if isinstance(policy, Surprise) else policy
 

@@ -83,7 +83,7 @@ class Schedule:
     ...     def cpu(self): return self.seconds
     >>> clock = Simulated()
     >>> limit = SpendingLimit.of("10 J/h", watts=10.0)  # 1 CPU second an hour
-    >>> schedule = Schedule(limit, clock=clock, tell=lambda text: None)
+    >>> schedule = Schedule(limit, clock=clock, notify=lambda text: None)
     >>> learnt = 0
     >>> while n := schedule.allowed(1000):
     ...     clock.seconds += n / 1024  # about 1 ms per instance

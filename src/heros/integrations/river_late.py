@@ -50,7 +50,7 @@ class _Late(Generic[Prediction]):
             if known[0] != x:
                 raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
             return copy(known[1])
-        answer = self._ask(dict(x))
+        answer = self._predict(dict(x))
         self.counts.answered += 1
         self._waiting.put(id, (dict(x), copy(answer)))
         return answer
@@ -66,7 +66,7 @@ class _Late(Generic[Prediction]):
         self.counts.learnt += 1
         return True
 
-    def _ask(self, x: dict[Hashable, Any]) -> Prediction:
+    def _predict(self, x: dict[Hashable, Any]) -> Prediction:
         raise NotImplementedError
 
     def _update_metric(self, y: Any, answer: Prediction) -> None:
@@ -121,7 +121,7 @@ class LateClassifier(_Late[dict[Any, float]]):
     (20, 280, True)
     """
 
-    def _ask(self, x: dict[Hashable, Any]) -> dict[Any, float]:
+    def _predict(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         return dict(self.model.predict_proba_one(x))
 
     def _update_metric(self, y: Any, answer: dict[Any, float]) -> None:
@@ -150,7 +150,7 @@ class LateRegressor(_Late[float]):
     (20, 280, True)
     """
 
-    def _ask(self, x: dict[Hashable, Any]) -> float:
+    def _predict(self, x: dict[Hashable, Any]) -> float:
         return float(self.model.predict_one(x))
 
     def _update_metric(self, y: Any, answer: float) -> None:

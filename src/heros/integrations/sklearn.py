@@ -157,7 +157,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
         return pa.table(dict(zip(names, X.T, strict=True)))
 
-    def _begin(self, X: Any, classes: tuple[str, ...], **more: Any) -> tuple[Heros, list[str] | None]:
+    def _new_ensemble(self, X: Any, classes: tuple[str, ...], **more: Any) -> tuple[Heros, list[str] | None]:
         """Return a new ensemble, and the names of the columns if the first rows are a frame."""
         numeric, names = not classes, getattr(self, "feature_names_in_", None)
         task = "regression" if numeric else "classification"
@@ -315,7 +315,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         else:
             X, known = plain, self.classes_
         if first:
-            heros, columns = self._begin(X, _names(known), class_weight=self.class_weight)
+            heros, columns = self._new_ensemble(X, _names(known), class_weight=self.class_weight)
         else:
             heros, columns = self.heros_, self._names
         labels: Sequence[Any] = indices
@@ -383,7 +383,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         X, y = self._checked(X, y, first=first, numbers=True)
-        heros, names = self._begin(X, ()) if first else (self.heros_, self._names)
+        heros, names = self._new_ensemble(X, ()) if first else (self.heros_, self._names)
         heros.learn(X, y, sample_weight)
         self.heros_, self._names = heros, names
         return self

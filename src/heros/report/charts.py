@@ -57,7 +57,7 @@ def line_chart(
     Each detected change gets a mark; a click on the mark shows the description of the change.
     """
     whole = lines
-    lines = [_thinned(line) for line in lines]
+    lines = [_reduced(line) for line in lines]
     end = max(float(line.x[-1]) for line in lines)
     levels = levels or {}
     values = np.concatenate([*(line.y for line in lines), [*levels.values()]])
@@ -163,7 +163,7 @@ def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> li
     sides = []
     for point, (x, y) in zip(points, places, strict=True):
         choices = _boxes(x * WIDTH, y * HEIGHT, LETTER * len(point.label) + 4)
-        side = next((side for side, box in choices.items() if _free(box, occupied)), "")
+        side = next((side for side, box in choices.items() if _is_free(box, occupied)), "")
         if side:
             occupied.append(choices[side])
         sides.append(side)
@@ -183,7 +183,7 @@ def _boxes(x: float, y: float, wide: float) -> dict[str, Box]:
     }
 
 
-def _free(box: Box, occupied: Sequence[Box]) -> bool:
+def _is_free(box: Box, occupied: Sequence[Box]) -> bool:
     left, bottom, right, top = box
     inside = left >= 0 and right <= WIDTH + 8 and bottom >= -2 and top <= HEIGHT + 8
     return inside and not any(
@@ -218,7 +218,7 @@ def _legend(
 # -- drawing -----------------------------------------------------------------------------------------------
 
 
-def _thinned(line: Line) -> Line:
+def _reduced(line: Line) -> Line:
     """Reduce a line to at most `POINTS` points by averaging neighbours."""
     known = ~np.isnan(line.y)
     x, y = line.x[known], line.y[known]

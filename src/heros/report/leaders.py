@@ -59,12 +59,12 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     titles = [
         settings_text(one) or f"model {i + 1}"
-        for i, one in enumerate(_fewest(distinguishing_settings(models)[0]))
+        for i, one in enumerate(_shortest_names(distinguishing_settings(models)[0]))
     ]
     return [shorten(one.replace("learning rate", "rate"), LONGEST, placeholder="…") for one in titles]
 
 
-def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _shortest_names(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the settings of each model that are needed to distinguish the models of one family."""
     needed = [dict(one) for one in models]
     for family in {one.get("family") for one in models}:

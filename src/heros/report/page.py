@@ -76,7 +76,7 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f"{main_chart(groups, measure)}</div>{_groups_table(groups)}"
         f"<h3>Over time</h3>{legend}"
         f'<div class="charts">{figures(groups, measure)}</div>'
-        f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
+        f"<h3>Details</h3>{''.join(_group_details(group, group is groups[0]) for group in groups)}"
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
@@ -102,7 +102,7 @@ def _groups_table(groups: Sequence[Group]) -> str:
         ]
         for group in groups
     ]
-    best, body = _best_of(groups, measures), []
+    best, body = _best_cells(groups, measures), []
     for i, (group, cells) in enumerate(zip(groups, rows, strict=True)):
         shown = [f"<b>{escape(cell)}</b>" if (i, j) in best else escape(cell) for j, cell in enumerate(cells)]
         body.append(row((key(group.colour, group.label), *shown)))
@@ -120,7 +120,7 @@ def _saved(group: Group, full: Group | None) -> str:
     return f"{1 - group.joules / full.joules:.0%}"
 
 
-def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
+def _best_cells(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
     """Return the best cell (row, column) of each column with more than one value."""
     found = set()
     for column, measure in enumerate(measures, start=1):
@@ -169,7 +169,7 @@ def _source(run: Run) -> str:
 # -- single groups and runs --------------------------------------------------------------------------------
 
 
-def _inside(group: Group, opened: bool) -> str:
+def _group_details(group: Group, opened: bool) -> str:
     """Return the changes, importance and models of a group's first run, and the group's class measures."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""

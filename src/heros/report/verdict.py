@@ -61,8 +61,8 @@ def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
-    cheapest = min(near, key=_bill, default=best)
-    if cheapest is best or not _bill(cheapest) < _bill(best):
+    cheapest = min(near, key=_cost_sentence, default=best)
+    if cheapest is best or not _cost_sentence(cheapest) < _cost_sentence(best):
         return ""
     return (
         f"The cheapest result within {CLOSE:.0%} of the best is <b>{escape(cheapest.label)}</b> "
@@ -74,14 +74,14 @@ def _best_model(best: Group) -> str:
     run, leaders = best.runs[0], leading_models(best.runs[0])
     if not leaders:
         return ""
-    title, share = _last(best)
+    title, share = _last_best_model(best)
     several = f"{len(leaders)} models were the best at some point; the" if len(leaders) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
     led = f"which led {share:.0%} of the time"
     return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."
 
 
-def _last(group: Group) -> tuple[str, float]:
+def _last_best_model(group: Group) -> tuple[str, float]:
     """Return the best model at the end, and the share of the time in which it was the best."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
@@ -89,7 +89,7 @@ def _last(group: Group) -> tuple[str, float]:
     return titles_of(run.settings["models"])[last], share
 
 
-def _bill(group: Group) -> float:
+def _cost_sentence(group: Group) -> float:
     """Return the cost of evaluation and training, or of training alone if evaluation has no known cost."""
     return group.gamma_share if group.price is None else group.price.total
 
@@ -123,7 +123,7 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]
     if leading_models(run):
-        title, share = _last(best)
+        title, share = _last_best_model(best)
         shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
     boxes = "".join(
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><em>{escape(note)}</em></div>'

@@ -92,15 +92,15 @@ def watch_words(watch: str | int) -> str:
 
 def _words(written: str, texts: dict[str, Callable[..., str]]) -> str:
     try:
-        return str(_read(ast.parse(written, mode="eval").body, texts))
+        return str(_evaluated(ast.parse(written, mode="eval").body, texts))
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
         return written.removesuffix("()")
 
 
-def _read(node: ast.AST, texts: dict[str, Callable[..., str]]) -> Any:
+def _evaluated(node: ast.AST, texts: dict[str, Callable[..., str]]) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        named = {str(one.arg): _read(one.value, texts) for one in node.keywords}
-        return texts[node.func.id](*(_read(one, texts) for one in node.args), **named)
+        named = {str(one.arg): _evaluated(one.value, texts) for one in node.keywords}
+        return texts[node.func.id](*(_evaluated(one, texts) for one in node.args), **named)
     return ast.literal_eval(node)
 
 

@@ -236,7 +236,7 @@ def _learn(
         task = bar.add_task(label, total=_instances_left(stream), standing="")
         while not (interrupts.requested or evaluation.stopped):
             try:
-                polled = _polled(evaluation, block, checkpointer, schedule, interrupts)
+                polled = _next_block(evaluation, block, checkpointer, schedule, interrupts)
             except BrokenOff as error:
                 if evaluation.instances == 0:
                     raise
@@ -266,7 +266,7 @@ def _learn(
     return interrupts.requested or evaluation.stopped
 
 
-def _polled(
+def _next_block(
     evaluation: Evaluation,
     block: int,
     checkpointer: Checkpointer | None,

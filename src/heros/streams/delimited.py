@@ -175,7 +175,7 @@ class DelimitedReader(TextReader):
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
             rule = "close its quote (or pass quote='' if quotes have no meaning)"
             self._unclosed.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
-            lines = (self._blank * len(one) for one in data[start:end].split(b"\n"))
+            lines = (self._filler * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]
         return data
 
@@ -241,7 +241,7 @@ class DelimitedReader(TextReader):
             try:
                 cells = next(reader, None)
             except csv.Error:  # the reader continues at the next line
-                yield self._wrong(at, "one", rule)
+                yield self._error_of(at, "one", rule)
             else:
                 if cells is None:
                     return

@@ -54,7 +54,7 @@ class JsonReader(TextReader):
                 continue
             row = _parsed_row(text)
             if row is None:
-                yield self._wrong(number, repr(text.strip()[:80]), "be a JSON object")
+                yield self._error_of(number, repr(text.strip()[:80]), "be a JSON object")
             else:
                 if not row.keys() <= self._known:
                     self._notify_late_fields(row.keys() - self._known, number)

@@ -116,7 +116,7 @@ class PipeReader(TextReader):
             self._expect_line_end(self._tail)
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
-        chunk = self._parse(self._passed(data))
+        chunk = self._parse(self._take_bytes(data))
         filled = chunk.n_rows or chunk.faults
         self._first = self._first and not filled
         return chunk if filled else None

@@ -64,7 +64,7 @@ class TextReader(TableReader):
         self._tail = b""
         self._unclosed: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
-    def _look_at(self, data: bytes) -> None:
+    def _detect_encoding(self, data: bytes) -> None:
         """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
         if not self._seen and not data.isascii():
             self._seen = True
@@ -83,7 +83,7 @@ class TextReader(TableReader):
         if b"\0" in head.partition(b"\n")[0]:
             rule = "be text (or set encoding=, such as utf-16-le)"
             raise DataError(f"{self.label} must {rule}. Got NUL bytes in its first line.")
-        self._look_at(head)
+        self._detect_encoding(head)
         return head
 
     def read(self) -> Chunk | None:
@@ -128,16 +128,16 @@ class TextReader(TableReader):
                 break
             self._expect_line_end(data)
         self._tail = data[end:]
-        return self._passed(data[:end]) if end else None
+        return self._take_bytes(data[:end]) if end else None
 
     def _expect_line_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
             rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no meaning)"
             raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got an unclosed quote.")
 
-    def _passed(self, data: bytes) -> RawRecords:
+    def _take_bytes(self, data: bytes) -> RawRecords:
         """Return the bytes as records, and move `_at` after them."""
-        self._look_at(data)
+        self._detect_encoding(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
         faults = [one for one in self._unclosed if one[0] < self._at[1]]
@@ -230,34 +230,34 @@ class TextReader(TableReader):
         return [trimmed(column, self.words) for column in columns] if trim else columns
 
     @property
-    def _blank(self) -> bytes:
+    def _filler(self) -> bytes:
         """The character that replaces the bytes of a row whose quote is not closed."""
         return b"\t" if self._delimiter == " " else b" "
 
     def _without_blank_lines(self, data: bytes) -> bytes:
-        return re.sub(rb"^%b+$\n?" % self._blank, b"", data, flags=re.MULTILINE)
+        return re.sub(rb"^%b+$\n?" % self._filler, b"", data, flags=re.MULTILINE)
 
     def _filled_before(self, records: RawRecords, line: int) -> int:
         """Return the number of lines before this line that are not blank."""
         lines = records.data.split(b"\n", line - records.line)[:-1]
-        return sum(one.strip(self._blank + b"\r") != b"" for one in lines)
+        return sum(one.strip(self._filler + b"\r") != b"" for one in lines)
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
             quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
-            return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
+            return self._error_of(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         if not all(map(str.isascii, cells)):
             for name, cell in zip(self.names, cells, strict=True):
                 if any("\udc80" <= character <= "\udcff" for character in cell):
                     raw = cell.encode(self._encoding, "surrogateescape")
                     rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
-                    return self._wrong(line, repr(raw), rule, name)
+                    return self._error_of(line, repr(raw), rule, name)
         words = self.words
         return line, [None if (cell := one.strip(BLANKS)) in words else cell for one in cells]
 
-    def _wrong(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
+    def _error_of(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
         return line, BadRow(self.label, f"line {line}", name, value, rule)
 
     def _lines(self, records: RawRecords) -> list[int]:

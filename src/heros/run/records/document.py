@@ -92,7 +92,7 @@ def _array(kind: Kind, dtype: type) -> Kind:
     return Kind(_each(kind).fits, lambda value: np.array(value, dtype=dtype))
 
 
-def _made(cls: Any, **special: Kind) -> Kind:
+def _dataclass_kind(cls: Any, **special: Kind) -> Kind:
     """Return the kind for a dataclass, which is stored as a mapping of its fields."""
     kinds = {one.name: BY_TYPE.get(str(one.type), ANYTHING) for one in fields(cls)} | special
     optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
@@ -123,36 +123,36 @@ def _is_importance(value: Any) -> bool:
 
 # -- the fields --------------------------------------------------------------------------------------------
 
-_CHANGE = _made(
+_CHANGE = _dataclass_kind(
     Change,
     kind=TEXT,
-    classes=_each(_made(ClassChange)),
-    models=_each(_made(ModelChange)),
-    features=_each(_made(FeatureChange)),
+    classes=_each(_dataclass_kind(ClassChange)),
+    models=_each(_dataclass_kind(ModelChange)),
+    features=_each(_dataclass_kind(FeatureChange)),
 )
 _BETTER = Kind(lambda way: way in ("higher", "lower"))
 _SQUARE = Kind(
     lambda value: _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value),
     lambda counts: Confusion(np.array(counts, np.int64)),
 )
-_CARBON = _made(Carbon, grams_per_kwh=AMOUNT)
-_BAD_ROWS = _made(BadRows, first=_each(_made(BadRow)), columns=_by_name(_by_name(WHOLE)))
+_CARBON = _dataclass_kind(Carbon, grams_per_kwh=AMOUNT)
+_BAD_ROWS = _dataclass_kind(BadRows, first=_each(_dataclass_kind(BadRow)), columns=_by_name(_by_name(WHOLE)))
 _COSTS = dict.fromkeys(("kwh", "cpu_seconds", "wall_seconds"), AMOUNT)
 
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
-    "stream/drifts": ("drifts", _each(_made(DriftPoint, width=POSITIVE))),
+    "stream/drifts": ("drifts", _each(_dataclass_kind(DriftPoint, width=POSITIVE))),
     "stream/bad_rows": ("bad_rows", _BAD_ROWS),
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
-    "reading": ("reading", _optional(_made(Reading, ignored=_each(TEXT), words=_each(TEXT)))),
+    "reading": ("reading", _optional(_dataclass_kind(Reading, ignored=_each(TEXT), words=_each(TEXT)))),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
     "n_instances": ("n_instances", POSITIVE),
     "window": ("window", POSITIVE),
     "interrupted": ("interrupted", TRUTH),
-    "measures": ("measures", _each(_made(Caption, better=_BETTER))),
+    "measures": ("measures", _each(_dataclass_kind(Caption, better=_BETTER))),
     "results/gamma_spent": ("gamma_spent", AMOUNT),
     "results/reward": ("reward", FIGURE),
     "results/diverged": ("diverged", WHOLE),
@@ -161,9 +161,12 @@ OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "looked": ("evaluated", _array(WHOLE, np.int64)),
     "trained": ("trained", _array(WHOLE, np.int64)),
     "invested": ("invested", _array(NUMBER, np.float64)),
-    "price": ("price", _optional(_made(Price, looking=AMOUNT, training=AMOUNT))),
+    "price": ("price", _optional(_dataclass_kind(Price, looking=AMOUNT, training=AMOUNT))),
     "cpu": ("cpu", _by_name(AMOUNT)),
-    "energy": ("energy", _made(Energy, by_phase=_by_name(NUMBER), carbon=_optional(_CARBON), **_COSTS)),
+    "energy": (
+        "energy",
+        _dataclass_kind(Energy, by_phase=_by_name(NUMBER), carbon=_optional(_CARBON), **_COSTS),
+    ),
 }
 """The fields that are attributes of a `Run`: path in the document, attribute and kind."""
 OTHERS: dict[str, Kind] = {
@@ -263,30 +266,30 @@ def expect_valid(document: Mapping[str, Any], label: str) -> None:
         except (KeyError, TypeError, IndexError):
             if path in MAY_LACK:
                 continue
-            raise _broken(label, f"no {path!r}") from None
+            raise _damaged(label, f"no {path!r}") from None
         if not kind.fits(value):
-            raise _broken(label, f"an invalid {path!r}: {_short(value)}")
+            raise _damaged(label, f"an invalid {path!r}: {_short(value)}")
     models = len(document["settings"]["models"])
     for path in ("settings/costs", "looked", "trained", "invested"):
         if len(at(document, path)) != models:
-            raise _broken(label, f"{len(at(document, path))} values in {path!r} for {models} models")
+            raise _damaged(label, f"{len(at(document, path))} values in {path!r} for {models} models")
     named = {caption["name"] for caption in document["measures"]}
     if named - document["results"].keys():
-        raise _broken(label, f"no value of {min(named - document['results'].keys())!r}")
+        raise _damaged(label, f"no value of {min(named - document['results'].keys())!r}")
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
     """Raise an error if the curves of a record are not consistent with its document."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
-        raise _broken(label, "curves without windows")
+        raise _damaged(label, "curves without windows")
     if (np.diff(end, prepend=0) <= 0).any() or end[-1] > document["n_instances"]:
-        raise _broken(label, "curves whose windows are not in order")
+        raise _damaged(label, "curves whose windows are not in order")
     for name, values in curves.columns().items():
         wide = {"cpu": (curves.cpu.shape[-1],), **dict.fromkeys(PER_MODEL, (models,))}.get(name, ())
         fits = values.shape == (len(end), *wide) or (name in PER_MODEL and values.shape == (len(end), 0))
         if not fits or values.dtype.kind not in "iuf" or not _drawable(values, name in curves.figures):
-            raise _broken(label, f"an invalid curve {name!r}")
+            raise _damaged(label, f"an invalid curve {name!r}")
 
 
 def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
@@ -299,7 +302,7 @@ def _short(value: object, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _broken(label: str, got: str) -> DataError:
+def _damaged(label: str, got: str) -> DataError:
     return DataError(f"{label} is damaged: {got}.")
 
 

@@ -58,7 +58,7 @@ class _Curve(NamedTuple):
 
 def holder(place: Path) -> tuple[Path, str] | None:
     """Return the packed file that holds the record with this path and the record's id, or None."""
-    for path in _above(place):
+    for path in _packed_files_above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
     return None
@@ -66,7 +66,7 @@ def holder(place: Path) -> tuple[Path, str] | None:
 
 def below(root: Path) -> Iterator[Path]:
     """Yield the paths at or below `root` of records that are packed in `root` or a parent directory."""
-    for path in _above(root):
+    for path in _packed_files_above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
 
@@ -75,7 +75,7 @@ def ids_in(path: Path) -> list[str]:
     return list(_index(path))
 
 
-def _above(place: Path) -> list[Path]:
+def _packed_files_above(place: Path) -> list[Path]:
     """Return the packed files in this directory and its parents, nearest first."""
     return [path for folder in (place, *place.parents) if (path := folder / NAME).is_file()]
 
@@ -92,7 +92,7 @@ def curves_of(path: Path, id: str) -> pa.Table:
     """Return the curves of a record with their original columns and types."""
     with readable(f"The file {path}", "cannot be read as a table of records"):
         number = _index(path)[id][0]
-        group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
+        group = _group(path, _file_version(path), number // ROWS).slice(number % ROWS, 1)
         columns = zip(group.schema, group.columns, strict=True)
         valid = [(field, column) for field, column in columns if column[0].is_valid]
         return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in valid})
@@ -100,10 +100,10 @@ def curves_of(path: Path, id: str) -> pa.Table:
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
     with readable(f"The file {path}", "cannot be read as a table of records"):
-        return _rows(path, _stamp(path))
+        return _rows(path, _file_version(path))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _file_version(path: Path) -> tuple[int, int]:
     """Return the modification time and the inode, which change when the file is replaced."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_ino

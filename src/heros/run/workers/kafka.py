@@ -161,14 +161,14 @@ class KafkaWorker:
             raise
         finally:
             self._close_partitions(list(self._partitions))
-            self._leave()
+            self._leave_group()
             self._scratch.cleanup()
 
     def stop(self) -> None:
         """Stop `run`; may be called from another thread or a signal handler."""
         self._stopping = True
 
-    def _leave(self) -> None:
+    def _leave_group(self) -> None:
         """Leave the group, then close: a rebalance while librdkafka closes a consumer may never end."""
         self._stopping = True
         with suppress(self._kafka.KafkaException):
