@@ -212,7 +212,7 @@ def test_the_history_and_the_sample_are_bounded():
     for at in range(0, 400_000, EACH):
         if kept.to_predict(rng.normal(size=1), at, alarm=0) is not None:
             kept.learn(np.array([0.5, 0.5]), np.tile([0.4, 0.6], (AT_ONCE, 1)))
-        kept.keep(rng.normal(size=(EACH, 1)), at)
+        kept.add_to_sample(rng.normal(size=(EACH, 1)), at)
     told = kept.result()
     assert len(kept.rows) == ROWS
     assert POINTS <= len(told.end) < 2 * POINTS
