@@ -74,30 +74,30 @@ def simulated(name: str, n: int, budget: str | None, delay: float | None) -> dic
     n = len(y)
     limit = None if budget is None else SpendingLimit.of(budget, watts=WATTS)
     schedule = Schedule(
-        limit, None if delay is None else signal, delay or 0.0, clock=clock, tell=lambda text: None
+        limit, None if delay is None else signal, delay or 0.0, clock=clock, notify=lambda text: None
     )
     came = arrivals(n)
     auroc, predicted, learnt = measures.Auroc(), 0, 0
     by_hour, grams, waited = np.zeros(24 * DAYS), 0.0, 0.0
     while learnt < n:
         clock.time += MINUTE
-        there = int(np.searchsorted(came, clock.time))
-        if there > predicted:
-            auroc.update(y[predicted:there], model.predict_proba(X[predicted:there]))
-            predicted = there
+        arrived = int(np.searchsorted(came, clock.time))
+        if arrived > predicted:
+            auroc.update(y[predicted:arrived], model.predict_proba(X[predicted:arrived]))
+            predicted = arrived
         while learnt < predicted:
             schedule.start()
-            room = schedule.room(min(BLOCK, predicted - learnt), came[learnt])
-            if room == 0:
+            allowed = schedule.allowed(min(BLOCK, predicted - learnt), came[learnt])
+            if allowed == 0:
                 break
             began = time.thread_time()
-            model.learn(X[learnt : learnt + room], y[learnt : learnt + room])
+            model.learn(X[learnt : learnt + allowed], y[learnt : learnt + allowed])
             joules = WATTS * (time.thread_time() - began)
-            schedule.note(room)
+            schedule.note(allowed)
             by_hour[int(clock.time // HOUR)] += joules
             grams += joules * signal.at(clock.time) / JOULES_PER_KWH
             waited = max(waited, clock.time - came[learnt])
-            learnt += room
+            learnt += allowed
     return {
         "AUROC": auroc.value,
         "joules": by_hour.sum(),
@@ -112,16 +112,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", default=STREAMS)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     settings = {"at once": (False, None), "2 h": (False, 2), "6 h": (False, 6), "12 h": (False, 12)}
     settings |= {"budget": (True, None), "budget, 6 h": (True, 6)}
     found: dict[str, list[dict[str, float]]] = {name: [] for name in settings}
-    for stream in asked.streams:
+    for stream in arguments.streams:
         limit = ""
         for name, (limited, hours) in settings.items():
             one = simulated(
-                stream, asked.n, limit if limited else None, None if hours is None else hours * HOUR
+                stream, arguments.n, limit if limited else None, None if hours is None else hours * HOUR
             )
             if not limit:
                 limit = f"{one['joules'] / 24:.3g} J/h"
@@ -133,10 +133,9 @@ def main() -> None:
             print(
                 stream, name, limit, {key: round(float(value), 4) for key, value in one.items()}, flush=True
             )
-    print(
-        f"| learning | {' | '.join(asked.streams)} | g CO2e per kWh | energy | busiest hour | longest wait |"
-    )
-    print("|---|" + "---|" * (len(asked.streams) + 4))
+    headings = ["learning", *arguments.streams, "g CO2e per kWh", "energy", "busiest hour", "longest wait"]
+    print(f"| {' | '.join(headings)} |")
+    print("|---|" + "---|" * (len(arguments.streams) + 4))
     for name, some in found.items():
         mean = {key: float(np.mean([one[key] for one in some])) for key in some[0]}
         aurocs = " | ".join(f"{one['AUROC']:.4f}".removeprefix("0") for one in some)

@@ -63,14 +63,14 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path("build/drift"))
     parser.add_argument("--detectors", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--seeds", type=int, default=5)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     streams = {}
-    for path in sorted(given.directory.glob("*-*.npz")):
-        if int(path.stem.split("-")[1]) <= given.seeds:
+    for path in sorted(arguments.directory.glob("*-*.npz")):
+        if int(path.stem.split("-")[1]) <= arguments.seeds:
             with np.load(path) as kept:
                 streams[path.stem] = kept["errors"], kept["noted"]
     print(f"{len(streams)} streams; found / false / missed with drifts, F1, false alarms without drift")
-    for detector in ("HEROS", *given.detectors):
+    for detector in ("HEROS", *arguments.detectors):
         total, quiet = np.zeros(3, dtype=int), 0
         for name, (errors, noted) in streams.items():
             found = noted.tolist() if detector == "HEROS" else alarms(detector, errors)

@@ -125,11 +125,11 @@ def main() -> None:
     parser.add_argument("--directory", type=Path, default=Path("build/drift"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--first-seed", type=int, default=1)
-    given = parser.parse_args()
-    given.directory.mkdir(parents=True, exist_ok=True)
+    arguments = parser.parse_args()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
     totals: dict[str, dict[str, np.ndarray]] = {}
-    for name, known, make in jobs(range(given.first_seed, given.first_seed + given.seeds)):
-        errors, noted = learnt(make(), given.directory / f"{name}.npz")
+    for name, known, make in jobs(range(arguments.first_seed, arguments.first_seed + arguments.seeds)):
+        errors, noted = learnt(make(), arguments.directory / f"{name}.npz")
         group = name.split("-")[0] if known else f"{name.split('-')[0]} (no drift)"
         row = {"HEROS": noted.tolist(), **{rival: alarms(kind, errors) for rival, kind in RIVER.items()}}
         for detector, found in row.items():

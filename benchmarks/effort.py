@@ -54,12 +54,12 @@ def main() -> None:
     )
     parser.add_argument("--length", type=int, default=100_000)
     parser.add_argument("--streams", nargs="+", choices=(*REAL, *SYNTHETIC), default=(*REAL, *SYNTHETIC))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     ratios, gains = [], []
     print("| stream | µs with | without | ratio | AUROC with | without |\n|---|---|---|---|---|---|")
-    for name in given.streams:
+    for name in arguments.streams:
         models = (Heros(seed=1), Heros(policy=Cand(), k=DEFAULT_K, answer=Stack(rate=RATES), seed=1))
-        (reduced, full), (with_it, without) = in_turns(opened(name, given.length), models)
+        (reduced, full), (with_it, without) = in_turns(opened(name, arguments.length), models)
         ratios.append(reduced / full)
         gains.append(with_it - without)
         print(

@@ -91,11 +91,11 @@ def agreement(names: list[str], length: int, seeds: int) -> None:
             X, y = stream.draw(length + TESTED)
             n = min(length, len(X) - TESTED)
             model.learn(X[:n], y[:n])
-            truth, told = offline(model, X[n:], y[n:]), model.importance().values
-            found.append(spearman(tied(truth), tied(told)))
-            plain.append(spearman(truth, told))
+            truth, values = offline(model, X[n:], y[n:]), model.importance().values
+            found.append(spearman(tied(truth), tied(values)))
+            plain.append(spearman(truth, values))
             running.append(spearman(tied(truth), tied(model.importance(fresh=False).values)))
-            tops.append(int(truth.argmax() == told.argmax()))
+            tops.append(int(truth.argmax() == values.argmax()))
         each = " ".join(f"{one:.3f}" for one in found)
         print(
             f"{name:12} {len(truth):3} columns  {np.mean(found):.3f} ({each}), without ties "
@@ -119,8 +119,8 @@ def following(seeds: int) -> None:
             if start < 5000:
                 continue
             for fresh in (True, False):
-                told = set(model.importance(fresh=fresh).ranked()[:2])
-                if fresh not in after and told == {"x5", "x6"}:
+                ranked = set(model.importance(fresh=fresh).ranked()[:2])
+                if fresh not in after and ranked == {"x5", "x6"}:
                     after[fresh] = start + 50 - 5000
             if len(after) == 2:
                 break
@@ -154,10 +154,17 @@ def explanations() -> None:
     model = Heros(explainable=True, seed=1, schema=schema).learn(X[:3000], y[:3000])
     first, off, start = 0, 0.0, time.process_time()
     for x in X[3000:]:
-        told = model.explain(x)
-        first += told.columns[0].name == "x4"
-        off = max(off, abs(told.base + sum(one.contribution for one in told.columns) - told.prediction))
-        off = max(off, abs(told.prediction - model.predict_proba(x).max()))
+        explanation = model.explain(x)
+        first += explanation.columns[0].name == "x4"
+        off = max(
+            off,
+            abs(
+                explanation.base
+                + sum(one.contribution for one in explanation.columns)
+                - explanation.prediction
+            ),
+        )
+        off = max(off, abs(explanation.prediction - model.predict_proba(x).max()))
     took = 1e3 * (time.process_time() - start) / 100
     print(
         f"explain: planted column first in {first} of 100, largest error of the sums {off:.1e}, "

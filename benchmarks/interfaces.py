@@ -151,8 +151,8 @@ def rows(data: Electricity, n: int, console: Console) -> None:
     for heading in ("interface", "predict µs", "learn µs"):
         table.add_column(heading, justify="left" if heading == "interface" else "right")
     for name, (predict, learn, instances, targets) in cases.items():
-        asked = _median(lambda x, _, predict=predict: predict(x), instances, targets)
-        table.add_row(name, f"{asked:.0f}", f"{_median(learn, instances, targets):.0f}")
+        predicting = _median(lambda x, _, predict=predict: predict(x), instances, targets)
+        table.add_row(name, f"{predicting:.0f}", f"{_median(learn, instances, targets):.0f}")
     console.print(table)
 
 
@@ -180,19 +180,19 @@ def main() -> None:
     if options.rows:
         rows(data, min(options.n, 500), console)
         return
-    there = [name for name in INTERFACES if "CapyMOA" not in name or importlib.util.find_spec("capymoa")]
-    seconds: dict[str, list[float]] = {name: [] for name in there}
+    available = [name for name in INTERFACES if "CapyMOA" not in name or importlib.util.find_spec("capymoa")]
+    seconds: dict[str, list[float]] = {name: [] for name in available}
     for _ in range(options.rounds):
-        for name in there:
+        for name in available:
             step = INTERFACES[name](data)
             start = time.process_time()
             step()
             seconds[name].append((time.process_time() - start) / options.n)
-    first = np.array(seconds[there[0]])
+    first = np.array(seconds[available[0]])
     table = Table(title=f"electricity, {options.n:,} instances, M = 10, k = 6: CPU time", box=box.SIMPLE_HEAD)
     for heading in ("interface", "µs per instance", "instances/s", "to evaluate"):
         table.add_column(heading, justify="left" if heading == "interface" else "right")
-    for name in there:
+    for name in available:
         median, ratio = np.median(seconds[name]), np.median(np.array(seconds[name]) / first)
         table.add_row(name, f"{median * 1e6:.1f}", f"{1 / median:,.0f}", f"{ratio:.1f}×")
     console.print(table)

@@ -51,29 +51,29 @@ def lightgbms(schema: Schema, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray,
         "objective": "binary" if classes == 2 else "multiclass",
         **({} if classes == 2 else {"num_class": classes}),
     }
-    said = np.full((len(y), classes), 1 / classes)
+    predicted = np.full((len(y), classes), 1 / classes)
     spent, following, model, since = 0.0, 50, None, 0
     for t in range(1, len(y) + 1):
         if t != following and t != len(y):
             continue
         if model is not None:
             p = model.predict(X[since:t], num_threads=1)
-            said[since:t] = np.column_stack([1 - p, p]) if classes == 2 else p
+            predicted[since:t] = np.column_stack([1 - p, p]) if classes == 2 else p
         following, since = t + min(t, int(SETTINGS["every"])), t
         rows = slice(max(0, t - int(SETTINGS["window"])), t)
         began = time.process_time()
         data = lightgbm.Dataset(X[rows], y[rows], categorical_feature=nominal)
         model = lightgbm.train(parameters, data, SETTINGS["trees"])
         spent += time.process_time() - began
-    return said, spent
+    return predicted, spent
 
 
-def auroc(y: np.ndarray, said: np.ndarray) -> float:
-    y, said = y[FROM:], said[FROM:]
-    if said.shape[1] == 2:
-        return float(roc_auc_score(y, said[:, 1]))
-    present = [c for c in range(said.shape[1]) if 0 < (y == c).sum() < len(y)]
-    return float(np.mean([roc_auc_score(y == c, said[:, c]) for c in present]))
+def auroc(y: np.ndarray, predicted: np.ndarray) -> float:
+    y, predicted = y[FROM:], predicted[FROM:]
+    if predicted.shape[1] == 2:
+        return float(roc_auc_score(y, predicted[:, 1]))
+    present = [c for c in range(predicted.shape[1]) if 0 < (y == c).sum() < len(y)]
+    return float(np.mean([roc_auc_score(y == c, predicted[:, c]) for c in present]))
 
 
 def compare(names: list[str], length: int, turns: int) -> None:

@@ -43,10 +43,10 @@ class Cluster:
         kafka = ctypes.CDLL(str(next(folder.glob("librdkafka*"))))
         for name in ("conf_new", "new", "handle_mock_cluster", "mock_cluster_bootstraps"):
             getattr(kafka, f"rd_kafka_{name}").restype = ctypes.c_void_p
-        said = ctypes.create_string_buffer(512)
+        message = ctypes.create_string_buffer(512)
         settings = ctypes.c_void_p(kafka.rd_kafka_conf_new())
-        kafka.rd_kafka_conf_set(settings, b"test.mock.num.brokers", b"1", said, 512)
-        self._handle = ctypes.c_void_p(kafka.rd_kafka_new(PRODUCER, settings, said, 512))
+        kafka.rd_kafka_conf_set(settings, b"test.mock.num.brokers", b"1", message, 512)
+        self._handle = ctypes.c_void_p(kafka.rd_kafka_new(PRODUCER, settings, message, 512))
         cluster = ctypes.c_void_p(kafka.rd_kafka_handle_mock_cluster(self._handle))
         if kafka.rd_kafka_mock_topic_create(cluster, TOPIC.encode(), partitions, 1):
             raise RuntimeError("the mock cluster refuses the topic")
@@ -92,8 +92,10 @@ def resident_mb() -> float:
     return int(fields["VmRSS"].split()[0]) / 1024
 
 
-def worker_of(servers: str, store: str, **how: Any) -> KafkaWorker:
-    return KafkaWorker(servers, TOPIC, group="g", model=template(), store=store, target="y", key="key", **how)
+def worker_of(servers: str, store: str, **settings: Any) -> KafkaWorker:
+    return KafkaWorker(
+        servers, TOPIC, group="g", model=template(), store=store, target="y", key="key", **settings
+    )
 
 
 def one_worker_all_partitions(partitions: int, n: int) -> None:
@@ -189,11 +191,11 @@ def one_and_two(partitions: int, n: int) -> None:
             command = [sys.executable, __file__, "worker", "--servers", cluster.servers, "--store", store]
             start = time.perf_counter()
             running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(workers)]
-            said = [json.loads(process.communicate()[0]) for process in running]
+            results = [json.loads(process.communicate()[0]) for process in running]
             wall = time.perf_counter() - start
-        assert sum(one["rows"] for one in said) == partitions * n, said
-        figures.setdefault(workers, []).append(sum(one["cpu"] for one in said))
-        shares = " + ".join(f"{one['rows']:,} rows in {one['cpu']:.1f} s of CPU time" for one in said)
+        assert sum(one["rows"] for one in results) == partitions * n, results
+        figures.setdefault(workers, []).append(sum(one["cpu"] for one in results))
+        shares = " + ".join(f"{one['rows']:,} rows in {one['cpu']:.1f} s of CPU time" for one in results)
         print(f"{workers}: {shares}; {wall:.0f} s, load {os.getloadavg()[0]:.1f}", flush=True)
     ratio = min(figures[2]) / min(figures[1])
     print(f"CPU time of two workers over one: {ratio:.2f}")
@@ -223,15 +225,15 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, default=Path("scale_keys.csv"))
     parser.add_argument("--servers")
     parser.add_argument("--store")
-    asked = parser.parse_args()
-    if asked.what == "partitions":
-        one_worker_all_partitions(asked.partitions, 5)
-    elif asked.what == "keys":
-        many_keys(asked.partitions, asked.keys, asked.csv)
-    elif asked.what == "workers":
+    arguments = parser.parse_args()
+    if arguments.what == "partitions":
+        one_worker_all_partitions(arguments.partitions, 5)
+    elif arguments.what == "keys":
+        many_keys(arguments.partitions, arguments.keys, arguments.csv)
+    elif arguments.what == "workers":
         one_and_two(8, 5000)
     else:
-        work(asked.servers, asked.store)
+        work(arguments.servers, arguments.store)
 
 
 if __name__ == "__main__":

@@ -144,10 +144,10 @@ async def pairs(port: int, rows: list[Any], seconds: float, connections: int) ->
     end = time.perf_counter() + seconds
     done = 0
 
-    async def client(mine: int) -> None:
+    async def client(client_number: int) -> None:
         nonlocal done
         connection = await connect(port)
-        n = mine
+        n = client_number
         while time.perf_counter() < end:
             x, y = rows[n % len(rows)]
             ask, teach = request("/predict", {"id": n, "x": x}), request("/learn", {"id": n, "y": y})
@@ -259,9 +259,9 @@ async def paced(
                 continue
             id, (x, y) = first + done, rows[(first + done) % len(rows)]
             done += 1
-            asked = time.perf_counter()
+            started = time.perf_counter()
             await connection.ask(request("/predict", {"id": id, "x": x}))
-            took.append(time.perf_counter() - asked)
+            took.append(time.perf_counter() - started)
             await connection.ask(request("/learn", {"id": id, "y": y}))
         refused += connection.refused
 

@@ -44,15 +44,15 @@ def weights_of(model: Heros) -> str:
     return f"finite: {bool(np.isfinite(state).all())}, denormal: {int(tiny.sum())} of {state.size}"
 
 
-def run_pieces(pool: str, window: int, asked: Connection) -> None:
+def run_pieces(pool: str, window: int, requests: Connection) -> None:
     """Run another process: on request, train on a piece of its first million and return the CPU time."""
     model, stream = fresh(pool)
     for _ in range(PIECES):
-        asked.recv()
+        requests.recv()
         piece = stream.take(MILLION // PIECES)
         started = time.thread_time()
         evaluate(model, piece, window=window, exact=False, progress=False)
-        asked.send(time.thread_time() - started)
+        requests.send(time.thread_time() - started)
         stream.draw(MILLION // PIECES)
 
 

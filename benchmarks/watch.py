@@ -87,12 +87,12 @@ def walk(pool: pools.Pool, wanted: Settings, stream: streams.Stream, n: int) -> 
     figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in models}
     for number, rows in enumerate(np.array_split(np.arange(n), BLOCKS)):
         for name in np.roll(list(models), number):
-            model, looked = models[name], models[name].looked.sum()
+            model, evaluated = models[name], models[name].evaluated.sum()
             start = time.thread_time()
-            given = model.test_then_train(X[rows], y[rows])
+            block = model.test_then_train(X[rows], y[rows])
             seconds = time.thread_time() - start
-            looks = model.looked.sum() - looked
-            figures[name].append((seconds / len(rows), given.spent.mean(), looks / len(rows)))
+            looks = model.evaluated.sum() - evaluated
+            figures[name].append((seconds / len(rows), block.spent.mean(), looks / len(rows)))
     return {name: Walk(*np.array(rows[WARM_BLOCKS:]).T) for name, rows in figures.items()}
 
 
@@ -113,7 +113,9 @@ def compare(
         for setting, done in walks.items():
             share = float(np.median(done.seconds / walks[EVERYTHING].seconds))
             limit = done.spent.mean() + rest
-            kept = ("", "") if wanted[setting].watch == "all" else (f"{limit:.3f}", _said(share <= limit))
+            limits = (
+                ("", "") if wanted[setting].watch == "all" else (f"{limit:.3f}", _yes_or_no(share <= limit))
+            )
             table.add_row(
                 name,
                 setting,
@@ -121,12 +123,12 @@ def compare(
                 f"{np.median(done.seconds) * 1e6:.1f}",
                 f"{share:.3f}",
                 f"{done.spent.mean():.3f}",
-                *kept,
+                *limits,
             )
     console.print(table)
 
 
-def _said(kept: bool) -> str:
+def _yes_or_no(kept: bool) -> str:
     return "kept" if kept else "missed"
 
 

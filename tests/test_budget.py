@@ -78,14 +78,14 @@ def cost(model, since=0.0, instances=0):
 def test_the_cost_stays_inside_the_budget(asked):
     model = budgeted(f"{asked} us").learn(*data(20_000))
     assert 0.4 * asked < cost(model) < 1.05 * asked  # less, if the next model would exceed the budget
-    assert model.dial.told()["asked"] == f"{asked} us"
+    assert model.dial.as_dict()["asked"] == f"{asked} us"
     assert float(model.dial.used.split()[0]) == pytest.approx(cost(model), rel=0.05)
 
 
 def test_models_that_the_budget_cannot_feed_sleep():
     model = budgeted("10 us").learn(*data(10_000))
     assert model.asleep.tolist()[3]
-    looked = model.looked
+    looked = model.evaluated
     assert looked[0] == 10_000
     assert looked[3] < 1000  # never, except at the start
     assert model.trained[3] <= looked[3]
@@ -147,7 +147,7 @@ def test_the_floor_is_named_with_its_figure():
         "The 'budget' parameter of Heros is 500 ns, but the cheapest model alone (naive Bayes) takes "
     )
     assert model.asleep.tolist() == [False, True, True, True]
-    told = model.dial.told()
+    told = model.dial.as_dict()
     assert (
         1000 <= float(told["floor"].split()[0]) <= 1200
     )  # evaluated on all instances, trained on one in ten
@@ -170,7 +170,7 @@ def test_copies_and_files_go_on_as_if_nothing_had_happened(how, at, tmp_path):
     assert again.asleep.tolist() == model.asleep.tolist()
     assert np.array_equal(again.predict_proba(X[:20]), model.predict_proba(X[:20]))
     again.learn(X[at:], y[at:])
-    assert again.dial.told() == whole.dial.told()
+    assert again.dial.as_dict() == whole.dial.as_dict()
     assert again.asleep.tolist() == whole.asleep.tolist()
     assert np.array_equal(again.predict_proba(X[:20]), whole.predict_proba(X[:20]))
 
@@ -186,8 +186,8 @@ def test_a_run_that_goes_on_from_a_checkpoint_keeps_its_budget(tmp_path, monkeyp
     kept = {"checkpoint": tmp_path, "every": 1000}
     evaluate(made(), streams.Agrawal(function=2).take(2500), **kept)
     again = evaluate(model, streams.Agrawal(function=2).take(5000), **kept, resume=True)
-    assert model.dial.told() == whole.dial.told()
-    assert again.settings["dial"] == run.settings["dial"] == whole.dial.told()
+    assert model.dial.as_dict() == whole.dial.as_dict()
+    assert again.settings["dial"] == run.settings["dial"] == whole.dial.as_dict()
     assert "9 us asked" in str(run)
 
 
@@ -197,7 +197,7 @@ def test_blocks_may_be_cut_anyhow():
     for start in range(0, 3000, 70):
         pieces.learn(X[start : start + 70], y[start : start + 70])
     assert equal_state(whole, pieces)
-    assert whole.dial.told() == pieces.dial.told()
+    assert whole.dial.as_dict() == pieces.dial.as_dict()
 
 
 def test_a_follower_predicts_with_the_models_that_are_awake():
@@ -262,10 +262,10 @@ def test_every_way_to_predict_and_to_watch_keeps_to_the_awake(answer, watch):
     policy = policies.Explore(policies.Zeta(0.05), 0.2)
     model = budgeted("6 us", answer=chosen, watch=watch, policy=policy, k=2).learn(*data(4000))
     model.learn(*data(20, seed=5))  # the awake models are chosen at the first of these instances
-    before, asleep = model.looked, model.asleep
+    before, asleep = model.evaluated, model.asleep
     assert asleep.any()
     model.learn(*data(100, seed=6))
-    assert (model.looked[asleep] == before[asleep]).all()
+    assert (model.evaluated[asleep] == before[asleep]).all()
     assert np.isfinite(model.predict_proba(data(10)[0])).all()
 
 

@@ -212,7 +212,7 @@ def test_the_history_and_the_sample_are_bounded():
     for at in range(0, 400_000, EACH):
         if kept.to_predict(rng.normal(size=1), at, alarm=0) is not None:
             kept.learn(np.array([0.5, 0.5]), np.tile([0.4, 0.6], (AT_ONCE, 1)))
-        kept.keep(rng.normal(size=(EACH, 1)), at)
+        kept.add_to_sample(rng.normal(size=(EACH, 1)), at)
     told = kept.result()
     assert len(kept.rows) == ROWS
     assert POINTS <= len(told.end) < 2 * POINTS
@@ -292,7 +292,7 @@ def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code
     model.learn([{"a": i % 7, "b": "xyz"[i % 3]} for i in range(200)], ["n", "y"] * 100)
     model.save(tmp_path / "good.heros")
     assert len(Heros.load(tmp_path / "good.heros").sample)
-    model._at_work.importance.rows[:, 1] = code
+    model._bound_learner.importance.rows[:, 1] = code
     model.save(tmp_path / "forged.heros")
     with pytest.raises(DataError, match="impossible value of 'b'"):
         Heros.load(tmp_path / "forged.heros")

@@ -161,9 +161,9 @@ def test_what_waits_goes_when_there_is_no_more_room_or_time():
         now[0] += 1
     assert gone == [(0, "row 0")]
     now[0] = 11.5
-    pending.let_go()
+    pending.enforce_limits()
     assert (list(pending), gone[1:]) == ([2, 3], [(1, "row 1")])
-    assert (pending.take(2), pending.take(2), pending.give_up(2)) == ("row 2", None, False)
+    assert (pending.take(2), pending.take(2), pending.evict(2)) == ("row 2", None, False)
 
 
 def test_a_label_may_be_the_name_of_its_class():

@@ -82,7 +82,7 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
     np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(block.spent, spent, rtol=1e-12)
     np.testing.assert_allclose(block.reward, reward, rtol=1e-9)
-    assert np.array_equal(model.looked, np.sum(looks, axis=0))
+    assert np.array_equal(model.evaluated, np.sum(looks, axis=0))
 
 
 def changing(n, seed=1):
@@ -116,7 +116,7 @@ def test_a_burst_equals_a_plain_loop_and_comes_when_the_best_gets_worse(watch, a
     )  # fmt: skip
     assert np.array_equal(block.chosen, chosen)
     np.testing.assert_allclose(block.probabilities, p, rtol=1e-9, atol=1e-12)
-    assert np.array_equal(model.looked, np.sum(looks, axis=0))
+    assert np.array_equal(model.evaluated, np.sum(looks, axis=0))
     all_look = np.array(looks).all(axis=1)
     assert all_look[1000:1400].sum() >= 150
     assert all_look[500:1000].mean() < 0.2
@@ -135,7 +135,7 @@ def test_a_burst_does_not_depend_on_blocks_and_is_kept_by_copies(pool, tmp_path)
     whole = Heros(EVERY_POOL[pool], policy, 2, **settings)
     block = whole.test_then_train(X, y)
     off = Heros(EVERY_POOL[pool], policy, 2, **settings | {"burst": 0}).learn(X, y)
-    assert whole.looked.sum() > off.looked.sum() + 150  # there was a burst
+    assert whole.evaluated.sum() > off.evaluated.sum() + 150  # there was a burst
     for size in (1, 50):
         cut = Heros(EVERY_POOL[pool], policy, 2, **settings)
         for start in range(0, len(X), size):
@@ -146,7 +146,7 @@ def test_a_burst_does_not_depend_on_blocks_and_is_kept_by_copies(pool, tmp_path)
                 if pool != "joined":
                     cut.save(tmp_path / "model")
                     cut = Heros.load(tmp_path / "model")
-        assert np.array_equal(cut.looked, whole.looked)
+        assert np.array_equal(cut.evaluated, whole.evaluated)
         if pool != "joined":
             assert equal_state(cut, whole)
 
@@ -178,7 +178,7 @@ def test_perceptrons_that_look_now_and_then_equal_slow_ones(watch):
         for i in np.flatnonzero(block.chosen[t]):
             slow[i].forward(x)
             slow[i].train(x, y[t])
-    assert model.looked.sum() < 0.7 * len(X) * len(slow)
+    assert model.evaluated.sum() < 0.7 * len(X) * len(slow)
     last = reference.encode(values, X[:-1], X[-1])
     for i, perceptron in enumerate(slow):
         alone = Heros(pools.MLP([SMALL.configurations[i]]), k=1, schema=schema)
@@ -207,7 +207,7 @@ def test_results_do_not_depend_on_how_blocks_are_cut(pool, watch, answer):
             assert np.array_equal(mine.probabilities, block.probabilities[part])
             assert np.array_equal(mine.chosen, block.chosen[part])
         assert np.array_equal(cut.scores, whole.scores)
-        assert np.array_equal(cut.looked, whole.looked)
+        assert np.array_equal(cut.evaluated, whole.evaluated)
         if pool != "joined":  # the state of Python models is their pickle
             assert equal_state(cut, whole)
 
@@ -244,7 +244,7 @@ def test_who_does_not_look_is_not_asked(watch):
     model = Heros(pool, policies.Random(), 1, watch=watch, warmup=10, seed=1, schema=drifting(1).schema)
     model.learn(X, y)
     asked = [len(model.bound[name].asked) for name in pool.names]
-    assert asked == model.looked.tolist()
+    assert asked == model.evaluated.tolist()
     assert sum(asked) < (0.45 if watch == "trained" else 0.6) * 5 * 300
 
 
@@ -262,9 +262,9 @@ def test_a_policy_that_never_explores_must_evaluate_idle_models(policy):
     assert model.policy == policies.Cand()
     model = Heros(pool, policy, 1, watch=8, **settings).learn(X, y)
     assert model.trained.tolist() == [900, 100, 100]
-    assert (model.looked >= 100 + 800 / 8).all()
+    assert (model.evaluated >= 100 + 800 / 8).all()
     own = Heros(pool, InPython(policy), 1, watch="trained", **settings).learn(X, y)
-    assert own.looked.sum() < model.looked.sum()  # its effect is unknown, so its author decides
+    assert own.evaluated.sum() < model.evaluated.sum()  # its effect is unknown, so its author decides
 
 
 def test_the_policy_chooses_from_what_was_known_before_the_instance():
@@ -306,7 +306,7 @@ def test_a_copy_in_mid_stream_goes_on_bit_for_bit(copying, score, answer, tmp_pa
     for twin in twins:
         assert same(twin.test_then_train(X[577:], y[577:]), expected)
         assert equal_state(model, twin)
-        assert np.array_equal(twin.looked, model.looked)
+        assert np.array_equal(twin.evaluated, model.evaluated)
 
 
 class Broken:
@@ -423,9 +423,9 @@ def test_another_policy_takes_over_in_mid_stream():
 def test_looks_are_counted_where_all_look():
     X, y = data(50)
     model = Heros(SMALL, k=3, seed=1, schema=drifting(1).schema).learn(X, y)
-    assert model.looked.tolist() == [50] * SMALL.n_models
+    assert model.evaluated.tolist() == [50] * SMALL.n_models
     with pytest.raises(HerosError, match="has not learnt yet"):
-        _ = Heros(SMALL).looked
+        _ = Heros(SMALL).evaluated
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,6 @@ def started(which: str = "any") -> Broker:
 
 
 def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
     return port

@@ -111,8 +111,8 @@ def time_command(
     for start in all_starts(names, arenas, lambda *_: (1,), first=first):
         if stored.exists(records / start.id):
             _run(start, times, replace=False)
-            then, alone = (_microseconds(root / start.id, first) for root in (records, times))
-            table.add(start.id, round(then), round(alone), round(then / alone, 2))
+            recorded, idle = (_microseconds(root / start.id, first) for root in (records, times))
+            table.add(start.id, round(recorded), round(idle), round(recorded / idle, 2))
     table.show()
 
 

@@ -96,8 +96,10 @@ def places(standing: Standing, figure: str = "rmse") -> str:
 
 def _first(standing: Standing, stream: str, figure: str) -> str:
     """Return the learner with the best figure on a stream."""
-    there = {name: cell.mean(figure) for name in standing.entrants() if (cell := standing.cell(stream, name))}
-    return (max if higher_is_better(figure) else min)(there, key=there.__getitem__)
+    figures = {
+        name: cell.mean(figure) for name in standing.entrants() if (cell := standing.cell(stream, name))
+    }
+    return (max if higher_is_better(figure) else min)(figures, key=figures.__getitem__)
 
 
 def ratios(standing: Standing, names: Iterable[str]) -> str:
@@ -145,10 +147,12 @@ def ranks(standing: Standing) -> str:
         ]
     if not rows:
         return "No learner has been run on all streams yet."
-    left = [standing.learners[name].label for name in standing.entrants() if not standing.complete(name)]
+    incomplete = [
+        standing.learners[name].label for name in standing.entrants() if not standing.complete(name)
+    ]
     notes = [friedman] if standing.ranks("heros") else []
-    if left:
-        notes.append(f"Not ranked, since not run on all streams yet: {', '.join(left)}.")
+    if incomplete:
+        notes.append(f"Not ranked, since not run on all streams yet: {', '.join(incomplete)}.")
     return plain(["", "mean rank by AUROC", ""], rows, notes)
 
 
@@ -176,12 +180,12 @@ def against(
 
 def state(standing: Standing) -> str:
     """Return a sentence on the number of completed runs and the load of the machine."""
-    wanted = len(standing.learners) * len(standing.arenas)
+    expected = len(standing.learners) * len(standing.arenas)
     cells = list(standing.cells.values())
     loads = [cell.load for cell in cells if cell.load is not None]
     busy = f" Mean load of the machine during the runs: {fmean(loads):.1f}." if loads else ""
     stopped, borrowed = sum(cell.stopped for cell in cells), sum(cell.borrowed for cell in cells)
     return (
-        f"{len(cells)} of {wanted} cells are filled: {len(cells) - borrowed} by the league's own runs "
+        f"{len(cells)} of {expected} cells are filled: {len(cells) - borrowed} by the league's own runs "
         f"({stopped} stopped at the limit), {borrowed} from the paper's records.{busy}"
     )

@@ -16,7 +16,7 @@ from heros.streams import Stream
 from heros_league.rivals import REGRESSORS as THEIR_REGRESSORS
 from heros_league.rivals import RIVALS, Limited, Rival, run_rival
 
-__all__ = ["ENTRANTS", "EVERYBODY", "OURS", "REGRESSORS", "Entrant", "Ours", "Theirs"]
+__all__ = ["ENTRANTS", "EVERYBODY", "OURS", "REGRESSORS", "Entrant", "HerosLearner", "OtherLearner"]
 
 BLOCK = 64  # instances between two checks of the time limit
 
@@ -44,7 +44,7 @@ class Entrant(Protocol):
 
 
 @dataclass(frozen=True)
-class Theirs:
+class OtherLearner:
     """A learner of another library.
 
     Parameters
@@ -84,7 +84,7 @@ class Theirs:
 
 
 @dataclass(frozen=True)
-class Ours:
+class HerosLearner:
     """HEROS in a named setting.
 
     Parameters
@@ -138,17 +138,17 @@ def _lean() -> Join:
     return Join(*parts, costs=[0.5, 0.1, 0.15, 0.25])
 
 
-OURS: dict[str, Ours] = {
-    "heros": Ours("Heros()", lambda seed: Heros(seed=seed)),
-    "lean": Ours(
+OURS: dict[str, HerosLearner] = {
+    "heros": HerosLearner("Heros()", lambda seed: Heros(seed=seed)),
+    "lean": HerosLearner(
         "HEROS, lean pool and forests",
         lambda seed: Heros(_lean(), Cand(), 12, watch=8, answer=Top(5, 60), seed=seed),
     ),
-    "perceptrons": Ours(
+    "perceptrons": HerosLearner(
         "HEROS, 50 perceptrons, best five",
         lambda seed: Heros(MLPGrid(), Cand(), 30, answer=Top(5), seed=seed),
     ),
-    "forest": Ours(
+    "forest": HerosLearner(
         "HEROS, a forest alone",
         lambda seed: Heros(Forest([{"trees": 50}]), Everything(), 1, warmup=0, seed=seed),
     ),
@@ -157,13 +157,13 @@ OURS: dict[str, Ours] = {
 
 ENTRANTS: dict[str, Entrant] = {
     **OURS,
-    **{name: Theirs(name) for name in RIVALS if name not in ("bandit", "halving")},
+    **{name: OtherLearner(name) for name in RIVALS if name not in ("bandit", "halving")},
 }
 """All learners by name; from River, those that its users would choose rather than the most similar ones."""
 
 REGRESSORS: dict[str, Entrant] = {
     "heros": OURS["heros"],
-    **{name: Theirs(name) for name in THEIR_REGRESSORS},
+    **{name: OtherLearner(name) for name in THEIR_REGRESSORS},
 }
 """The learners for regression."""
 

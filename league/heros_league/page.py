@@ -171,29 +171,31 @@ def _covered(streams: Editions, drawn: Sequence[str]) -> str:
         _span(cell.seeds for (_, name), cell in cells.items() if name in learners)
         for learners in (["heros"], _rivals(standing))
     )
-    said = [
+    sentences = [
         f"Means over {over} of {length} instances, the same instances and the same code for all learners,",
         f"on one {machine} machine. Number of seeds: {ours} for `Heros()`, {others} for the other learners.",
         _former(streams, drawn),
         f"Runs are stopped after {LIMIT / 60:.0f} minutes of CPU time. Tables and method: "
         "[docs/league.md](docs/league.md).",
     ]
-    return "\n".join(filter(None, said))
+    return "\n".join(filter(None, sentences))
 
 
 def _former(streams: Editions, drawn: Sequence[str]) -> str:
     """Return a sentence if `Heros()` had another number of models in the figure than it has today."""
-    then, now = (
+    earlier, now = (
         [cell for s in drawn if (cell := standing.cell(s, "heros"))]
         for standing in (streams.first, streams.second)
     )
-    if not then or len(now) < len(drawn) or then[0].models == now[0].models:
+    if not earlier or len(now) < len(drawn) or earlier[0].models == now[0].models:
         return ""
-    aurocs = (f"{fmean(cell.mean('auroc') for cell in cells):.4f}".lstrip("0") for cells in (then, now))
+    aurocs = (f"{fmean(cell.mean('auroc') for cell in cells):.4f}".lstrip("0") for cells in (earlier, now))
     return (
         "The picture shows an earlier default of `Heros()`: {} models, mean AUROC {}.\n"
         "The default in the tables has {} models and a mean AUROC of {}; it was not timed on this machine."
-    ).format(*(part for pair in zip((then[0].models, now[0].models), aurocs, strict=True) for part in pair))
+    ).format(
+        *(part for pair in zip((earlier[0].models, now[0].models), aurocs, strict=True) for part in pair)
+    )
 
 
 def _span(numbers: Iterable[int]) -> str:
@@ -240,8 +242,8 @@ def filled(text: str, parts: dict[str, str]) -> str:
     return text
 
 
-def _claims(asked: Sequence[Claim]) -> str:
-    rows = [[Entry(c.asked), Entry(c.found), Entry(HOLDS[c.holds])] for c in asked]
+def _claims(claims: Sequence[Claim]) -> str:
+    rows = [[Entry(c.asked), Entry(c.found), Entry(HOLDS[c.holds])] for c in claims]
     return plain(["asked of `Heros()`", "found", "holds"], rows)
 
 

@@ -119,18 +119,18 @@ class Cell:
 
     def mean(self, figure: str, seeds: Iterable[int] | None = None) -> float:
         """Return the mean of a result over the seeds; for a cost, over runs on the first run's machine."""
-        wanted = self.seeds if seeds is None else set(seeds)
-        return fmean(_number(run[figure]) for run in self._alike(figure, wanted))
+        chosen = self.seeds if seeds is None else set(seeds)
+        return fmean(_number(run[figure]) for run in self._comparable(figure, chosen))
 
     def sd(self, figure: str) -> float | None:
         """Return the standard deviation over the seeds, or None for one seed."""
-        values = [_number(run[figure]) for run in self._alike(figure, self.seeds)]
+        values = [_number(run[figure]) for run in self._comparable(figure, self.seeds)]
         return stdev(values) if len(values) > 1 else None
 
-    def _alike(self, figure: str, seeds: Iterable[int]) -> list[Row]:
+    def _comparable(self, figure: str, seeds: Iterable[int]) -> list[Row]:
         """Return the runs of these seeds; for a cost, only those on the machine of the first run."""
-        wanted = set(seeds)
-        runs = [run for run in self.runs if run["seed"] in wanted]
+        chosen = set(seeds)
+        runs = [run for run in self.runs if run["seed"] in chosen]
         return [
             run
             for run in runs
@@ -139,8 +139,8 @@ class Cell:
 
     def of_seeds(self, seeds: Iterable[int]) -> Cell:
         """Return the cell with these seeds only."""
-        wanted = set(seeds)
-        return replace(self, runs=tuple(run for run in self.runs if run["seed"] in wanted))
+        chosen = set(seeds)
+        return replace(self, runs=tuple(run for run in self.runs if run["seed"] in chosen))
 
     @property
     def remark(self) -> str:

@@ -35,10 +35,12 @@ def main() -> NoReturn:
             code = _answer()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = _say("stopped", INTERRUPTED)
+        code = _print_error("stopped", INTERRUPTED)
     except OSError as error:
         quiet = error.errno == errno.EPIPE  # the reader closed the pipe
-        code = FAILED if quiet else _say(f"cannot write to standard output: {error.strerror}.", FAILED)
+        code = (
+            FAILED if quiet else _print_error(f"cannot write to standard output: {error.strerror}.", FAILED)
+        )
     _leave(code)
 
 
@@ -103,7 +105,7 @@ def _open(name: str) -> None:
         stream.reconfigure(errors="backslashreplace")
 
 
-def _say(message: str, code: int) -> int:
+def _print_error(message: str, code: int) -> int:
     with suppress(OSError):
         print(f"heros: {message}", file=sys.stderr)
     return code

@@ -57,7 +57,7 @@ def test_a_schema_that_is_known_is_all_that_is_known():
     encoder = Encoder()
     encoder.encode({"z": 1}, "other")
     schema = Schema((Feature("a", None, True), Feature("b", ("x", "y"))), ("no",))
-    encoder.know(schema)
+    encoder.use_schema(schema)
     assert encoder.schema is schema
     assert encoder.encode({"b": "z"}, "yes")[1] == 1
     assert encoder.schema.extends(schema)

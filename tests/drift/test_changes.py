@@ -141,7 +141,7 @@ def test_which_model_took_over():
     model = Heros(pool, k=1, seed=1, schema=streams.from_arrays(X, y).schema)
     model.learn(X, y)
     change = errors_of(model.changes)[0]
-    assert (change.led.model, change.took_over.model) == (0, 1)
+    assert (change.best_before.model, change.best_after.model) == (0, 1)
     assert change.models[0].before > 0.9 > change.models[0].lowest
     assert change.recovered
     assert "took over from model 0" in str(change)
@@ -259,4 +259,4 @@ def test_a_drop_within_a_change_is_not_told_twice():
     changes = changes_of(noted, [{"a": 1}, {"a": 2}], ["x", "y"], False)
     assert [(change.kind, change.at) for change in changes] == [("error", 100), ("model", 900)]
     assert Change.from_plain(changes[0].plain()) == changes[0]
-    assert changes[0].took_over is None
+    assert changes[0].best_after is None

@@ -101,7 +101,8 @@ def test_the_tests_are_those_of_scipy(seed):
 def test_what_does_not_fit_is_refused():
     monitor = Monitor(SCHEMA)
     with pytest.raises(
-        DataError, match=r"x must be rows of 3 features\. Got an array of shape \(2, 2\) instead\."
+        DataError,
+        match=r"x must be one or several instances with 3 features each\. Got an array of shape \(2, 2\) instead\.",
     ):
         monitor.update([[1, 2], [3, 4]])
     with pytest.raises(DataError, match=r"predictions must be one row of 2 per instance \(1\)\."):

@@ -162,9 +162,9 @@ def who_looks_and_answers(data: bytes) -> None:
     )
     for _ in range(1 + source.below(4)):
         _exercise(model)
-    assert (model.looked <= model.instances).all()
-    assert (model.trained <= model.looked).all()
-    assert int(np.max(model.looked)) > 0
+    assert (model.evaluated <= model.instances).all()
+    assert (model.trained <= model.evaluated).all()
+    assert int(np.max(model.evaluated)) > 0
 
 
 @cache

@@ -42,7 +42,11 @@ class Fake:
 def league(monkeypatch):
     """Two streams, one HEROS setting and two competitors, by name."""
     fakes = {"arf": Fake("ARF"), "srp": Fake("SRP")}
-    ours = {"heros": entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed))}
+    ours = {
+        "heros": entrants.HerosLearner(
+            "Heros()", lambda seed: Heros(pools.Hoeffding([{}, {}]), k=1, seed=seed)
+        )
+    }
     open_ = {
         name: arena.Arena(name, name.upper(), lambda: streams.LED().take(300), 100, long=True)
         for name in ("a", "b")
@@ -85,7 +89,7 @@ def written(tmp_path):
         about = {"entrant": entrant, "load": [1.0, 2.0], "peak_bytes": megabytes * 1e6} | league
         settings = {**base.settings, "seed": seed, "stopped": stopped, "league": about}
         settings |= {name: models * base.settings[name] for name in ("models", "costs")}
-        each = {name: models * getattr(base, name).tolist() for name in ("looked", "trained", "invested")}
+        each = {name: models * getattr(base, name).tolist() for name in ("evaluated", "trained", "invested")}
         figures = {**base.figures, "auroc": auroc, "accuracy": auroc}
         run = replace(base, stream=stream, figures=figures, cpu=cpu, settings=settings, **each)
         records.save(run, tmp_path, id=place or f"{stream}/{entrant}/seed{seed}", compact=True)

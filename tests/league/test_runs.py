@@ -68,7 +68,7 @@ def test_ours_with_other_settings_is_replaced_only_if_asked(league, tmp_path, mo
     place = tmp_path / "a/heros/seed1"
     before = records.details(place)
     assert run(*words).exit_code == 0  # the same settings, so the record is kept
-    larger = entrants.Ours("Heros()", lambda seed: Heros(pools.Hoeffding([{}] * 3), k=1, seed=seed))
+    larger = entrants.HerosLearner("Heros()", lambda seed: Heros(pools.Hoeffding([{}] * 3), k=1, seed=seed))
     for module in (cli, starts, entrants):
         monkeypatch.setitem(module.EVERYBODY, "heros", larger)
     monkeypatch.setitem(cli.OURS, "heros", larger)

@@ -110,9 +110,9 @@ def test_slow_models_are_asked_only_where_the_others_are_not_sure_as_in_a_plain_
     )
     np.testing.assert_allclose(np.concatenate([part.spent for part in parts]), spent, rtol=1e-12)
     np.testing.assert_allclose(np.concatenate([part.reward for part in parts]), reward, rtol=1e-9)
-    assert np.array_equal(model.looked, np.sum(looks, axis=0))
-    assert 100 < model.looked[2] < 550
-    assert model.looked[0] == 600
+    assert np.array_equal(model.evaluated, np.sum(looks, axis=0))
+    assert 100 < model.evaluated[2] < 550
+    assert model.evaluated[0] == 600
 
 
 @pytest.mark.parametrize("after", [0, 2000])
@@ -156,7 +156,7 @@ def test_a_stack_that_asks_in_turns_predicts_alike_and_goes_on_from_a_file(tmp_p
     assert np.array_equal(before[0], mine.probabilities[0])
     assert np.array_equal(mine.probabilities, its.probabilities)
     assert np.array_equal(mine.chosen, its.chosen)
-    assert model.looked[1] < 0.8 * model.looked[0]
+    assert model.evaluated[1] < 0.8 * model.evaluated[0]
 
 
 def test_nothing_is_asked_in_turns_for_numbers_nor_where_not_all_look():
@@ -168,7 +168,7 @@ def test_nothing_is_asked_in_turns_for_numbers_nor_where_not_all_look():
             model.learn(X, y)
         assert np.array_equal(turns.predict_proba(X) if "watch" in settings else turns.predict(X),
                               plain.predict_proba(X) if "watch" in settings else plain.predict(X))  # fmt: skip
-        assert (turns.looked == 300).all()
+        assert (turns.evaluated == 300).all()
 
 
 def test_expected_instances_put_a_retraining_off():

@@ -47,9 +47,9 @@ class BoundStreak:
         """L."""
         return np.minimum(self.lengths, self.most) / self.most
 
-    def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_]) -> None:
+    def update(self, outcomes: NDArray[np.float64], evaluated: NDArray[np.bool_]) -> None:
         """Take what an instance showed."""
-        self.lengths = np.where(looked, np.where(outcomes > 0.5, self.lengths + 1, 0), self.lengths)
+        self.lengths = np.where(evaluated, np.where(outcomes > 0.5, self.lengths + 1, 0), self.lengths)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All it knows."""
@@ -101,8 +101,8 @@ def test_a_score_of_ones_own_is_an_object_with_a_method():
         def __init__(self, models):
             self.values = np.zeros(models)
 
-        def update(self, outcomes, looked):
-            self.values[looked] = np.maximum(self.values[looked], outcomes[looked])
+        def update(self, outcomes, evaluated):
+            self.values[evaluated] = np.maximum(self.values[evaluated], outcomes[evaluated])
 
     class Rosy:
         def bind(self, models):

@@ -211,7 +211,7 @@ def pressed_at(step, act):
 def test_pressed_twice_at_any_instruction_what_was_there_before_is_put_back():
     def act():
         with interrupt.Interrupts() as interrupts:
-            assert not interrupts.pressed or signal
+            assert not interrupts.requested or signal
 
     step = 0
     while pressed_at(step := step + 1, act):

@@ -26,14 +26,14 @@ def test_training_everything_costs_everything():
     run = run_of(policy=policies.Everything(), k=10)
     assert run.price.total == pytest.approx(1)
     assert 0 < run.price.looking < run.price.training  # a training step takes longer than an evaluation
-    assert run.looked.tolist() == run.trained.tolist() == [1500] * 10
+    assert run.evaluated.tolist() == run.trained.tolist() == [1500] * 10
 
 
 def test_looking_less_is_seen_in_the_price():
     everyone, trained = run_of(k=3), run_of(k=3, watch="trained")
-    assert everyone.looked.tolist() == [1500] * 10
-    assert trained.looked.sum() < everyone.looked.sum() / 2
-    assert (trained.looked >= trained.trained).all()
+    assert everyone.evaluated.tolist() == [1500] * 10
+    assert trained.evaluated.sum() < everyone.evaluated.sum() / 2
+    assert (trained.evaluated >= trained.trained).all()
     assert trained.price.looking < everyone.price.looking / 1.5
     assert trained.price.total < everyone.price.total
 
@@ -54,21 +54,21 @@ def test_the_price_is_counted_by_the_price_list():
     model = Heros(POOL, policies.Cand(), k=3, watch=4, seed=1)
     run = evaluate(model, streams.load(STREAM).take(1000))
     listed = price_list(model.bound)
-    assert run.price.looking == pytest.approx(listed.look @ run.looked / 1000)
+    assert run.price.looking == pytest.approx(listed.evaluation @ run.evaluated / 1000)
     assert run.price.training == pytest.approx(listed.train @ run.trained / 1000)
 
 
 def test_a_bill_of_what_was_bought():
     listed = PriceList(np.array([0.1, 0.2]), np.array([0.3, 0.4]))
-    assert listed.bill(np.array([10, 5]), np.array([2, 1])) == pytest.approx((2.0, 1.0))
+    assert listed.total(np.array([10, 5]), np.array([2, 1])) == pytest.approx((2.0, 1.0))
 
 
 def test_what_a_model_had_done_before_is_not_on_the_bill():
     model = Heros(POOL, policies.Cand(), k=3, watch="trained", seed=1)
     evaluate(model, streams.load(STREAM).take(500))
-    before = model.looked.copy()
+    before = model.evaluated.copy()
     run = evaluate(model, streams.load(STREAM).take(500))
-    assert run.looked.tolist() == (model.looked - before).tolist()
+    assert run.evaluated.tolist() == (model.evaluated - before).tolist()
 
 
 def test_members_from_elsewhere_are_timed_as_they_work():
@@ -89,7 +89,7 @@ def test_members_from_elsewhere_are_timed_as_they_work():
     run = evaluate(model, streams.load(STREAM).take(300))
     listed = price_list(model.bound)
     assert run.price.total == pytest.approx(1)
-    assert listed.train[0] > 2 * listed.look[0] > 2 * listed.train[1]
+    assert listed.train[0] > 2 * listed.evaluation[0] > 2 * listed.train[1]
 
 
 def test_joined_pools_have_one_scale():
@@ -105,7 +105,7 @@ def test_a_record_keeps_it_and_is_named_by_who_looks_and_answers(tmp_path):
     again = records.read(place)
     assert place.relative_to(tmp_path).as_posix() == "agr_a/mlp10/cand/k3-watch_8-top_5_60/seed1"
     assert again.price == run.price
-    assert again.looked.tolist() == run.looked.tolist()
+    assert again.evaluated.tolist() == run.evaluated.tolist()
     table = records.load(tmp_path).to_pylist()[0]
     assert (table["watch"], table["answer"], table["price_looking"]) == ("8", "Top(5, 60)", run.price.looking)
 
@@ -125,7 +125,7 @@ def test_experiments_differ_by_who_looks(tmp_path):
     ]
     outcome = run_all(jobs, tmp_path)
     assert len(outcome.done) == 3
-    looked = [records.read(tmp_path / id).looked.sum() for id in outcome.done]
+    looked = [records.read(tmp_path / id).evaluated.sum() for id in outcome.done]
     assert looked[0] > looked[2] > looked[1]
     write_report(tmp_path, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
@@ -140,7 +140,7 @@ def test_a_resumed_run_has_counted_all_looks(tmp_path):
 
     evaluated(1000, checkpoint=tmp_path, every=500)
     resumed = evaluated(1500, checkpoint=tmp_path, every=500, resume=True)
-    assert resumed.looked.tolist() == evaluated(1500).looked.tolist()
+    assert resumed.evaluated.tolist() == evaluated(1500).evaluated.tolist()
 
 
 def test_what_a_budget_asked_and_used_is_in_the_record(tmp_path):
@@ -148,7 +148,7 @@ def test_what_a_budget_asked_and_used_is_in_the_record(tmp_path):
     run = evaluate(model, streams.load(STREAM).take(1500))
     read = records.read(records.save(run, tmp_path)).settings
     assert read["budget"] == "1 ms"
-    assert read["dial"] == model.dial.told()
+    assert read["dial"] == model.dial.as_dict()
     assert 0 < float(read["dial"]["used"].split()[0]) < 1.05
     assert read["dial"]["awake"] == model.pool.n_models
 
@@ -208,7 +208,7 @@ def test_river_and_scikit_learn_take_watch():
         river.learn_one({"a": row[0], "b": row[1], "c": row[2]}, int(label))
     sklearn.fit(X[:, :3], y)
     for model in (river.heros, sklearn.heros_):
-        assert model.looked.sum() < 300 * 10
+        assert model.evaluated.sum() < 300 * 10
     assert sklearn.get_params()["watch"] == "trained"
     assert river.clone().watch == "trained"
 

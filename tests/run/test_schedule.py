@@ -195,36 +195,36 @@ def test_ctrl_c_while_learning_waits_ends_the_run_with_a_checkpoint(tmp_path, mo
 
 def test_a_restarted_process_knows_what_the_hour_has_cost(tmp_path):
     clock, path = Simulated(), tmp_path / "schedule.json"
-    first = Schedule(LIMIT, path=path, clock=clock, tell=print)
-    while n := first.room(100):
+    first = Schedule(LIMIT, path=path, clock=clock, notify=print)
+    while n := first.allowed(100):
         clock.work(0.01 * n)
         first.note(n)
-    again = Schedule(LIMIT, path=path, clock=clock, tell=print)
-    assert again.room(100) == 0
+    again = Schedule(LIMIT, path=path, clock=clock, notify=print)
+    assert again.allowed(100) == 0
     assert again.wait.until == START + HOUR
     clock.time += HOUR
-    assert again.room(100) > 0
+    assert again.allowed(100) > 0
 
 
 def test_a_clock_that_is_set_back_repeats_no_hour_and_one_that_was_wrong_stops_nothing():
     clock = Simulated()
-    schedule = Schedule(LIMIT, clock=clock, tell=print)
-    while n := schedule.room(100):
+    schedule = Schedule(LIMIT, clock=clock, notify=print)
+    while n := schedule.allowed(100):
         clock.work(0.01 * n)
         schedule.note(n)
     clock.time -= 0.5 * HOUR
-    assert schedule.room(100) == 0
+    assert schedule.allowed(100) == 0
     assert schedule.wait.until == START + HOUR
     clock.time -= 100 * HOUR
-    assert schedule.room(100) > 0
+    assert schedule.allowed(100) > 0
 
 
 def test_an_instance_that_is_dearer_than_an_hour_is_learnt_once_an_hour():
     clock, learnt = Simulated(), []
-    schedule = Schedule(LIMIT, clock=clock, tell=lambda text: None)
+    schedule = Schedule(LIMIT, clock=clock, notify=lambda text: None)
     schedule.price = 0.1
     for _ in range(5):
-        while n := schedule.room(100):
+        while n := schedule.allowed(100):
             clock.work(7.0 * n)
             schedule.note(n)
             learnt.append(n)
@@ -246,9 +246,9 @@ def test_a_state_that_is_damaged_is_a_clear_error(tmp_path):
 def test_a_state_with_the_largest_number_stops_nothing(tmp_path, name):
     path, clock = tmp_path / "schedule.json", Simulated()
     path.write_text(json.dumps(dict.fromkeys(schedules.NUMBERS, 0) | {name: schedules.MOST}))
-    schedule = Schedule(LIMIT, CarbonSignal(grid()), HOUR, path=path, clock=clock, tell=print)
+    schedule = Schedule(LIMIT, CarbonSignal(grid()), HOUR, path=path, clock=clock, notify=print)
     for _ in range(3):
-        schedule.room(10)
+        schedule.allowed(10)
         schedule.note(1)
         assert schedule.pause >= 0
         clock.time += HOUR
@@ -260,10 +260,10 @@ def test_a_disk_that_is_full_is_told_once_and_learning_goes_on(tmp_path, monkeyp
         raise HerosError("No space is left.")
 
     clock, told = Simulated(), []
-    schedule = Schedule(LIMIT, path=tmp_path / "schedule.json", clock=clock, tell=told.append)
+    schedule = Schedule(LIMIT, path=tmp_path / "schedule.json", clock=clock, notify=told.append)
     monkeypatch.setattr(schedules, "write_whole", full)
     for _ in range(20):
-        n = schedule.room(100)
+        n = schedule.allowed(100)
         clock.work(0.01 * n)
         schedule.note(n)
     assert told == ["No space is left. If the process is killed, this hour may exceed its budget."]
@@ -276,13 +276,13 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     path, told = tmp_path / "grid.csv", []
     path.write_text("time,g/kWh\n1970-01-01T00:00Z,400\n1970-01-01T01:00Z,100\n")
     clock = Simulated(0.0)
-    schedule = Schedule(None, CarbonSignal(path, told.append), 6 * HOUR, clock=clock, tell=told.append)
-    assert schedule.room(10) == 0
+    schedule = Schedule(None, CarbonSignal(path, told.append), 6 * HOUR, clock=clock, notify=told.append)
+    assert schedule.allowed(10) == 0
     assert schedule.wait.until == HOUR
     clock.time = HOUR
-    assert schedule.room(10) == 10
+    assert schedule.allowed(10) == 10
     clock.time = 2 * HOUR
-    assert [schedule.room(10) for _ in range(3)] == [10] * 3
+    assert [schedule.allowed(10) for _ in range(3)] == [10] * 3
     assert len(told) == 2
     assert (
         "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC: learning continues without it."
@@ -290,10 +290,10 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     )
     path.write_text("time,g/kWh\n7200,300\n10800,200\n")  # the next values
     clock.time += 100
-    assert schedule.room(10) == 0
+    assert schedule.allowed(10) == 0
     path.write_text("not a table")
     clock.time += 100
-    assert schedule.room(10) == 0  # the known values are kept
+    assert schedule.allowed(10) == 0  # the known values are kept
     assert "Row 1 of" in told[-1] or "at least one" in told[-1]
 
 
@@ -302,17 +302,17 @@ def test_no_instance_waits_longer_because_the_clock_was_ahead_when_it_came():
     signal = CarbonSignal(
         [(START + i * HOUR, 500 - i) for i in range(200)], lambda text: None
     )  # cleaner and cleaner
-    schedule = Schedule(None, signal, 6 * HOUR, clock=clock, tell=lambda text: None)
-    assert schedule.room(10, since=START + 100 * HOUR) == 0
+    schedule = Schedule(None, signal, 6 * HOUR, clock=clock, notify=lambda text: None)
+    assert schedule.allowed(10, since=START + 100 * HOUR) == 0
     clock.time += 6 * HOUR
-    assert schedule.room(10) == 10
+    assert schedule.allowed(10) == 10
 
 
 def test_a_url_that_cannot_be_reached_stops_nothing():
     told = []
     signal_of_url = CarbonSignal("http://127.0.0.1:9/grid.json?key=SECRET", told.append)
-    schedule = Schedule(None, signal_of_url, HOUR, clock=Simulated(), tell=told.append)
-    assert schedule.room(10) == 10
+    schedule = Schedule(None, signal_of_url, HOUR, clock=Simulated(), notify=told.append)
+    assert schedule.allowed(10) == 10
     assert told[0].startswith("http://127.0.0.1:9/… returned no carbon intensity")
     assert "SECRET" not in f"{told}{schedule.carbon}{signal_of_url.name}"
 

@@ -315,7 +315,7 @@ def test_a_renamed_column_is_named(tmp_path):
 
     evaluate(make(), rows("weight"), **kept(tmp_path / "kept"))
     model = make()
-    with pytest.raises(ParameterError, match="with the feature 'weight' as there") as error:
+    with pytest.raises(ParameterError, match="with the same feature 'weight'") as error:
         evaluate(model, rows("width"), **kept(tmp_path / "kept", resume=True))
     assert "Schema" not in str(error.value)
     assert model.schema is None

@@ -818,9 +818,9 @@ def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
         f"{('red', 'Red', 'blue.', 'blue')[i % 4]},{('kept', 'lost', 'Kept')[i % 3]}\n" for i in range(60)
     )
     path = written(tmp_path, f"colour,status\n{rows}")
-    expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each is one class."
+    expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each name is a separate class."
     alike = "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
-    feature = f"The column 'colour' has {alike}: each is a value (nominal= hides this notice)."
+    feature = f"The column 'colour' has {alike}: each name is a separate value (nominal= hides this notice)."
     stream, said = quietly(path)
     assert (said, stream.schema.classes) == ([expected, feature], ("Kept", "kept", "lost"))
     looked = streams.look(path)

@@ -109,11 +109,11 @@ class Dying(KafkaWorker):
         self.dead = True
         self.stop()
 
-    def _hand_over(self, numbers):
+    def _release_partitions(self, numbers):
         if self.dead:
-            self._let_go(numbers)
+            self._close_partitions(numbers)
         else:
-            super()._hand_over(numbers)
+            super()._release_partitions(numbers)
 
 
 class Crew:
@@ -399,7 +399,7 @@ def assigned(server, directory, **how):
         worker._on_assign(worker._consumer, [kafka.TopicPartition(server.topic, 0)])
         return worker._consumer.poll(20).offset(), worker.partitions[0].ahead
     finally:
-        worker._let_go([0])
+        worker._close_partitions([0])
         worker._consumer.close()
         worker._scratch.cleanup()
 

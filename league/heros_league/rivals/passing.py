@@ -108,8 +108,8 @@ class Filled(Passed):
         return np.array([self._row(row) for row in X]), y
 
     def _row(self, row: NDArray[np.float64]) -> NDArray[np.float64]:
-        there = ~np.isnan(row)
-        self._sums[there] += row[there]
-        self._counts[there] += 1
+        present = ~np.isnan(row)
+        self._sums[present] += row[present]
+        self._counts[present] += 1
         means = np.where(self._numbers, self._sums / np.maximum(self._counts, 1), 0.0)
-        return np.where(there, row, means)
+        return np.where(present, row, means)

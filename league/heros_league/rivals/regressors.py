@@ -29,9 +29,9 @@ def _soknl(seed: int, n: int) -> Any:
             row = instance.java_instance.getData()
             weight = row.weight()
             row.setWeight(0.0)
-            said = super().predict(instance)
+            predicted = super().predict(instance)
             row.setWeight(weight)
-            return said
+            return predicted
 
     return partial(Blind, ensemble_size=MEMBERS, max_features=SUBSPACE, random_seed=seed)
 

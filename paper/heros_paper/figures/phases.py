@@ -76,12 +76,14 @@ def draw_phases(
     named = figure.legend(
         handles, labels, loc="outside upper left", ncols=len(PHASES), frameon=False, fontsize=7.5
     )
-    named.set_title(_how(found[0][1][0].policy, turns, found[0][0], stream), FontProperties(size=9))
+    named.set_title(
+        _measurement_text(found[0][1][0].policy, turns, found[0][0], stream), FontProperties(size=9)
+    )
     named.set_alignment("left")
     return save(figure, out, f"phases_{stream}")
 
 
-def _how(policy: str, turns: Mapping[str, Turns] | None, grid: Grid, stream: str) -> str:
+def _measurement_text(policy: str, turns: Mapping[str, Turns] | None, grid: Grid, stream: str) -> str:
     """Return a text on the stream, its range and the kind of measurement."""
     measured = (turns or {}).get(grid.base.name, {}).get((stream, policy))
     if measured is None:
@@ -117,8 +119,10 @@ def _panel(axes: Axes, bars: Sequence[_Bar], base: str) -> None:
         axes.barh(places, width, left=left, color=colour, height=0.68, label=shown, lw=0)
         left += width
     for place, bar, total in zip(places.tolist(), bars, left.tolist(), strict=True):
-        said = choosing_of(base, bar.policy)
-        text = f" {100 * bar.choosing:.1f} %" + (f"  (paper {said})" if said and base != "mlp" else "")
+        published = choosing_of(base, bar.policy)
+        text = f" {100 * bar.choosing:.1f} %" + (
+            f"  (paper {published})" if published and base != "mlp" else ""
+        )
         axes.text(total, place, text, va="center", fontsize=6.5, color=FAINT)
     axes.set_yticks(places, [label_of(bar.policy) for bar in bars])
     axes.invert_yaxis()

@@ -99,7 +99,7 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
     figure.draw_without_rendering()  # computes the layout, so that distances on the page are known
     centres = axes.transData.transform(points)
     unit = figure.dpi / 72
-    taken = [(x - 5 * unit, y - 5 * unit, x + 5 * unit, y + 5 * unit) for x, y in centres]
+    occupied = [(x - 5 * unit, y - 5 * unit, x + 5 * unit, y + 5 * unit) for x, y in centres]
     area = axes.get_window_extent()
     frame = (area.x0, area.y0, area.x1, area.y1)
     for i, ((x, y), text) in enumerate(zip(centres, texts, strict=True)):
@@ -107,14 +107,14 @@ def label_points(axes: Axes, points: Sequence[tuple[float, float]], texts: Seque
         width, height = sample.get_window_extent().size
         sample.remove()
         boxes = [_box(x, y, width, height, dx * unit, dy * unit) for dx, dy in _PLACES]
-        others = [*taken[:i], *taken[i + 1 :]]  # a line to its own point does not count
+        others = [*occupied[:i], *occupied[i + 1 :]]  # a line to its own point does not count
         lines = [_line((x, y), box, unit) if _is_far(place) else [] for place, box in enumerate(boxes)]
         hidden = [
-            _hidden(box, taken, frame) + sum(_hidden(step, others, frame) for step in line)
+            _hidden(box, occupied, frame) + sum(_hidden(step, others, frame) for step in line)
             for box, line in zip(boxes, lines, strict=True)
         ]
         chosen = hidden.index(min(hidden))
-        taken += [boxes[chosen], *lines[chosen]]
+        occupied += [boxes[chosen], *lines[chosen]]
         left, bottom = boxes[chosen][:2]
         axes.annotate(
             text,
@@ -157,10 +157,10 @@ def _box(x: float, y: float, width: float, height: float, dx: float, dy: float) 
     return left, bottom, left + width, bottom + height
 
 
-def _hidden(box: Box, taken: Sequence[Box], frame: Box) -> float:
+def _hidden(box: Box, occupied: Sequence[Box], frame: Box) -> float:
     """Return the area of the box that overlaps others or lies outside the frame."""
     area = (box[2] - box[0]) * (box[3] - box[1])
-    return sum(_overlap(box, other) for other in taken) + area - _overlap(box, frame)
+    return sum(_overlap(box, other) for other in occupied) + area - _overlap(box, frame)
 
 
 def _overlap(a: Box, b: Box) -> float:

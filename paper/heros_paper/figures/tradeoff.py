@@ -39,8 +39,8 @@ def draw_tradeoff(grid: Grid, out: Path, turns: Turns | None = None) -> list[Pat
     figure = new_figure(WIDTH, 3.9)
     left, right = figure.subfigures(1, 2, squeeze=False, wspace=0.04)[0]
     n = ten[0].n_rows
-    how = "CPU time in turn" if in_turn else "CPU time of the runs"
-    _panel(left, f"HEROS, {grid.base.label}: {n} stream{'s' if n > 1 else ''}; energy: {how}", *ten, beside)
+    cost = "CPU time in turn" if in_turn else "CPU time of the runs"
+    _panel(left, f"HEROS, {grid.base.label}: {n} stream{'s' if n > 1 else ''}; energy: {cost}", *ten, beside)
     _panel(right, f"{grid.base.table} of the paper, its printed figures", *_papers(grid))
     return save(figure, out, f"tradeoff_{grid.base.name}")
 
@@ -61,8 +61,8 @@ def _ours(grid: Grid, turns: Turns) -> tuple[tuple[Comparison, Comparison], Poin
         return np.array([[turns[stream, policy].cpu_seconds for policy in policies] for stream in streams])
 
     kwh = costs(run)
-    x = _among(auroc, _figures(grid, "auroc", streams, extra), higher_is_better=True)
-    y = _among(kwh, costs(extra), higher_is_better=False)
+    x = _ranks_among(auroc, _figures(grid, "auroc", streams, extra), higher_is_better=True)
+    y = _ranks_among(kwh, costs(extra), higher_is_better=False)
     ten = compare(auroc, run, higher_is_better=True), compare(kwh, run, higher_is_better=False)
     return ten, dict(zip(extra, zip(x, y, strict=True), strict=True)), in_turn
 
@@ -71,7 +71,7 @@ def _figures(grid: Grid, figure: str, streams: Sequence[str], policies: Sequence
     return np.array([[grid.cells[stream, name].mean(figure) for name in policies] for stream in streams])
 
 
-def _among(ten: Matrix, others: Matrix, *, higher_is_better: bool) -> list[float]:
+def _ranks_among(ten: Matrix, others: Matrix, *, higher_is_better: bool) -> list[float]:
     """Return the mean rank that each of the other columns would have among the ten.
 
     Examples
@@ -118,8 +118,8 @@ def _panel(
             clip_on=False,
             zorder=3,
         )
-    room = (0.5, last + (1.4 if beside else 0.5))
-    plot.set(xlim=room, ylim=room)
+    limits = (0.5, last + (1.4 if beside else 0.5))
+    plot.set(xlim=limits, ylim=limits)
     plot.set_xlabel("mean rank by AUROC   (1 is best)")
     plot.set_ylabel("mean rank by energy   (1 is lowest)")
     ticks = range(1, last + 1)
@@ -127,8 +127,8 @@ def _panel(
     plot.set_yticks(ticks)
     plot.grid(color=GRID, lw=0.6)
     tidy(plot)
-    _bars(above, _spans(auroc), horizontal=True, along=room)
-    _bars(right, _spans(kwh), horizontal=False, along=room)
+    _bars(above, _spans(auroc), horizontal=True, along=limits)
+    _bars(right, _spans(kwh), horizontal=False, along=limits)
     label_points(plot, list(points.values()), [_named(name) for name in points])
 
 
@@ -149,6 +149,6 @@ def _bars(
     for level, (low, high) in enumerate(spans):
         ends, place = [low - 0.06, high + 0.06], [level, level]
         axes.plot(*(ends, place) if horizontal else (place, ends), color=INK, lw=2.4, solid_capstyle="butt")
-    room = (-0.8, max(len(spans), 3) - 0.5)
-    axes.set(**{"xlim": along, "ylim": room} if horizontal else {"xlim": room, "ylim": along})
+    limits = (-0.8, max(len(spans), 3) - 0.5)
+    axes.set(**{"xlim": along, "ylim": limits} if horizontal else {"xlim": limits, "ylim": along})
     axes.set_axis_off()

@@ -149,11 +149,11 @@ def _microseconds(cell: Cell) -> float:
 
 def _rank_rows(cells: Cells) -> tuple[list[list[Entry]], str]:
     four, streams = _mean_ranks(cells, COLUMNS[:FOUR])
-    apart, n_apart = _mean_ranks(cells, COLUMNS[:FOUR], distinct=True)
+    distinct, n_apart = _mean_ranks(cells, COLUMNS[:FOUR], distinct=True)
     five, _ = _mean_ranks(cells, COLUMNS, distinct=True)
     recomputed = ranks(list(ENSEMBLE_AUROC.values()), higher_is_better=True).mean(axis=0)
     rows = [
-        [Entry("mean rank"), Entry("ours, distinct streams"), *apart, DASH],
+        [Entry("mean rank"), Entry("ours, distinct streams"), *distinct, DASH],
         [Entry(""), Entry("ours, all streams"), *four, DASH],
         [Entry(""), Entry("paper, printed"), *_entries(ENSEMBLE_RANKS), DASH],
         [Entry(""), Entry("paper, from its figures"), *_entries(recomputed.tolist()), DASH],

@@ -25,10 +25,10 @@ def phases_table(alone: Sequence[Grid], turns: Mapping[str, Turns]) -> Table:
         for grid in alone:
             name = grid.base.name
             shares = _shares(policy, grid.cell(STREAM, policy), turns.get(name, {}))
-            said = choosing_of(name, policy)
-            row += [*(_entry(share) for share in shares), Entry(said or "–")]
+            published = choosing_of(name, policy)
+            row += [*(_entry(share) for share in shares), Entry(published or "–")]
             keys = [f"{name}_{key}" for key in ("in_turn", "alone", "median_in_turn")]
-            datum |= {**dict(zip(keys, shares, strict=True)), f"{name}_paper": said}
+            datum |= {**dict(zip(keys, shares, strict=True)), f"{name}_paper": published}
         rows.append(row)
         data.append(datum)
     columns = ("in turn", "alone", "all streams", "paper")

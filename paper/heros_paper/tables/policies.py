@@ -45,7 +45,7 @@ def auroc_table(grid: Grid) -> Table:
             "further column where it is at least as good. †: more than .015 (RBF_f: .03) from the paper.",
             *lines,
             *notes.lines(),
-            *_lacking(grid),
+            *_missing_cells(grid),
         ],
         data=[_auroc_datum(grid, stream, policy) for stream in STREAMS for policy in grid.columns],
     )
@@ -74,7 +74,7 @@ def energy_table(grid: Grid) -> Table:
     )
 
 
-def _lacking(grid: Grid) -> list[str]:
+def _missing_cells(grid: Grid) -> list[str]:
     """Return a note on the number of cells that were run, if some were not."""
     n, full = len(grid.cells), len(STREAMS) * len(grid.columns)
     return [f"{n} of {full} cells were run."] if n < full else []
@@ -108,7 +108,7 @@ def _auroc_rows(grid: Grid, stream: str, notes: Footnotes) -> Rows:
         DASH if cell is None else _difference(cell.mean("auroc") - value, tolerance(stream))
         for cell, value in zip(cells, paper, strict=False)
     ]
-    return _beside(
+    return _rows_of_stream(
         head,
         cells,
         {"ours": ours, "paper": _filled(theirs, cells), "difference": _filled(differences, cells)},
@@ -143,7 +143,7 @@ def _energy_rows(grid: Grid, stream: str, notes: Footnotes) -> Rows:
         "CPU s": _each(cells, lambda cell: f"{cell.mean('cpu_seconds'):.3g}"),
         "Σγ": _each(cells, lambda cell: percent(cell.mean("gamma_share"))),
     }
-    return _beside(head, cells, rows)
+    return _rows_of_stream(head, cells, rows)
 
 
 def _marks(stream: str, cells: Sequence[Cell | None], notes: Footnotes) -> tuple[Entry, list[str]]:
@@ -162,7 +162,7 @@ def _filled(entries: Sequence[Entry], cells: Sequence[object]) -> list[Entry]:
     return [*entries, *[DASH] * (len(cells) - len(entries))]
 
 
-def _beside(head: Entry, cells: Sequence[Cell | None], rows: dict[str, list[Entry]]) -> Rows:
+def _rows_of_stream(head: Entry, cells: Sequence[Cell | None], rows: dict[str, list[Entry]]) -> Rows:
     """Return the rows, the first with the stream's name; without runs, only ours and the paper's."""
     names = list(rows) if any(cells) else list(rows)[:2]
     return [[head if i == 0 else Entry(""), Entry(name), *rows[name]] for i, name in enumerate(names)]

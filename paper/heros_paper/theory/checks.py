@@ -130,9 +130,9 @@ def check_theory(
         task = bar.add_task("theory", total=work)
         for model in models:
             drawn = {
-                seen.pool: seen
+                simulated.pool: simulated
                 for same, draws in runs
-                for seen in simulate(model, policies, same, draws, rng, lambda n: bar.advance(task, n))
+                for simulated in simulate(model, policies, same, draws, rng, lambda n: bar.advance(task, n))
             }
             checks += [
                 _check(

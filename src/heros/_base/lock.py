@@ -39,9 +39,9 @@ class ExclusiveUse:
         self._place: Place = {}  # "holder": the frame that holds the lock; "next": the next dictionary
 
     def __enter__(self) -> None:
-        me = sys._getframe(1)
+        caller = sys._getframe(1)
         place = self._place
-        while (holder := place.setdefault("holder", me)) is not me:  # setdefault is atomic
+        while (holder := place.setdefault("holder", caller)) is not caller:  # setdefault is atomic
             if _is_running(holder):
                 raise HerosError(self._message)
             if place.get("holder") is holder:  # the holder has ended without releasing the lock
@@ -50,15 +50,15 @@ class ExclusiveUse:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        me = sys._getframe(1)
+        caller = sys._getframe(1)
         place = self._place
-        while place.get("holder") is not me:
+        while place.get("holder") is not caller:
             place = _after(place)
         del place["holder"]
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that replaces this dictionary for all callers after its holder has ended."""
+    """Return the next dictionary, which all callers use after the holder of this dictionary has ended."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

@@ -39,7 +39,7 @@ class Pending(Generic[T]):
         The maximum number of items.
     longest
         The maximum age of an item in seconds; None for no limit.
-    given_up
+    on_evict
         A function that is called with the id and the item of each evicted item.
     clock
         A function that returns the time in seconds.
@@ -52,7 +52,7 @@ class Pending(Generic[T]):
 
     Examples
     --------
-    >>> pending = Pending(most=2, given_up=lambda id, what: print("gone:", id))
+    >>> pending = Pending(most=2, on_evict=lambda id, what: print("gone:", id))
     >>> for id in ("a", "b", "c"):
     ...     pending.put(id, {"size": 1})
     gone: a
@@ -64,7 +64,7 @@ class Pending(Generic[T]):
         self,
         most: int = 100_000,
         longest: float | None = None,
-        given_up: Callable[[Id, T], object] | None = None,
+        on_evict: Callable[[Id, T], object] | None = None,
         clock: Callable[[], float] = time.time,
         owner: str = "Pending",
         most_bytes: int | None = None,
@@ -74,10 +74,10 @@ class Pending(Generic[T]):
         self.longest = None if longest is None else number(longest, "longest", owner, 0)
         self.most_bytes = None if most_bytes is None else whole(most_bytes, "most_bytes", owner, 1)
         self.bytes = 0
-        self._size: Callable[[T], int] = _no_bytes if size is None else size
+        self._size: Callable[[T], int] = _zero_size if size is None else size
         if not callable(clock):
             raise ParameterError.of("clock", owner, "a function that returns the time in seconds", clock)
-        self._given_up, self._clock, self._owner = given_up, clock, owner
+        self._on_evict, self._clock, self._owner = on_evict, clock, owner
         self._held: OrderedDict[Id, tuple[T, float]] = OrderedDict()  # item and arrival time
 
     def __len__(self) -> int:
@@ -88,8 +88,8 @@ class Pending(Generic[T]):
 
     def get(self, id: Id) -> T | None:
         """Return the item with this id, or None."""
-        held = self._held.get(id)
-        return None if held is None else held[0]
+        found = self._held.get(id)
+        return None if found is None else found[0]
 
     def __contains__(self, id: object) -> bool:
         return id in self._held
@@ -103,7 +103,7 @@ class Pending(Generic[T]):
     def put(self, id: Id, what: T) -> None:
         """Add an item with the current time, then evict the items that exceed a limit, oldest first."""
         self.arrive(id, what)
-        self.let_go()
+        self.enforce_limits()
 
     def arrive(self, id: Id, what: T) -> None:
         """Add an item with the current time, without evicting other items."""
@@ -120,19 +120,19 @@ class Pending(Generic[T]):
         """Remove and return the item with this id; return None if there is no such item."""
         return self.pop(id)[0] if id in self._held else None
 
-    def give_up(self, id: Id) -> bool:
+    def evict(self, id: Id) -> bool:
         """Evict an item; return False if there is no item with this id."""
-        held = self.take(id)
-        if held is None:
+        item = self.take(id)
+        if item is None:
             return False
-        if self._given_up is not None:
-            self._given_up(id, held)
+        if self._on_evict is not None:
+            self._on_evict(id, item)
         return True
 
-    def let_go(self) -> None:
+    def enforce_limits(self) -> None:
         """Evict the items that exceed a limit, oldest first."""
         while self._held and (len(self._held) > self.most or self._is_full()):
-            self.give_up(next(iter(self._held)))
+            self.evict(next(iter(self._held)))
         if self.longest is None:
             return
         too_old = self._time() - self.longest
@@ -140,7 +140,7 @@ class Pending(Generic[T]):
             id, (_, since) = next(iter(self._held.items()))
             if since >= too_old:
                 return
-            self.give_up(id)
+            self.evict(id)
 
     def _time(self) -> float:
         now = self._clock()
@@ -165,7 +165,7 @@ class Pending(Generic[T]):
         return [(id, what, since) for id, (what, since) in self._held.items()]
 
 
-def _no_bytes(_: object) -> int:
+def _zero_size(_: object) -> int:
     return 0
 
 

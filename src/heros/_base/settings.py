@@ -55,7 +55,7 @@ class Setting:
         """Return the value in the setting's type, or raise a ParameterError with the rule."""
         return self.rule.check(value, self.name, owner)
 
-    def leaves_out(self, value: Any) -> bool:
+    def omits(self, value: Any) -> bool:
         """Return whether a description omits the setting."""
         return self.optional and bool(value == self.default)
 

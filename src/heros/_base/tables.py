@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from heros._base.lazy import shutil
 
-__all__ = ["Table", "as_text", "in_words", "settings_text", "short", "told_apart", "wrapped"]
+__all__ = ["Table", "as_text", "distinguishing_settings", "in_words", "settings_text", "short", "wrapped"]
 
 GAP = "  "
 NARROWEST = 20  # minimum width of a wrapped column
@@ -71,29 +71,31 @@ def in_words(name: str) -> str:
     return str(name).replace("_", " ")
 
 
-def told_apart(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def distinguishing_settings(
+    models: Sequence[Mapping[str, Any]],
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the settings that distinguish each model, and the settings that all models share.
 
     Models of different families are distinguished by family, and models of one family by its settings.
 
     Examples
     --------
-    >>> told_apart([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
+    >>> distinguishing_settings([{"optimizer": "adam", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ([{'hidden': 8}, {'hidden': 16}], {'optimizer': 'adam'})
     >>> models = [{"family": "Tree", "depth": 3}, *({"family": "MLP", "hidden": n} for n in (8, 16))]
-    >>> told_apart(models)
+    >>> distinguishing_settings(models)
     ([{'family': 'Tree'}, {'family': 'MLP', 'hidden': 8}, {'family': 'MLP', 'hidden': 16}], {})
     """
     families = {one.get("family") for one in models}
     if len(families) == 1:
         return _differing(models)
-    apart = {
+    distinguishing = {
         family: iter(_differing([one for one in models if one.get("family") == family])[0])
         for family in families
     }
     own = ({"family": one["family"]} if "family" in one else {} for one in models)
     settings = [
-        start | next(apart[one.get("family")]) if _several(one, models) else start
+        start | next(distinguishing[one.get("family")]) if _several(one, models) else start
         for start, one in zip(own, models, strict=True)
     ]
     return settings, {}
@@ -257,13 +259,13 @@ def wrapped(line: str) -> list[str]:
 def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:
     """Return the lines of a row: one line, unless a cell wraps."""
     parts = [
-        textwrap.wrap(cell, width) or [""] if wraps and how == "w" else [cell]
-        for cell, width, how in zip(cells, widths, align, strict=False)
+        textwrap.wrap(cell, width) or [""] if wraps and alignment == "w" else [cell]
+        for cell, width, alignment in zip(cells, widths, align, strict=False)
     ]
     return [
         GAP.join(
-            text.rjust(width) if how == "r" else text.ljust(width)
-            for text, width, how in zip(_line(parts, at), widths, align, strict=False)
+            text.rjust(width) if alignment == "r" else text.ljust(width)
+            for text, width, alignment in zip(_line(parts, at), widths, align, strict=False)
         ).rstrip()
         for at in range(max(map(len, parts), default=1))
     ]

@@ -19,22 +19,22 @@ def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHan
     The timeout of `urllib` applies only to each single read: a slow server that keeps sending bytes could
     block the thread forever. This function closes the connection when the total time is up.
     """
-    connection = _Limited(seconds)
+    connection = _LimitedConnections(seconds)
     opener = build_opener(_on(HTTPHandler, connection), _on(HTTPSHandler, connection), *handlers)
     try:
         with opener.open(request, timeout=seconds) as reply:
             data: bytes = reply.read(most)
             missing = len(data) < most and bool(reply.length)
     except (OSError, HTTPException) as error:
-        raise OSError(connection.told or str(error)) from None
+        raise OSError(connection.message or str(error)) from None
     finally:
         connection.timer.cancel()
-    if connection.told or missing:
-        raise OSError(connection.told or "The reply is incomplete.")
+    if connection.message or missing:
+        raise OSError(connection.message or "The reply is incomplete.")
     return data
 
 
-class _Limited:
+class _LimitedConnections:
     """The connections of a request, which are closed when the time of the request is up."""
 
     def __init__(self, seconds: float) -> None:
@@ -45,7 +45,7 @@ class _Limited:
         self.timer.start()
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """The error message if the time is up; else an empty string."""
         return f"No complete reply arrived within {self.seconds:g} seconds." if self.over.is_set() else ""
 
@@ -55,29 +55,29 @@ class _Limited:
             with suppress(OSError):
                 socket.socket.shutdown(one, socket.SHUT_RDWR)  # TLS's own shutdown is not thread-safe
 
-    def opened(self, kind: Callable[..., HTTPConnection], host: str, **how: Any) -> HTTPConnection:
+    def opened(self, kind: Callable[..., HTTPConnection], host: str, **settings: Any) -> HTTPConnection:
         """Return a connection that registers its socket when it connects."""
-        connection = kind(host, **how)
+        connection = kind(host, **settings)
         connect = connection.connect
 
-        def noted() -> None:
+        def connect_and_register() -> None:
             connect()
             self._sockets.append(connection.sock)
             if self.over.is_set():
                 raise TimeoutError
 
-        connection.connect = noted  # type: ignore[method-assign]
+        connection.connect = connect_and_register  # type: ignore[method-assign]
         return connection
 
 
-def _on(handler: Any, connections: _Limited) -> Any:
+def _on(handler: Any, connections: _LimitedConnections) -> Any:
     """Return a `urllib` handler class that opens its connections through `connections`."""
 
     class Limited(handler):  # type: ignore[misc]
-        def do_open(self, kind: Any, request: Request, **how: Any) -> Any:
+        def do_open(self, kind: Any, request: Request, **options: Any) -> Any:
             def opened(host: str, **settings: Any) -> HTTPConnection:
                 return connections.opened(kind, host, **settings)
 
-            return super().do_open(opened, request, **how)
+            return super().do_open(opened, request, **options)
 
     return Limited

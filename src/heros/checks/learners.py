@@ -109,13 +109,13 @@ def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArr
     block = model.test_then_train(X[:half], y[:half])
     expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers")
     expect(same(model.answers(X), model.answers(X)), pool, "make the same predictions again")
-    twin = _copy(model)
+    copied = _copy(model)
     ahead = model.test_then_train(X[half:], y[half:])
-    if twin is not None:
+    if copied is not None:
         rule = "give the same results in a copy as in the original"
-        expect(same(twin.test_then_train(X[half:], y[half:]).outputs, ahead.outputs), pool, rule)
-    again = _model(pool, schema)
-    outputs = [again.test_then_train(X[t : t + 1], y[t : t + 1]).outputs for t in range(ROWS)]
+        expect(same(copied.test_then_train(X[half:], y[half:]).outputs, ahead.outputs), pool, rule)
+    fresh = _model(pool, schema)
+    outputs = [fresh.test_then_train(X[t : t + 1], y[t : t + 1]).outputs for t in range(ROWS)]
     rule = "give the same results for single instances as for blocks, with the same seed"
     expect(same(np.concatenate(outputs), np.concatenate([block.outputs, ahead.outputs])), pool, rule)
 
@@ -133,8 +133,8 @@ def _check_growth(
             return
         raise
     wider = np.column_stack([X[50:], np.ones(ROWS - 50)])
-    grown = model.test_then_train(wider, y[50:])
-    expect(np.isfinite(grown.outputs).all(), pool, "predict finite numbers after its schema has grown")
+    block = model.test_then_train(wider, y[50:])
+    expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers after its schema has grown")
 
 
 def _copy(model: Heros) -> Heros | None:

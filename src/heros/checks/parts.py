@@ -54,12 +54,12 @@ def check_policy(policy: Any) -> None:
         expect_policy(policy, "check_policy")
     except HerosError as error:
         raise CheckError(str(error)) from None
-    for scores, costs, k in _situations():
+    for scores, costs, k in _cases():
         _check_choice(policy, scores, costs, k)
     if hasattr(policy, "state") and hasattr(policy, "restore"):
-        again = copy.deepcopy(policy)
-        again.restore(policy.state())
-        expect(same(again.state(), policy.state()), policy, "have the same state after restore(state())")
+        copied = copy.deepcopy(policy)
+        copied.restore(policy.state())
+        expect(same(copied.state(), policy.state()), policy, "have the same state after restore(state())")
     stream = Agrawal(function=2)
     model = Heros(
         MLPGrid(hidden=[4], learning_rates=[0.05, 0.005]),
@@ -71,7 +71,7 @@ def check_policy(policy: Any) -> None:
     model.learn(*stream.draw(200))
 
 
-def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
+def _cases() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
     """Yield scores, costs and k for pools of several sizes, with and without ties."""
     rng = np.random.default_rng(1)
     for models in (1, 2, 5, 30):
@@ -83,7 +83,7 @@ def _situations() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], in
 
 
 def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> None:
-    models, before, twin = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
+    models, before, other = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
     mask = policy.choose(scores, costs, k, np.random.default_rng(7))
     rule = f"return a boolean mask of {models} models"
     fits = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (models,)
@@ -91,10 +91,10 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
     chosen = int(mask.sum())
     if not isinstance(policy, Everything):
         expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
-    kept = same(scores, before[0]) and same(costs, before[1])
-    expect(kept, policy, "not change scores and costs")
-    again = twin.choose(scores, costs, k, np.random.default_rng(7))
-    expect(same(mask, again), policy, "make the same choice again with the same state, arguments and rng")
+    unchanged = same(scores, before[0]) and same(costs, before[1])
+    expect(unchanged, policy, "not change scores and costs")
+    repeated = other.choose(scores, costs, k, np.random.default_rng(7))
+    expect(same(mask, repeated), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
     rule = "give a reason for exactly the chosen models"
     expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
@@ -124,28 +124,28 @@ def check_score(score: Any) -> None:
         raise CheckError(str(error)) from None
     rng = np.random.default_rng(1)
     shares = np.array([1.0, 0.5, 0.1])
-    together, alone = score.bind(3), [score.bind(1) for _ in shares]
+    together, single = score.bind(3), [score.bind(1) for _ in shares]
     for _ in range(STEPS):
-        looked, outcomes = rng.random(3) < shares, rng.random(3).round(1)
+        evaluated, outcomes = rng.random(3) < shares, rng.random(3).round(1)
         before = np.array(together.values, dtype=np.float64)
-        together.update(np.where(looked, outcomes, np.nan), looked)
+        together.update(np.where(evaluated, outcomes, np.nan), evaluated)
         values = np.array(together.values, dtype=np.float64)
         fits = values.shape == (3,) and bool(np.isfinite(values).all())
         expect(fits, score, "have a finite number for each of 3 models", values.tolist())
         rule = "not change the score of a model that was not evaluated"
-        expect(same(values[~looked], before[~looked]), score, rule)
-        for i in np.flatnonzero(looked):
-            alone[i].update(outcomes[i : i + 1], np.array([True]))
-    singles = [float(np.asarray(one.values)[0]) for one in alone]
+        expect(same(values[~evaluated], before[~evaluated]), score, rule)
+        for i in np.flatnonzero(evaluated):
+            single[i].update(outcomes[i : i + 1], np.array([True]))
+    singles = [float(np.asarray(one.values)[0]) for one in single]
     rule = "give each model the same score as in a pool of one model"
     expect(np.allclose(np.asarray(together.values), singles, rtol=1e-12), score, rule, values.tolist())
     if hasattr(together, "state") and hasattr(together, "restore"):
-        again = score.bind(3)
-        again.restore({name: np.array(array) for name, array in together.state().items()})
-        for one in (together, again):
+        restored = score.bind(3)
+        restored.restore({name: np.array(array) for name, array in together.state().items()})
+        for one in (together, restored):
             one.update(np.array([1.0, 0.0, 0.5]), np.ones(3, dtype=bool))
         rule = "continue after restore(state()) like the original"
-        expect(same(together.values, again.values), score, rule)
+        expect(same(together.values, restored.values), score, rule)
     stream = Agrawal(function=2)
     Heros(MLPGrid(hidden=[4]), k=2, score=score, seed=1, schema=stream.schema).learn(*stream.draw(200))
 
@@ -193,13 +193,13 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     expect(same(counted[0], one[0]) and same(counted[1], one[1]), measure, "not change its arguments")
     before = float(parts.value)
     counted[0][:], counted[1][:] = 0, 0.5
-    expect(_close(float(parts.value), before), measure, "not keep the arrays passed to update")
+    expect(_almost_equal(float(parts.value), before), measure, "not keep the arrays passed to update")
     parts.update(*two)
     values = float(whole.value), float(parts.value)
     expect(math.isfinite(values[0]), measure, "have a finite value after 600 instances", values[0])
     rule = "have the same value for every split of the instances into blocks"
-    expect(_close(*values), measure, rule, values)
-    expect(_close(float(parts.value), values[1]), measure, "have the same value when read again")
+    expect(_almost_equal(*values), measure, rule, values)
+    expect(_almost_equal(float(parts.value), values[1]), measure, "have the same value when read again")
     if isinstance(measure, Measure):
         _check_measure_of_ours(measure, one, two, values[0])
 
@@ -218,9 +218,9 @@ def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -
     again = measure.fresh()
     again.restore(pickle.loads(pickle.dumps(first.state())))
     again.update(*two)
-    expect(_close(again.value, value), measure, "continue after restore(state())", again.value)
+    expect(_almost_equal(again.value, value), measure, "continue after restore(state())", again.value)
     first.merge(second)
-    expect(_close(first.value, value), measure, "have the same value after a merge", first.value)
+    expect(_almost_equal(first.value, value), measure, "have the same value after a merge", first.value)
 
 
 def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -228,11 +228,11 @@ def _predictions(numbers: bool, n: int, seed: int) -> tuple[NDArray[Any], NDArra
     rng = np.random.default_rng(seed)
     if numbers:
         y = rng.normal(-3, 2, n)
-        said = y + rng.normal(size=n)
-        return y, np.column_stack([said, said - 1, said + 1, rng.normal(-3, 0.1, n)])
+        predictions = y + rng.normal(size=n)
+        return y, np.column_stack([predictions, predictions - 1, predictions + 1, rng.normal(-3, 0.1, n)])
     p = rng.random((n, 3)) + 0.01
     return rng.integers(0, 3, n), p / p.sum(axis=1, keepdims=True)
 
 
-def _close(a: float, b: float) -> bool:
+def _almost_equal(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b))

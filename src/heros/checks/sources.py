@@ -38,34 +38,36 @@ def check_source(source: Any, *, most: int = 1000) -> None:
     heros.checks.base.CheckError: The 'source' parameter of check_source must be a stream, ...
     """
     try:
-        known = expect_source(source, "source", "check_source")
+        checked = expect_source(source, "source", "check_source")
     except HerosError as error:
         raise CheckError(str(error)) from None
-    schema, read, ended, place = known.schema, 0, False, None
+    schema, read, ended, place = checked.schema, 0, False, None
     rest: list[tuple[Any, Any]] = []  # blocks after the first one
     while read < most and not ended:
-        asked = min(7 if read == 0 else 100, most - read)
-        block: Any = known.poll(asked, 1.0)
+        requested = min(7 if read == 0 else 100, most - read)
+        block: Any = checked.poll(requested, 1.0)
         if block is IDLE:
             break
         ended = block is END
         if not ended:
             X, y = np.asarray(block[0]), np.asarray(block[1])
-            rule = f"return at most {asked} rows of {known.schema.n_features} features, with a target each"
-            fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= asked
-            expect(fits and X.shape[1] == known.schema.n_features, source, rule, X.shape)
-            expect(known.schema.extends(schema), source, "have a schema that only grows", known.schema)
-            schema, read = known.schema, read + len(X)
+            rule = (
+                f"return at most {requested} rows of {checked.schema.n_features} features, each with a target"
+            )
+            fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested
+            expect(fits and X.shape[1] == checked.schema.n_features, source, rule, X.shape)
+            expect(checked.schema.extends(schema), source, "have a schema that only grows", checked.schema)
+            schema, read = checked.schema, read + len(X)
             if place is None:
-                place = known.where() or {}
+                place = checked.where() or {}
             else:
                 rest.append((X, y))
     expect(read > 0, source, "have instances ready to be checked")
     if ended:
-        expect(known.poll(1, 0.0) is END, source, "return END again after END")
+        expect(checked.poll(1, 0.0) is END, source, "return END again after END")
     if place and rest:
-        known.seek(place)
-        again: Any = known.poll(len(rest[0][0]), 1.0)
+        checked.seek(place)
+        again: Any = checked.poll(len(rest[0][0]), 1.0)
         X, y = again
         n = min(len(X), len(rest[0][0]))
         rule = "return the same instances again after seek"

@@ -100,12 +100,12 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 def _as_argument(value: str) -> str:
     """Convert the repr of a string or of a list of strings to a shell argument."""
     try:
-        given = literal_eval(value or "True")
+        value_of_literal = literal_eval(value or "True")
     except (SyntaxError, ValueError):  # the value was shortened
         return shlex.quote(re.sub(r"[\[\]'\"]", "", value))
-    if isinstance(given, bool):
+    if isinstance(value_of_literal, bool):
         return ""
-    names = [given] if isinstance(given, str) else given
+    names = [value_of_literal] if isinstance(value_of_literal, str) else value_of_literal
     cells = (f'"{name}"' if "," in name or not name else name for name in map(str, names))
     return shlex.quote(",".join(cells))
 
@@ -113,8 +113,8 @@ def _as_argument(value: str) -> str:
 app = typer.Typer(name="heros", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
+def _say_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"heros {version('heros-learn')}")
         raise typer.Exit
 

@@ -43,7 +43,7 @@ def checkpoints_command(
     as_json: options.AsJson = False,
 ) -> None:
     """List the checkpoints in a directory, newest first, and whether each is complete."""
-    there = found(directory)
+    checkpoints = found(directory)
     if as_json:
         plain = [
             {
@@ -54,12 +54,12 @@ def checkpoints_command(
                 "whole": one.fault is None,
                 "fault": one.fault,
             }
-            for one in there
+            for one in checkpoints
         ]
         typer.echo(json.dumps(plain, ensure_ascii=False))
         return
     table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
-    for one in there:
+    for one in checkpoints:
         state, style = ("complete", "") if one.fault is None else (f"damaged: {one.fault}", "red")
         written = "–" if one.written is None else one.written[:16].replace("T", " ")
         table.add(one.path.name, f"{one.instances:,}", written, f"{one.size:,}", state, style=style)
@@ -83,12 +83,12 @@ def checkpointing(
             raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
         return {}
     start = resume if resume_from is None else resume_from
-    how = {"every": every, "keep": keep, "resume": start, "on_checkpoint_error": on_error}
-    return {"checkpoint": place, **how}
+    options = {"every": every, "keep": keep, "resume": start, "on_checkpoint_error": on_error}
+    return {"checkpoint": place, **options}
 
 
 @contextmanager
-def told(most: int | None = None) -> Iterator[None]:
+def print_notices(most: int | None = None) -> Iterator[None]:
     """Print each checkpoint warning, wait notice and column notice on one line, as soon as it is issued.
 
     If there are more than `most` column notices, further notices are only counted.
@@ -96,23 +96,23 @@ def told(most: int | None = None) -> Iterator[None]:
     with warnings.catch_warnings():
         for kind in (CheckpointWarning, DataNotice, WaitNotice):
             warnings.simplefilter("always", kind)
-        usual, said = warnings.showwarning, set[str]()
+        show_default, printed = warnings.showwarning, set[str]()
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
             if issubclass(category, DataNotice):
                 text = in_options(str(message), FILE_OPTIONS)
-                if text not in said and (most is None or len(said) < most):
+                if text not in printed and (most is None or len(printed) < most):
                     say(f"heros: {text}")
-                said.add(text)
+                printed.add(text)
             elif issubclass(category, CheckpointWarning | WaitNotice):
                 say(f"heros: {message}", style="yellow")
             else:
-                usual(message, category, *rest, **named)
+                show_default(message, category, *rest, **named)
 
         warnings.showwarning = show
         yield
-        if most is not None and len(said) > most:
-            say(f"heros: {len(said) - most} more notices; heros look shows how each column is read")
+        if most is not None and len(printed) > most:
+            say(f"heros: {len(printed) - most} more notices; heros look shows how each column is read")
 
 
 def recorded_before(
@@ -126,11 +126,11 @@ def recorded_before(
     run = records.read(place)
     written = {"policy_as_written": str(model.policy), "pool_as_written": repr(model.pool)}
     settings = {"k": model.k, "seed": model.seed, "answer": str(model.answer), "watch": model.watch}
-    asked = written | settings
-    found = {name: run.settings.get(name, "all") for name in asked}
+    requested = written | settings
+    found = {name: run.settings.get(name, "all") for name in requested}
     weights = model.class_weight, run.settings.get("class_weight")
     length = run.n_instances if stream.n_instances is None else stream.n_instances
-    same = (found, run.window, list(run.figures)) == (asked, window, list(measures))
+    same = (found, run.window, list(run.figures)) == (requested, window, list(measures))
     if not same or weights[0] != weights[1] or length < run.n_instances:
         raise HerosError(f"The record {place} already exists; pass --force to replace it.")
     rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows

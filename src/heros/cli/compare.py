@@ -16,9 +16,9 @@ from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, say
-from heros.cli.checkpoints import FILE_OPTIONS, told
+from heros.cli.checkpoints import FILE_OPTIONS, print_notices
 from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
-from heros.cli.parsing import few_enough, meter_of, stream_of, window_for
+from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_for
 from heros.cli.results import Results
 from heros.meters import Meter
 from heros.pools import default_regression
@@ -73,32 +73,36 @@ def compare_command(
         raise ParameterError.of(
             "stream", "compare", "a name or a file, because standard input can be read only once", "-"
         )
-    if jobs > 1 and Meter.kind(meter).alone:
+    if jobs > 1 and Meter.kind(meter).whole_machine:
         rule = f"1 with the meter {meter}, which measures the whole machine"
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    opened = partial(stream_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
+    opened = partial(
+        stream_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, settings=files.reading_settings
+    )
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
-    with told():
+    with print_notices():
         first = opened()
-        exact = few_enough(first)
+        exact = allows_exact_auroc(first)
         window = window_for(stream, first) if window is None else window
     opened = partial(opened, quiet=True)  # notices about columns have been printed
-    how = {"window": window, "exact": exact, "meter": reader}
+    settings = {"window": window, "exact": exact, "meter": reader}
     entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
-    todo = [make(opened, seed=seed, **how) for make in entries.values() for seed in range(1, seeds + 1)]
+    todo = [make(opened, seed=seed, **settings) for make in entries.values() for seed in range(1, seeds + 1)]
     if out is not None and not (force or resume):
         _expect_none(todo, out)
     executor = Processes(jobs) if jobs > 1 else Serial()
-    again = force and not resume
-    with told():
-        outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)
+    force_again = force and not resume
+    with print_notices():
+        outcome = run_all(
+            todo, out, executor=executor, force=force_again, strict=True, each=jobs == 1, keep=True
+        )
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     groups = [Group(0, name, tuple(runs[i * seeds : (i + 1) * seeds])) for i, name in enumerate(entries)]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
-        error = Results(out, None, None, replace=True).reported()
+        error = Results(out, None, None, replace=True).write_report_file()
         fault = None if error is None else str(error)
     simple = {} if policy else runs[0].baselines
     labels = {one.name: one.label for one in runs[0].measures}
@@ -186,15 +190,15 @@ def _text(value: float | None, form: str) -> str:
 
 def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
     first, energy, settings = runs[0], runs[0].energy, runs[0].settings
-    how = energy.detail.partition("× ")[2] or energy.detail
+    detail = energy.detail.partition("× ")[2] or energy.detail
     carbon = f"; {energy.carbon.grams_per_kwh:g} g/kWh, {energy.carbon.source}" if energy.carbon else ""
-    stated = energy.carbon is not None
+    has_carbon = energy.carbon is not None
     labels = [one.label for one in first.measures[:SHOWN]]
     table = Table(
-        ["policy", *labels, *HEADINGS, *(["CO2e mg"] if stated else [])],
+        ["policy", *labels, *HEADINGS, *(["CO2e mg"] if has_carbon else [])],
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
-        caption=f"energy: {energy.source}, {how}{carbon}",
+        caption=f"energy: {energy.source}, {detail}{carbon}",
         spare=("train s", "rank", "CO2e mg", "price", "CPU s", *labels[1:], "joules"),
     )
     for row in rows:
@@ -205,6 +209,6 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
             _text(row[labels[0]], ".4f") + (f" ±{spread:.4f}" if seeds > 1 and spread is not None else ""),
             *(_text(row[label], ".4f") for label in labels[1:]),
             *(_text(row.get(name), form) for name, form in FORMS.items()),
-            *([_text(None if grams is None else 1000 * grams, ".3g")] if stated else []),
+            *([_text(None if grams is None else 1000 * grams, ".3g")] if has_carbon else []),
         )
     return table

@@ -28,7 +28,7 @@ class FileOptions:
 
     Examples
     --------
-    >>> FileOptions(target="late", ignore=["id,note"], delimiter=r"\t").how
+    >>> FileOptions(target="late", ignore=["id,note"], delimiter=r"\t").reading_settings
     {'ignore': ['id', 'note'], 'delimiter': '\t'}
     """
 
@@ -49,10 +49,10 @@ class FileOptions:
     format: options.FormatName = None
 
     @property
-    def how(self) -> dict[str, Any]:
+    def reading_settings(self) -> dict[str, Any]:
         """The options that were given, except the target, as parameters of `heros.streams.read`."""
-        said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
-        return reading(**said)
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
+        return reading(**values)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from heros.meters import Meter
 from heros.meters.cpu import WATTS
 
 
-def _state_watts(context: typer.Context, watts: float | None) -> float | None:
+def _set_watts(context: typer.Context, watts: float | None) -> float | None:
     """Use this power of a core for all meters and budgets of the command and of its child processes."""
     if watts is not None:
         before = os.environ.get(WATTS, "")  # empty means not stated
@@ -194,7 +194,7 @@ MeterName = Annotated[
 Watts = Annotated[
     float | None,
     of_costs(
-        help="Power of a busy core in watts, for the cpu meter and energy budgets.", callback=_state_watts
+        help="Power of a busy core in watts, for the cpu meter and energy budgets.", callback=_set_watts
     ),
 ]
 Intensity = Annotated[float | None, of_costs("--carbon-intensity", help="Grams of CO2e per kWh.")]

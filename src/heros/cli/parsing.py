@@ -36,7 +36,7 @@ OF_MESSAGES = {"nominal", "classes", "most_values", "task", "ignore", "missing"}
 """The file options that also apply to the messages of a queue."""
 
 
-def reading(**said: Any) -> dict[str, Any]:
+def reading(**options: Any) -> dict[str, Any]:
     r"""Return the given file options as parameters of `heros.streams.read`.
 
     Examples
@@ -46,15 +46,17 @@ def reading(**said: Any) -> dict[str, Any]:
     >>> reading(no_header=True)
     {'header': False}
     """
-    how = {name: value for name, value in said.items() if value}
-    if how.pop("no_header", False):
-        how["header"] = False
-    for name, value in how.items():
+    settings = {name: value for name, value in options.items() if value}
+    if settings.pop("no_header", False):
+        settings["header"] = False
+    for name, value in settings.items():
         if isinstance(value, list):  # comma-separated strings; a name with a comma is quoted
-            how[name] = [part.strip() for row in csv.reader(value, skipinitialspace=True) for part in row]
-    if how.get("delimiter") in {"\\t", "tab"}:
-        how["delimiter"] = "\t"
-    return how
+            settings[name] = [
+                part.strip() for row in csv.reader(value, skipinitialspace=True) for part in row
+            ]
+    if settings.get("delimiter") in {"\\t", "tab"}:
+        settings["delimiter"] = "\t"
+    return settings
 
 
 def source_of(
@@ -65,20 +67,22 @@ def source_of(
     on_bad_row: str = "skip",
     on_gap: str | None = None,
     directory: Path | None = None,
-    how: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> Source:
     """Open a queue by its URL, or a stream by its name or path; if n is given, read only n instances."""
     if not is_address(text):
         if on_gap is not None:
             raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)
-        return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, how=how)
+        return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, settings=settings)
     if target is None:
         raise ParameterError.of("target", "heros", "given for a queue: messages have no last column", target)
-    for name, given in (how or {}).items():
+    for name, given in (settings or {}).items():
         if name not in OF_MESSAGES:
             raise ParameterError.of(name, "heros", "left out: it applies only to files, not to queues", given)
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
-    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(how or {}))
+    source = connect(
+        text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(settings or {})
+    )
     if n is not None:
         source.stop_after(n)
     return source
@@ -90,50 +94,52 @@ def stream_of(
     target: str | None = None,
     n: int | None = None,
     on_bad_row: str = "skip",
-    how: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Stream:
     """Open a stream by name, a file, or standard input (``-``); if n is given, only n instances are read.
 
-    `how` has the other file options (see `reading`); `quiet` suppresses notices about columns.
+    `settings` has the other file options (see `reading`); `quiet` suppresses notices about columns.
     """
     if quiet:  # the filter is active as long as the stream is read
         warnings.simplefilter("ignore", DataNotice)
-    stream = _opened(text, target, on_bad_row, how or {}, quiet)
+    stream = _opened(text, target, on_bad_row, settings or {}, quiet)
     return stream if n is None else stream.take(n)
 
 
-def _opened(text: str, target: str | None, on_bad_row: str, how: Mapping[str, Any], quiet: bool) -> Stream:
-    known = (*streams.NAMES, *streams.EXAMPLES)
+def _opened(
+    text: str, target: str | None, on_bad_row: str, settings: Mapping[str, Any], quiet: bool
+) -> Stream:
+    names = (*streams.NAMES, *streams.EXAMPLES)
     if text == "-":
         if sys.stdin is None:
             raise DataError("standard input is closed.")
-        how = {name: value for name, value in how.items() if name != "format"}
+        settings = {name: value for name, value in settings.items() if name != "format"}
         pipe = cast(BufferedIOBase, sys.stdin.buffer)
-        stream = read_pipe(pipe, target=target, on_bad_row=on_bad_row, **how)
-    elif text in known:
-        for name, given in {"target": target, **how}.items():
+        stream = read_pipe(pipe, target=target, on_bad_row=on_bad_row, **settings)
+    elif text in names:
+        for name, given in {"target": target, **settings}.items():
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
         stream = streams.load(text)
-    elif "." in text or "/" in text or _is_there(text):
-        stream = streams.read(text, target=target, on_bad_row=on_bad_row, **how)
+    elif "." in text or "/" in text or _exists(text):
+        stream = streams.read(text, target=target, on_bad_row=on_bad_row, **settings)
         if not quiet:
-            _tell_doubts(text, target, how)
+            _notify_doubts(text, target, settings)
     else:
-        rule = f"a file, - or one of {', '.join(known)}"
-        raise ParameterError.of("stream", "heros", rule, text, known)
+        rule = f"a file, - or one of {', '.join(names)}"
+        raise ParameterError.of("stream", "heros", rule, text, names)
     return stream
 
 
-def _tell_doubts(path: str, target: str | None, how: Mapping[str, Any]) -> None:
+def _notify_doubts(path: str, target: str | None, settings: Mapping[str, Any]) -> None:
     """Issue notices about the default target and about columns that may be read in an unexpected way."""
-    found = streams.look(path, target=target, **how)
+    found = streams.look(path, target=target, **settings)
     if target is None:
         notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
     for column in found.columns:
-        if column.doubt:
-            notice(column.doubt, DataNotice)
+        if column.warning:
+            notice(column.warning, DataNotice)
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
@@ -159,7 +165,7 @@ def watch_of(text: str) -> Watch:
     return checked_watch(int(text) if text.isdecimal() else text)
 
 
-def _is_there(text: str) -> bool:
+def _exists(text: str) -> bool:
     try:
         return Path(text).exists()
     except OSError:  # not a valid file name
@@ -175,7 +181,7 @@ def window_for(text: str, stream: Source) -> int:
     (1000, 200)
     """
     length = stream.n_instances
-    if length is None and _is_there(text):
+    if length is None and _exists(text):
         length = _lines(Path(text))
     return max((one for one in WINDOWS if one * POINTS <= (length or 1 << 62)), default=WINDOWS[0])
 
@@ -192,7 +198,7 @@ def _lines(path: Path) -> int | None:
     return None if b"\0" in first or lines < 2 else lines * size // len(first)
 
 
-def few_enough(stream: Source) -> bool:
+def allows_exact_auroc(stream: Source) -> bool:
     """Return whether to store all probabilities for an exact AUROC; True for a file of unknown length."""
     probabilities = (stream.n_instances or 0) * stream.schema.n_classes
     return isinstance(stream, Stream) and probabilities <= PROBABILITIES_KEPT

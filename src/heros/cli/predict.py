@@ -14,7 +14,7 @@ from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa
 from heros.cli import options
 from heros.cli.app import app, in_options, say
-from heros.cli.checkpoints import told
+from heros.cli.checkpoints import print_notices
 from heros.cli.parsing import reading
 from heros.ensemble import Heros
 from heros.run.predictions import predicted_table
@@ -62,21 +62,21 @@ def predict_command(
         expect_other_files([out], [model, file])
         if out.exists() and not force:
             raise HerosError(f"The file {out} already exists; pass --force to replace it.")
-    learnt = Heros.load(model)
-    if learnt.schema is None:
+    trained = Heros.load(model)
+    if trained.schema is None:
         raise HerosError(f"The model in {model} has not been trained.")
-    how = reading(delimiter=delimiter, no_header=no_header, missing=missing, encoding=encoding)
-    how["missing"] = [*how.get("missing", ()), *learnt.schema.words]
-    with told():
-        reader = reader_of(file, format, **how)
-    kept = reading(keep=keep).get("keep", [])
-    for name in kept:
+    settings = reading(delimiter=delimiter, no_header=no_header, missing=missing, encoding=encoding)
+    settings["missing"] = [*settings.get("missing", ()), *trained.schema.words]
+    with print_notices():
+        reader = reader_of(file, format, **settings)
+    copied = reading(keep=keep).get("keep", [])
+    for name in copied:
         if name not in reader.names:
             rule = f"one of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
-    if clash := [name for name in kept if name in _nothing_predicted(learnt).column_names]:
+    if clash := [name for name in copied if name in _nothing_predicted(trained).column_names]:
         raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
-    columns = learnt.encoder().columns
+    columns = trained.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
         names = ", ".join(map(repr, absent))
@@ -85,12 +85,12 @@ def predict_command(
 
     def tables() -> Iterator[Any]:
         nonlocal skipped
-        for table, bad in _predicted(learnt, reader, kept):
+        for table, bad in _predicted(trained, reader, copied):
             for row in bad:
                 skipped = skipped.plus(row)
             yield table
 
-    with told():
+    with print_notices():
         if out is None:
             for i, table in enumerate(tables()):
                 sys.stdout.write(as_csv(table, header=i == 0).decode())
@@ -98,7 +98,7 @@ def predict_command(
             table = pa.concat_tables(tables())
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
-    if unknown := learnt.encoder().unknown:
+    if unknown := trained.encoder().unknown:
         names = ", ".join(f"{n:,} of {name!r}" for name, n in unknown.most_common(MOST_COLUMNS))
         say(f"heros: values unknown to the model count as missing: {names}", style="yellow")
     if skipped.count:
@@ -107,7 +107,9 @@ def predict_command(
         say(f"heros: {skipped.count:,} {what} no prediction; the first: {first}", style="yellow")
 
 
-def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterator[tuple[Any, list[BadRow]]]:
+def _predicted(
+    model: Heros, reader: TableReader, copied: Sequence[str]
+) -> Iterator[tuple[Any, list[BadRow]]]:
     """Yield one table of predictions per chunk of rows, and the rows that cannot be read.
 
     A row that cannot be read stays in the table, with an empty prediction.
@@ -115,17 +117,17 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
     schema = model.schema
     assert schema is not None, "a trained model has a schema"
     encoder = model.encoder()
-    if not any(encoder.knows(name) for name in reader.names):
-        encoder.asked(dict.fromkeys(reader.names, 0))
+    if not any(encoder.has_column(name) for name in reader.names):
+        encoder.encode_for_prediction(dict.fromkeys(reader.names, 0))
     done, table = 0, None
     while (chunk := reader.read()) is not None:
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
         done += len(X)
-        good = np.ones(chunk.n_rows, dtype=np.bool_)
-        good[list(faults)] = False
-        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~good))
-        for place, name in enumerate(kept):
+        valid = np.ones(chunk.n_rows, dtype=np.bool_)
+        valid[list(faults)] = False
+        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~valid))
+        for place, name in enumerate(copied):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         bad = [
             (row, BadRow(reader.label, chunk.place(row), why.column, why.value, why.rule))
@@ -139,7 +141,7 @@ def _predicted(model: Heros, reader: TableReader, kept: Sequence[str]) -> Iterat
         yield table, [row for _, row in bad]
     if table is None:  # only a header
         table = _nothing_predicted(model)
-        for place, name in enumerate(kept):
+        for place, name in enumerate(copied):
             table = table.add_column(place, name, pa.array([], pa.string()))
         yield table, []
 

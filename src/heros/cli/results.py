@@ -16,7 +16,7 @@ from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
 from heros.report import write_report
 from heros.run import Run, records
-from heros.storage.disk import expect_place
+from heros.storage.disk import expect_writable
 from heros.storage.outputs import expect_other_files, expect_table_place
 
 Task = tuple[str, Path, Callable[[Path], object]]
@@ -49,17 +49,17 @@ class Results:
         return [path for path in (self.save, self.predictions) if path is not None]
 
     @property
-    def there(self) -> bool:
+    def exist(self) -> bool:
         """Whether all files already exist."""
         return all(path.is_file() for path in self._files)
 
     def expect_places(self, model: Heros, stream: str) -> None:
         """Check before training that all results can be written at the end."""
         if self.out is not None:
-            expect_place(self.out / "report.html")
+            expect_writable(self.out / "report.html")
         if self.save is not None:
             expect_plain(model.pool)
-            expect_place(self.save)
+            expect_writable(self.save)
         if self.predictions is not None:
             expect_table_place(self.predictions, "predictions", "heros run")
         expect_other_files(self._files, [stream])
@@ -69,7 +69,7 @@ class Results:
                 raise HerosError(f"The file {path} already exists; {way}.")
 
     @contextmanager
-    def rescued(self, model: Heros) -> Iterator[None]:
+    def save_on_error(self, model: Heros) -> Iterator[None]:
         """Save the model, if requested, when the stream fails: it may have been trained for days.
 
         If the file already exists, the new file gets a name that ends in ``.partial.heros``.
@@ -86,24 +86,24 @@ class Results:
                     say(f"heros: the model learnt from {model.instances:,} instances: {place}")
             raise
 
-    def written(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
+    def write(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
         """Write all results; return a line about each written result, and the first error, if any.
 
         The caller raises the error after it has printed the results of the run.
         """
-        told: list[str] = []
+        lines: list[str] = []
         faults: list[HerosError] = []
         for name, path, write in self._tasks(run, model, force):
-            if name == "report" and not any(line.startswith("record: ") for line in told):
+            if name == "report" and not any(line.startswith("record: ") for line in lines):
                 continue  # the record could not be written
             try:
                 write(path)
-                told.append(f"{name}: {path}")
+                lines.append(f"{name}: {path}")
             except OSError as error:
                 faults.append(HerosError(f"The file {path} cannot be written: {error.strerror}."))
             except HerosError as error:
                 faults.append(error)
-        return told, faults[0] if faults else None
+        return lines, faults[0] if faults else None
 
     def _tasks(self, run: Run, model: Heros, force: bool) -> Iterator[Task]:
         """Yield the name and path of each requested result, and the function that writes it."""
@@ -115,16 +115,16 @@ class Results:
             yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)
             yield "report", out / "report.html", lambda path: write_report(out, path)
 
-    def found(self, run: Run) -> tuple[list[str], HerosError | None]:
+    def rewrite_report(self, run: Run) -> tuple[list[str], HerosError | None]:
         """Write the report of a finished run again; return a line about each result, and the error."""
         paths = {"model": self.save, "predictions": self.predictions}
         if self.out is not None:
             paths |= {"record": self.out / records.run_id(run), "report": self.out / "report.html"}
-        fault = self.reported()
+        fault = self.write_report_file()
         lines = [f"{name}: {path}" for name, path in paths.items() if path is not None]
         return lines if fault is None else lines[:-1], fault
 
-    def reported(self) -> HerosError | None:
+    def write_report_file(self) -> HerosError | None:
         """Write the report of all records; return the error, or None."""
         if self.out is not None:
             try:

@@ -13,13 +13,13 @@ import typer
 from heros._base.errors import HerosError, ParameterError
 from heros.cli import options
 from heros.cli.app import app, in_options, say
-from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, recorded_before, told
+from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, print_notices, recorded_before
 from heros.cli.option_groups import FileOptions, ModelOptions, with_options
-from heros.cli.parsing import few_enough, meter_of, source_of, window_for
+from heros.cli.parsing import allows_exact_auroc, meter_of, source_of, window_for
 from heros.cli.results import Results
 from heros.measures import Measure
 from heros.run import Run, evaluate, records
-from heros.run.summary import bill
+from heros.run.summary import cost_table
 from heros.streams.live.late import LateSource
 
 BLOCK = 1000
@@ -65,40 +65,42 @@ def run_command(
     print the results so far. With --checkpoint and --resume, the same command continues a run that was
     stopped or killed. --save writes the model for heros predict; --predictions writes all predictions.
     """
-    kept = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
+    checkpoints = checkpointing(checkpoint, every, keep, resume, resume_from, on_checkpoint_error)
     model = described.model()
     for name, given in (("carbon_intensity", carbon_intensity), ("country", country)):
         if carbon is not None and given is not None:
             rule = "left out, because --carbon sets the intensity"
             raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
-    results = Results(out, save, predictions, replace=force or bool(kept.get("resume")))
+    results = Results(out, save, predictions, replace=force or bool(checkpoints.get("resume")))
     results.expect_places(model, stream)
-    opened = partial(source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, how=files.how)
-    with told(MOST_NOTICES):
-        source = opened(on_gap=on_gap, directory=kept.get("checkpoint"))
-    model.suit(source.schema)
+    opened = partial(
+        source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, settings=files.reading_settings
+    )
+    with print_notices(MOST_NOTICES):
+        source = opened(on_gap=on_gap, directory=checkpoints.get("checkpoint"))
+    model.adopt_task(source.schema)
     if window is None:  # a resumed run must use the same window, even if the stream has grown
-        window = 1000 if kept else window_for(stream, source)
+        window = 1000 if checkpoints else window_for(stream, source)
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
-    if out is not None and not force and records.exists(there := out / records.id_of(model, source)):
-        if not kept.get("resume"):
+    if out is not None and not force and records.exists(place := out / records.id_of(model, source)):
+        if not checkpoints.get("resume"):
             way = "pass --force to replace it, or another directory with --out"
-            raise HerosError(f"The record {there} already exists; {way}.")
-        finished = recorded_before(there, model, source, window, list(names))
-        if finished is not None and results.there:
-            say(f"heros: the run is finished; its record is {there} (--force runs it again)")
-            _show(finished, as_json, *results.found(finished))
+            raise HerosError(f"The record {place} already exists; {way}.")
+        finished = recorded_before(place, model, source, window, list(names))
+        if finished is not None and results.exist:
+            say(f"heros: the run is finished; its record is {place} (--force runs it again)")
+            _show(finished, as_json, *results.rewrite_report(finished))
             return
         force = True  # the run continues and replaces its partial record
-    exact = predictions is not None or (stream != "-" and few_enough(source))
+    exact = predictions is not None or (stream != "-" and allows_exact_auroc(source))
     if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
         advice = (
             f"a power budget is meant for streams that arrive over time. {stream} is read at full speed, "
             "which leaves hardly any time per instance; --budget '20 us' or '0.4 mJ' limits each instance"
         )
         say(f"heros: {advice}", style="yellow")
-    with told(), source, results.rescued(model):
+    with print_notices(), source, results.save_on_error(model):
         run = evaluate(
             model,
             source,
@@ -110,7 +112,7 @@ def run_command(
             predictions=None if predictions is None else True,
             carbon=carbon,
             carbon_delay=carbon_delay,
-            **kept,
+            **checkpoints,
         )
     if isinstance(source, LateSource):
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
@@ -119,7 +121,7 @@ def run_command(
         say(f"heros: heros look {stream} shows how columns are read, and lists values that cannot be read")
     if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
-    _show(run, as_json, *results.written(run, model, force))
+    _show(run, as_json, *results.write(run, model, force))
 
 
 def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | None) -> None:
@@ -127,7 +129,7 @@ def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | N
     if as_json:
         typer.echo(json.dumps(records.document(run), ensure_ascii=False))
     else:
-        bill(run, records.run_id(run)).show()
+        cost_table(run, records.run_id(run)).show()
         if skipped := run.bad_rows.text():
             typer.echo(in_options(skipped, FILE_OPTIONS))
         for line in written:

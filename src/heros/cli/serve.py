@@ -14,7 +14,7 @@ from heros._base.errors import HerosError, ParameterError
 from heros._base.extras import needed
 from heros.cli import options
 from heros.cli.app import app, say
-from heros.cli.checkpoints import told
+from heros.cli.checkpoints import print_notices
 from heros.cli.option_groups import ModelOptions, with_options
 from heros.ensemble import Heros
 from heros.ensemble.task import Task, task_of
@@ -73,7 +73,11 @@ def serve_command(
         typer.Option(help="Write checkpoints to this directory, and continue from the newest one."),
     ] = None,
     every: Annotated[
-        str, typer.Option(metavar="60s|N", help="Write a checkpoint every 60 seconds, or after N labels.")
+        str,
+        typer.Option(
+            metavar="60s|N",
+            help="How often to write a checkpoint: a time such as 60s or 5m, or a number of labels.",
+        ),
     ] = "60s",
     keys: Annotated[bool, typer.Option("--keys", help="Train one model per key.")] = False,
     *,
@@ -197,7 +201,7 @@ def serve_command(
         if checkpoint is None:
             say("heros: without --checkpoint, the trained model is lost when the service stops")
 
-    with told():
+    with print_notices():
         serve(service, host=host, port=port, token=token, allow_hosts=allow_host or (), started=started)
     kept = "" if checkpoint is None else f"; the checkpoint is in {checkpoint}"
     say(f"heros: stopped after {_instances(service.history.learnt)}{kept}")

@@ -98,11 +98,11 @@ def _show_stream(name: str, head: int) -> None:
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
     """Return the indices of the first features whose columns fit into the width next to the class."""
-    left = width - 3 - max(5, *(len(name) for name in schema.classes))
+    free = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):
-        left -= 2 + max(len(feature.name), *(len(_cell(value, feature.values)) for value in X[:, j]))
-        if left < 0 and shown:
+        free -= 2 + max(len(feature.name), *(len(_cell(value, feature.values)) for value in X[:, j]))
+        if free < 0 and shown:
             break
         shown.append(j)
     return shown
@@ -127,7 +127,7 @@ def look_command(
     """Show how a file is read: columns, types, examples, missing and unusual values, and classes."""
     if file == "-" or file in streams.NAMES:
         raise ParameterError.of("file", "look", "a file (heros streams lists the named streams)", file)
-    found = streams.look(file, target=files.target, **files.how)
+    found = streams.look(file, target=files.target, **files.reading_settings)
     if as_json:
         typer.echo(json.dumps(found.plain(), ensure_ascii=False))
     else:

@@ -124,11 +124,11 @@ def class_indices(y: ArrayLike, n: int, classes: Sequence[str]) -> NDArray[np.in
         return np.array([codes[name] for name in names], dtype=np.int64)
     if labels.dtype.kind not in "buif":
         raise DataError(f"y must hold class indices. Got {labels.dtype} instead.")
-    good = (labels >= 0) & (labels < len(classes))
+    valid = (labels >= 0) & (labels < len(classes))
     if labels.dtype.kind == "f":
-        good &= labels == np.floor(labels)
-    if not good.all():
-        row = int(good.argmin())
+        valid &= labels == np.floor(labels)
+    if not valid.all():
+        row = int(valid.argmin())
         rule = f"a class index in [0, {len(classes) - 1}]"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]} instead.")
     return core_array(labels, np.int64)
@@ -209,10 +209,10 @@ def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, own
         raise DataError(f"{what} convert it to numbers, or set task='classification' if they are classes.")
     if classes or values.dtype.kind not in "iuf":
         return False
-    known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    if values.dtype.kind == "f" and (known != np.floor(known)).any():
+    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if values.dtype.kind == "f" and (finite != np.floor(finite)).any():
         return True
-    if len(known) > MANY and len(np.unique(known)) > MANY:
+    if len(finite) > MANY and len(np.unique(finite)) > MANY:
         what = f"The target {name!r} of {owner} has more than {MANY} different whole numbers: set"
         which = "task='regression' if they are quantities, task='classification' if they are classes."
         raise DataError(f"{what} {which}")

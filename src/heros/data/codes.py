@@ -69,7 +69,7 @@ class Codes(dict[str, int]):
         """Return the code of a name, or None if the name is new."""
         code = self.get(name)
         if code is None and name.lower() in BOOLEANS:
-            other = next((known for known in self if known.lower() == name.lower()), None)
+            other = next((name_found for name_found in self if name_found.lower() == name.lower()), None)
             code = None if other is None else self[other]
         if code is None and self.closed and WHOLE.fullmatch(name):
             code = self.get(name.removesuffix(".0") if name.endswith(".0") else f"{name}.0")

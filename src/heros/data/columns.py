@@ -17,7 +17,7 @@ from heros._base.lazy import pa, pc
 from heros._base.notices import notice
 from heros.data.codes import Codes, many_values
 from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
-from heros.data.number_format import NumberFormat, number_in
+from heros.data.number_format import NumberFormat, parsed_number
 from heros.data.schema import Feature
 from heros.data.values import (
     BLANKS,
@@ -80,7 +80,7 @@ class NumberColumn:
         number: float | None
         if isinstance(value, str):
             text = value.strip(BLANKS)
-            number = math.nan if text in words else number_in(text, self.format)
+            number = math.nan if text in words else parsed_number(text, self.format)
         elif is_missing(value):
             return math.nan
         else:
@@ -215,8 +215,8 @@ class DateColumn:
     @property
     def rule(self) -> str:
         """The rule for valid values, for error messages."""
-        how = "" if self.format is None or not self.format.written else f", {self.format.name}"
-        return f"be a date{how}{self.hint}"
+        order = "" if self.format is None or not self.format.written else f", {self.format.name}"
+        return f"be a date{order}{self.hint}"
 
     @property
     def width(self) -> int:
@@ -249,10 +249,12 @@ class DateColumn:
             return self._features(micros_of_array(array, self.format)), {}
         codes, labels = encode(array)
         moments = [None if label is None else micros_of(label, self.format) for label in (*labels, None)]
-        known = np.array(["NaT" if m is None else m for m in moments], "M8[us]")[codes]
-        there = np.array([label is not None for label in (*labels, None)])[codes]
-        wrong = [(row, repr(labels[codes[row]])) for row in np.flatnonzero(np.isnat(known) & there).tolist()]
-        return self._features(known), {row: Refused(self.name, text, self.rule) for row, text in wrong}
+        dates = np.array(["NaT" if m is None else m for m in moments], "M8[us]")[codes]
+        has_date = np.array([label is not None for label in (*labels, None)])[codes]
+        wrong = [
+            (row, repr(labels[codes[row]])) for row in np.flatnonzero(np.isnat(dates) & has_date).tolist()
+        ]
+        return self._features(dates), {row: Refused(self.name, text, self.rule) for row, text in wrong}
 
     def _features(self, when: NDArray[np.datetime64]) -> Values:
         absent = np.isnat(when)
@@ -273,9 +275,9 @@ class DateColumn:
 
     def features(self) -> list[Feature]:
         """Return the features that the column provides."""
-        name, how = self.name, (None, self.missing, _written(self), self.name)
+        name, missing_part = self.name, (None, self.missing, _written(self), self.name)
         parts = DATE_PARTS * self.dates + ("hour",) * self.clock
-        return [Feature(f"{name} ({part})", *how, part) for part in parts]
+        return [Feature(f"{name} ({part})", *missing_part, part) for part in parts]
 
 
 Column = NumberColumn | NameColumn | DateColumn
@@ -293,8 +295,8 @@ def reading_of(column: Column) -> str:
     if not isinstance(column, DateColumn):
         return ""
     order = f", {column.format.name}" if column.format is not None else ""
-    doubt = " (it could be month first)" if column.tentative else ""
-    return f"{'dates' if column.dates else 'times'}{order}{doubt}"
+    ambiguous = " (it could be month first)" if column.tentative else ""
+    return f"{'dates' if column.dates else 'times'}{order}{ambiguous}"
 
 
 def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[Values, Faults]:
@@ -310,7 +312,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features, by name; if the kind of a column changed, use its later kind."""
+    """Return the source columns of features by name, with the latest kind of a column whose kind changed."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""
@@ -385,8 +387,8 @@ def trimmed(column: pa.Array, words: Words) -> pa.Array:
         column = column.cast(pa.string())
     encoded = column.dictionary_encode()
     few = 2 * len(encoded.dictionary) < len(column)  # trims each distinct string only once
-    given = encoded.dictionary if few else column
-    names = pc.ascii_trim(given, BLANKS)
+    texts = encoded.dictionary if few else column
+    names = pc.ascii_trim(texts, BLANKS)
     if words.numbers:
         missing = pa.array([name in words for name in names.to_pylist()], pa.bool_())
     else:
@@ -394,7 +396,7 @@ def trimmed(column: pa.Array, words: Words) -> pa.Array:
     names = pc.if_else(missing, pa.scalar(None, names.type), names)
     if not few:
         return names
-    return column if names.equals(given) else names.take(encoded.indices)
+    return column if names.equals(texts) else names.take(encoded.indices)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -413,7 +415,7 @@ def target_of(value: Any) -> float:
         raise Refused("label", "a missing value", NO_TARGET)
     number = None
     with suppress(Refused):
-        number = number_in(value) if text else number_of("label", value)
+        number = parsed_number(value) if text else number_of("label", value)
     if number is None or not abs(number) <= LARGEST_TARGET:
         raise Refused("label", shown(value), f"be a finite number, at most {LARGEST_TARGET:g}")
     return number

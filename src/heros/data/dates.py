@@ -125,11 +125,11 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
     >>> form.name, other, date_format_of({"red": 1})
     ('day first', True, None)
     """
-    few = list(counts)[:20]
+    first_values = list(counts)[:20]
     best = [
         (sum(count for text, count in counts.items() if reading.moment(text) is not None), reading)
         for reading in FORMATS
-        if any(map(reading.moment, few))
+        if any(map(reading.moment, first_values))
     ]
     best.sort(key=lambda pair: -pair[0])
     if not best or best[0][0] < 0.9 * sum(counts.values()):

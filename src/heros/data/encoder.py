@@ -26,14 +26,24 @@ from heros.data.columns import (
     is_text,
     trimmed,
 )
-from heros.data.frames import FEW, few_rows, form_of, joined_chunks, labels_of, row_of, table_of
-from heros.data.infer import infer_array, no_feature
+from heros.data.frames import FEW, form_of, joined_chunks, labels_of, row_of, rows_of_small_frame, table_of
+from heros.data.infer import infer_array, reason_not_a_feature
 from heros.data.number_format import has_decimal_commas
 from heros.data.row_encoder import YOUNG, Limits, RowEncoder
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, Refused, Words, natural_order
 
-__all__ = ["YOUNG", "Batch", "Encoder", "Item", "Limits", "Stretch", "Stretches", "in_micros", "widened"]
+__all__ = [
+    "YOUNG",
+    "Batch",
+    "Encoder",
+    "Item",
+    "Limits",
+    "Stretch",
+    "Stretches",
+    "to_microseconds",
+    "widened",
+]
 
 ROWS = 1 << 16
 """The number of table rows that are converted at once."""
@@ -135,15 +145,15 @@ class Encoder(RowEncoder):
         form = form_of(x)
         if form == "row":
             row = row_of(x)
-            X = np.array([self.asked(row)], dtype=np.float64)
-            self.tell_misspelt(row)
+            X = np.array([self.encode_for_prediction(row)], dtype=np.float64)
+            self.notify_misspelt(row)
             return X
-        rows: Sequence[Mapping[Any, Any]] | None = few_rows(x) if form == "frame" else x
+        rows: Sequence[Mapping[Any, Any]] | None = rows_of_small_frame(x) if form == "frame" else x
         if rows is None:
             return self._read_table(table_of(x, "X"))
-        X = np.array([self.asked(row, at) for at, row in enumerate(rows)], dtype=np.float64)
+        X = np.array([self.encode_for_prediction(row, at) for at, row in enumerate(rows)], dtype=np.float64)
         for row in rows:
-            self.tell_misspelt(row)
+            self.notify_misspelt(row)
         return X
 
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
@@ -154,17 +164,17 @@ class Encoder(RowEncoder):
         """
         form = form_of(x)
         if form == "row":
-            yield self._batch([self.taught(row_of(x), y)])
+            yield self._batch([self.encode_for_training(row_of(x), y)])
             return
         labels, rows = labels_of(x, y), x
         if form == "frame":
-            rows = (few_rows(x) if self.width else None) or table_of(x, "X")
+            rows = (rows_of_small_frame(x) if self.width else None) or table_of(x, "X")
         if len(labels) != len(rows):
             raise DataError(f"y must have one label per row ({len(rows)}). Got {len(labels)} instead.")
         table = not isinstance(rows, list | tuple)
         yield from self.batches(self._rows_of(rows, labels) if table else zip(rows, labels, strict=True))
 
-    def asked(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
+    def encode_for_prediction(self, x: Mapping[Any, Any], at: int | None = None) -> list[float]:
         """Encode a row for prediction or raise a `DataError`; `at` is the row's index among several rows."""
         try:
             return self.row_to_predict(x)
@@ -185,17 +195,17 @@ class Encoder(RowEncoder):
                 continue
             x, y = row
             try:
-                known = self.encode(x, y, grow=not waiting)
-                if known is None:  # the model learns from earlier rows before the schema grows
+                encoded = self.encode(x, y, grow=not waiting)
+                if encoded is None:  # the model learns from earlier rows before the schema grows
                     yield self._batch(waiting)
-                    waiting, known = [], self.encode(x, y)
+                    waiting, encoded = [], self.encode(x, y)
             except Refused as why:
                 raise why.error(before + at) from None
-            waiting.append(known)
+            waiting.append(encoded)
         if waiting:
             yield self._batch(waiting)
 
-    def taught(self, x: Mapping[Any, Any], y: Any) -> Any:
+    def encode_for_training(self, x: Mapping[Any, Any], y: Any) -> Any:
         """Return the result of `encode`, but raise a `DataError` if a value is unreadable."""
         try:
             return self.encode(x, y)
@@ -243,9 +253,9 @@ class Encoder(RowEncoder):
         """Encode the rows of a table for prediction."""
         _expect_columns(table)
         names = dict.fromkeys(table.column_names, 0)
-        if not any(map(self.knows, names)):
-            self.asked(names)  # raises a DataError
-        self.tell_misspelt(names)
+        if not any(map(self.has_column, names)):
+            self.encode_for_prediction(names)  # raises a DataError
+        self.notify_misspelt(names)
         parts, done = [np.empty((0, self.width))], 0
         for batch in table.to_batches(max_chunksize=ROWS):
             X, _, faults = self.converted(table.column_names, batch.columns, batch.num_rows)
@@ -294,7 +304,7 @@ class Encoder(RowEncoder):
             if not column.missing and (gaps := np.isnan(features[column.at[0]])).any():
                 new |= gaps
         new |= any(not self.known[name].missing for name in self.columns.keys() - {*names})
-        return _side_by_side(features, n), new, faults
+        return _stack_columns(features, n), new, faults
 
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
@@ -304,12 +314,15 @@ class Encoder(RowEncoder):
         table = joined_chunks(table)
         done, names = 0, table.column_names
         for batch in table.to_batches(max_chunksize=ROWS):
-            some, arrays = labels[done : done + batch.num_rows], [in_micros(one) for one in batch.columns]
+            some, arrays = (
+                labels[done : done + batch.num_rows],
+                [to_microseconds(one) for one in batch.columns],
+            )
             if not self.width:
                 self._begin_with(names, arrays, some)
-            stretches = Stretches(self, batch.num_rows, partial(self._known, names, arrays, some))
-            while got := stretches.next():
-                for row in got:
+            stretches = Stretches(self, batch.num_rows, partial(self._encoded_rows, names, arrays, some))
+            while items := stretches.next():
+                for row in items:
                     if type(row) is Stretch:
                         yield row
                     else:
@@ -317,50 +330,50 @@ class Encoder(RowEncoder):
                         yield x, some[row]
             done += batch.num_rows
 
-    def _known(
+    def _encoded_rows(
         self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Item]]:
         """Encode rows and labels; also return the rows that must be encoded one by one, as items."""
-        X, closely, faults = self.converted(names, arrays, len(labels))
+        X, one_by_one, faults = self.converted(names, arrays, len(labels))
         targets = self.targets(labels)
-        closely[list(faults)] = True
-        closely |= np.isnan(targets) | bool(self.tentative)
-        return X, targets, [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
+        one_by_one[list(faults)] = True
+        one_by_one |= np.isnan(targets) | bool(self.tentative)
+        return X, targets, [(row, row + 1, row) for row in np.flatnonzero(one_by_one).tolist()]
 
     def _begin_with(self, names: Sequence[str], arrays: Sequence[pa.Array], labels: Sequence[Any]) -> None:
         """Initialize the schema from the first rows of the first table."""
         columns: list[Column] = []
         ignored: list[str] = []
-        given_names = zip(names, arrays, strict=True)
+        named = zip(names, arrays, strict=True)
         read = [
-            (name, given, _plain(given, self.words))
-            for name, given in given_names
+            (name, original, _plain(original, self.words))
+            for name, original in named
             if name not in self.ignored
         ]
         texts = [array for name, _, array in read if is_text(array.type) and name not in self._nominal]
         comma = cache(lambda: has_decimal_commas(map(counts_of, texts)))
-        for name, given, array in read:
+        for name, original, array in read:
             missing = np.asarray(array.is_null(nan_is_null=True))
             if missing.all():
                 continue
             found: Column | str = NameColumn(name, Codes(most=self._most), fresh=True)
             if name not in self._nominal:
-                typed = given if pa.types.is_dictionary(given.type) else array
+                typed = original if pa.types.is_dictionary(original.type) else array
                 found = infer_array(name, typed, self._most, comma=comma)
             if isinstance(found, str):
-                way = "" if no_feature(given.type) else " (a categorical column is kept)"
-                self.tell(f"The column {name!r} is left out: {found}{way}.")
+                way = "" if reason_not_a_feature(original.type) else " (a categorical column is kept)"
+                self.notify(f"The column {name!r} is left out: {found}{way}.")
                 ignored.append(name)
                 continue
             if isinstance(found, NameColumn) and not found.values:
                 found.learn(counts_of(array))
             found.missing = bool(missing.any())
-            self.tell_reading(found, is_text(array.type))
+            self.notify_reading(found, is_text(array.type))
             columns.append(found)
         classes = [] if self.numeric else natural_order(self._new_classes(labels))
         self.ignored |= dict.fromkeys(ignored)
-        known = NameColumn("", Codes([*self.classes, *classes])) if classes else None
-        self.begin(columns, known, len(labels))
+        labels_column = NameColumn("", Codes([*self.classes, *classes])) if classes else None
+        self.begin(columns, labels_column, len(labels))
 
     def _new_classes(self, labels: Iterable[Any]) -> set[str]:
         """Return the names of new classes; raise a `DataError` if a label is not a valid class."""
@@ -376,7 +389,7 @@ class Encoder(RowEncoder):
         return names
 
 
-def _side_by_side(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
+def _stack_columns(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
     """Combine features into an array, one per column, in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
     rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB, which fit into the cache of a core
@@ -409,7 +422,7 @@ def _plain(array: pa.Array, words: Words) -> pa.Array:
     return trimmed(array.cast(pa.large_string()), words)
 
 
-def in_micros(array: pa.Array) -> pa.Array:
+def to_microseconds(array: pa.Array) -> pa.Array:
     """Convert times and durations to microseconds, the resolution of Python's types."""
     kind, types = array.type, pa.types
     if types.is_timestamp(kind) and kind.unit == "ns":

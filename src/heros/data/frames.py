@@ -110,7 +110,7 @@ def names_of(frame: Any) -> list[Any] | None:
     return list(frame.columns) if _library(frame) else None
 
 
-def few_rows(frame: Any) -> list[dict[Any, Any]] | None:
+def rows_of_small_frame(frame: Any) -> list[dict[Any, Any]] | None:
     """Return the rows of a small pandas or polars frame as dictionaries; None for other frames."""
     library = _library(frame)
     if not library or not 0 < len(frame) <= FEW:

@@ -95,7 +95,7 @@ def infer_array(  # noqa: PLR0911  one per kind
 ) -> Column | str:
     """Infer a column from the type or the strings of an array, or return the reason for leaving it out."""
     kind, types = array.type, pa.types
-    if why := no_feature(kind):
+    if why := reason_not_a_feature(kind):
         return why
     if types.is_dictionary(kind):
         names = map(name_of, array.dictionary.to_pylist())
@@ -115,7 +115,7 @@ def infer_array(  # noqa: PLR0911  one per kind
     return NumberColumn(name)
 
 
-def no_feature(kind: pa.DataType) -> str:
+def reason_not_a_feature(kind: pa.DataType) -> str:
     """Return why a column of this Arrow type cannot be a feature; an empty string if it can."""
     types = pa.types
     if types.is_dictionary(kind):

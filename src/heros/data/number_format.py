@@ -10,7 +10,7 @@ from itertools import islice
 
 from heros.data.values import NUMBER
 
-__all__ = ["FORMATS", "NumberFormat", "format_of", "has_decimal_commas", "is_clear", "number_in"]
+__all__ = ["FORMATS", "NumberFormat", "format_of", "has_decimal_commas", "is_clear", "parsed_number"]
 
 CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 BLANK = " \u00a0\u2009\u202f"
@@ -143,7 +143,7 @@ def _mark(text: str) -> str:
     return marks.pop() if len(marks) == 1 else ""
 
 
-def number_in(text: str, own: NumberFormat | None = None) -> float | None:
+def parsed_number(text: str, own: NumberFormat | None = None) -> float | None:
     """Parse a trimmed string as a number; return None if it is not a number or is ambiguous.
 
     A string that does not match `own`, the format of its column, is a number if all formats that match the
@@ -151,9 +151,9 @@ def number_in(text: str, own: NumberFormat | None = None) -> float | None:
 
     Examples
     --------
-    >>> number_in("€12.50"), number_in("1.200,50 €"), number_in("12 %"), number_in("true")
+    >>> parsed_number("€12.50"), parsed_number("1.200,50 €"), parsed_number("12 %"), parsed_number("true")
     (12.5, 1200.5, 12.0, 1.0)
-    >>> number_in("1,234") is None  # 1234 or 1.234?
+    >>> parsed_number("1,234") is None  # 1234 or 1.234?
     True
     """
     if own is not None and (number := own.number(text)) is not None:

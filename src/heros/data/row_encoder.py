@@ -103,7 +103,7 @@ class RowEncoder:
         self.seen = seen
         self.revision = 0  # number of changes in how a column is read
         self.unknown = Counter[str]()  # number of unknown names in the tables converted so far, per column
-        self._doubted = set[str]()  # names in rows to predict that have been compared with the features
+        self._ambiguous = set[str]()  # names in rows to predict that have been compared with the features
         self._most, self._fractions, self._limits = most_values, fractions, limits or Limits()
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
@@ -115,28 +115,28 @@ class RowEncoder:
             declared = (replace(one, written=NAMES) if one.nominal else one for one in known.features)
             known = replace(known, features=tuple(declared))
         ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
-        self.know(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
+        self.use_schema(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
 
-    def know(self, schema: Schema) -> None:
+    def use_schema(self, schema: Schema) -> None:
         """Replace the columns and classes of the encoder with the columns and classes of a schema."""
         self._begun = 0  # number of rows of the table that determined the kinds of the columns
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
         self.classes.closed = self._classes_closed
         self.ignored = dict.fromkeys(schema.ignored)
-        self._said_words = schema.words
+        self._given_words = schema.words
         self.words = Words((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
         self.known: dict[str, Column] = {}
-        self._retired: dict[int, Feature] = {}  # features of columns whose kind changed
+        self._replaced: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
             if feature.part in parts[name]:
                 self.known[name] = columns[name]
                 columns[name].at += (at,)
             else:
-                self._retired[at] = feature
+                self._replaced[at] = feature
         self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
@@ -165,14 +165,14 @@ class RowEncoder:
     def schema(self) -> Schema:
         """The schema so far; the same object until a feature, value or class is added."""
         if self._schema is None:
-            features = dict(self._retired)
+            features = dict(self._replaced)
             for column in self.known.values():
                 features |= zip(column.at, column.features(), strict=True)
             self._schema = Schema(
                 distinct(features[at] for at in range(self.width)),
                 tuple(self.classes),
                 self.numeric,
-                self._said_words,
+                self._given_words,
                 tuple(self.ignored),
             )
         return self._schema
@@ -182,7 +182,7 @@ class RowEncoder:
         """The columns that provide features."""
         return {name: column for name, column in self.known.items() if name not in self.ignored}
 
-    def knows(self, name: Hashable) -> bool:
+    def has_column(self, name: Hashable) -> bool:
         """Return whether this column, or a nested field below it, is a feature."""
         return text_of(name) in self.known or text_of(name) in self._parents
 
@@ -199,7 +199,7 @@ class RowEncoder:
         if (x.keys() <= known.keys() and dict not in map(type, x.values())) or not self.width:
             return []
         new = (name for name, value in flat(x) if name not in known and not self._is_missing(value))
-        return [name for name in map(str, new) if name not in self.ignored and not self.knows(name)]
+        return [name for name in map(str, new) if name not in self.ignored and not self.has_column(name)]
 
     # -- one row ------------------------------------------------------------------------------------------
 
@@ -214,14 +214,14 @@ class RowEncoder:
         row = self._blank.copy()
         if not self._fill(row, x) and self.width:
             names = [name for name, _ in flat(x)]
-            if not any(map(self.knows, names)):
+            if not any(map(self.has_column, names)):
                 rule = f"have some of the features {listed(list(self.known))}"
                 raise NothingKnown(None, listed(names), rule)
         return row
 
     def _fill(self, row: list[float], x: Mapping[Any, Any]) -> bool:
         """Write the values of an instance into `row`; return False if a name or a value is new."""
-        known, fast = True, self._fast
+        complete, fast = True, self._fast
         for name, value in x.items():
             place = fast.get(name)
             if place is not None:
@@ -234,19 +234,19 @@ class RowEncoder:
                 elif kind is str and (code := codes.get(value)) is not None:
                     row[at] = code
                     continue
-            known = self._fill_closely(row, text_of(name), value) and known
-        return known
+            complete = self._fill_slowly(row, text_of(name), value) and complete
+        return complete
 
-    def _fill_closely(self, row: list[float], name: str, value: Any) -> bool:
+    def _fill_slowly(self, row: list[float], name: str, value: Any) -> bool:
         """Write a value into `row` that the fast path of `_fill` cannot handle."""
         column = self.known.get(name)
         if name in self.ignored:
             return True
         if isinstance(value, Mapping):
-            known = True
+            complete = True
             for inner, one in flat(value, f"{name}."):
-                known = self._fill_closely(row, inner, one) and known
-            return known
+                complete = self._fill_slowly(row, inner, one) and complete
+            return complete
         if column is None:
             return self._is_missing(value)
         cell = self._cell(column, value)
@@ -307,17 +307,17 @@ class RowEncoder:
             if target is None and (target := self.classes.code(name)) is None:
                 self._expect_class(y, name)
         if self.tentative:
-            self._settle(x)
+            self._fix_format(x)
         row = self._blank.copy()
         try:
-            known = self._fill(row, x)
+            complete = self._fill(row, x)
         except Refused:
             self._plan(x)  # raises an error, unless the kind of a new column may change
-            known = False
+            complete = False
         for at in self._never_missing:
             if row[at] != row[at]:  # a feature is missing for the first time
-                known = False
-        if not known or target is None:
+                complete = False
+        if not complete or target is None:
             plan = self._plan(x)
             if not grow:
                 return None
@@ -329,7 +329,7 @@ class RowEncoder:
 
     def _number(self, y: object) -> float:
         """Convert a numeric target; raise `Refused` if it is missing or not a finite number."""
-        if self._said_words and self._is_missing(y):
+        if self._given_words and self._is_missing(y):
             raise Refused("label", "a missing value", NO_TARGET)
         return target_of(y)
 
@@ -367,14 +367,14 @@ class RowEncoder:
 
         New columns are sorted by name, so the order of the fields in a row does not matter.
         """
-        plan, columns, given = list[Step](), dict[str, Step](), set[str]()
+        plan, columns, names = list[Step](), dict[str, Step](), set[str]()
         new, newest = 0, ""
         for name, value in flat(x):
             missing = self._is_missing(value)
             if not missing:
-                if name in given:  # the name occurs both as a nested field and as a dotted name
+                if name in names:  # the name occurs both as a nested field and as a dotted name
                     raise Refused(name, "two values", "have one value")
-                given.add(name)
+                names.add(name)
             if name in self.ignored:
                 continue
             if name in self.known:
@@ -389,7 +389,7 @@ class RowEncoder:
             raise Refused(newest, f"a new feature, {newest!r},", rule)
         if self.width and added > limits.new:
             raise Refused(None, f"{added:,}", f"add at most {limits.new:,} features and values")
-        absent = [column for name, column in self.known.items() if name not in given and not column.missing]
+        absent = [column for name, column in self.known.items() if name not in names and not column.missing]
         if absent and self._closed:
             raise Refused(absent[0].name, "a missing value", "have a value")
         may_miss = (partial(setattr, column, "missing", True) for column in absent)
@@ -424,21 +424,21 @@ class RowEncoder:
         try:
             cell = self._cell(column, value)
         except Refused:  # a column with very few numbers so far becomes nominal
-            fixed = not isinstance(column, NumberColumn) or self._has_turned(name) or self._closed
+            fixed = not isinstance(column, NumberColumn) or self._has_new_kind(name) or self._closed
             if fixed or max(self.seen, self._begun) >= MOST_NUMBERS or kind_of(value) != "text":
                 raise
             label = str(name_of(value))
             self._expect_short(label, name)
             codes = Codes([label], self._most)
-            turned: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
-            return partial(self._turn, column, turned)
+            replacement: Column = NameColumn(name, codes, missing=True, feature=f"{name} (name)")
+            return partial(self._change_kind, column, replacement)
         if cell is None:
             assert isinstance(column, NameColumn)
             label = str(name_of(value))
             self._expect_short(label, name)
             if (numbers := self._as_numbers(column, value)) is not None:
                 numbers.value(value, self.words)  # raises an error if the value is infinite
-                return partial(self._turn, column, numbers)
+                return partial(self._change_kind, column, numbers)
             if len(column.values) >= self._limits.values:
                 rule = f"have at most {self._limits.values:,} values"
                 raise Refused(name, f"a new value, {label!r},", rule)
@@ -448,7 +448,7 @@ class RowEncoder:
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
         """Make a nominal column numeric if nearly all values, including this value, are numbers."""
         name = column.name
-        if self._has_turned(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
+        if self._has_new_kind(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
         names = dict.fromkeys((*column.values, str(name_of(value))), 1)
         form, numbers = format_of(names)
@@ -457,9 +457,9 @@ class RowEncoder:
             return None
         return NumberColumn(name, True, form, feature=f"{name} (number)")
 
-    def _has_turned(self, name: str) -> bool:
+    def _has_new_kind(self, name: str) -> bool:
         """Return whether the kind of a column has already changed."""
-        return any(feature.source == name for feature in self._retired.values())
+        return any(feature.source == name for feature in self._replaced.values())
 
     def _expect_short(self, text: str, name: str) -> None:
         if len(text) > (most := self._limits.text):
@@ -479,7 +479,7 @@ class RowEncoder:
             column.declared = column.name in self._nominal
         column.at = tuple(range(self.width, self.width + column.width))
         self.width += column.width
-        self.tell_reading(column, isinstance(value, str))
+        self.notify_reading(column, isinstance(value, str))
 
     def _add_clock(self, column: Column) -> None:
         assert isinstance(column, DateColumn)
@@ -488,14 +488,14 @@ class RowEncoder:
         self.width += 1
         self.revision += 1
 
-    def _turn(self, old: Column, column: Column) -> None:
+    def _change_kind(self, old: Column, column: Column) -> None:
         """Replace a column with a column of another kind, and add a new feature for it."""
         old.missing = True
-        self._retired[old.at[0]] = old.features()[0]
+        self._replaced[old.at[0]] = old.features()[0]
         self._add(column)
         self.revision += 1
         kind = "numbers" if isinstance(column, NumberColumn) else "names"
-        self.tell(f"The column {column.name!r} is read as {kind} from now on, unlike its first values.")
+        self.notify(f"The column {column.name!r} is read as {kind} from now on, unlike its first values.")
 
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
@@ -507,14 +507,14 @@ class RowEncoder:
         before = codes.shared
         codes.add(label, self.seen)
         if codes.shared > before:
-            self.tell(many_values(name, codes))
+            self.notify(many_values(name, codes))
 
     def _ignore(self, name: str, why: str) -> None:
         self.ignored[name] = None
         self.revision += 1
-        self.tell(why)
+        self.notify(why)
 
-    def _settle(self, x: Mapping[Any, Any]) -> None:
+    def _fix_format(self, x: Mapping[Any, Any]) -> None:
         """Fix the format of columns whose strings were ambiguous so far, if this row shows the format."""
         revealed = [(column, column.format, form, text) for column, form, text in self._revealed(x)]
         if not revealed:
@@ -529,7 +529,7 @@ class RowEncoder:
             raise
         for column, before, form, text in revealed:
             if form != before:
-                self.tell(f"The column {column.name!r} is read as {form} from now on, because of {text!r}.")
+                self.notify(f"The column {column.name!r} is read as {form} from now on, because of {text!r}.")
         self.revision += len(revealed)
         self._prepare()
 
@@ -542,7 +542,7 @@ class RowEncoder:
         values = dict(flat(x))
         for column in self.tentative:
             text = values.get(column.name)
-            if isinstance(text, str) and (form := _told(column, text.strip(BLANKS))) is not None:
+            if isinstance(text, str) and (form := _format_shown(column, text.strip(BLANKS))) is not None:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
@@ -564,30 +564,30 @@ class RowEncoder:
             column.missing = column.missing or bool(absent[list(column.at)].any())
         self._prepare()
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Warn the user about how a column is read."""
         notice(text, DataNotice)
 
-    def tell_misspelt(self, x: Mapping[Any, Any]) -> None:
+    def notify_misspelt(self, x: Mapping[Any, Any]) -> None:
         """Warn about unknown names in a row to predict that resemble features missing from the row."""
-        if len(self._doubted) >= MOST_COMPARED:
+        if len(self._ambiguous) >= MOST_COMPARED:
             return
-        if not (new := [name for name in self.without_feature(x) if name not in self._doubted]):
+        if not (new := [name for name in self.without_feature(x) if name not in self._ambiguous]):
             return
-        given = {name for name, _ in flat(x)}
-        absent = [name for name in self.columns if name not in given]
+        present = {name for name, _ in flat(x)}
+        absent = [name for name in self.columns if name not in present]
         for name in new[:MOST_COMPARED]:
             if hint := did_you_mean(name, absent, ALIKE):
-                self.tell(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
-        self._doubted.update(new)
+                self.notify(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
+        self._ambiguous.update(new)
 
-    def tell_reading(self, column: Column, text: bool) -> None:
+    def notify_reading(self, column: Column, text: bool) -> None:
         """Warn the user about how a text column is read if this may be surprising."""
-        if text and (how := reading_of(column)):
-            self.tell(f"The column {column.name!r} is read as {how}.")
+        if text and (description := reading_of(column)):
+            self.notify(f"The column {column.name!r} is read as {description}.")
 
 
-def _told(column: Any, text: str) -> Any:
+def _format_shown(column: Any, text: str) -> Any:
     """Return the format that a string shows for an ambiguous column; None if the string is ambiguous."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]

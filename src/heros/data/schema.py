@@ -224,8 +224,8 @@ def schema_plain(schema: Schema) -> dict[str, Any]:
     """Convert a schema to plain data, which can be stored as JSON."""
     features = []
     for one in schema.features:
-        how = one.written, one.column, one.part, one.shared
-        features.append([one.name, one.values, one.missing, *(how if any(how) else ())])
+        reading = one.written, one.column, one.part, one.shared
+        features.append([one.name, one.values, one.missing, *(reading if any(reading) else ())])
     plain: dict[str, Any] = {"features": features, "classes": list(schema.classes)}
     if schema.numeric:
         plain["numeric"] = True

@@ -22,19 +22,21 @@ WEIGHTS = f"numbers in [0, {MOST:g}]"
 ClassWeight = Literal["balanced"] | Mapping[str, float] | None
 
 
-def checked_class_weight(given: object) -> ClassWeight:
+def checked_class_weight(class_weight: object) -> ClassWeight:
     """Validate the class weights: "balanced", a mapping from classes to weights, or None."""
-    if given is None:
+    if class_weight is None:
         return None
-    if given == "balanced":
+    if class_weight == "balanced":
         return "balanced"
-    if not isinstance(given, Mapping):
+    if not isinstance(class_weight, Mapping):
         rule = "'balanced', a mapping of classes to weights, or None"
-        raise ParameterError.of("class_weight", "Heros", rule, given)
-    return {str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in given.items()}
+        raise ParameterError.of("class_weight", "Heros", rule, class_weight)
+    return {
+        str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in class_weight.items()
+    }
 
 
-def tell_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
+def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
     """Issue a notice if class weights name a class that is not among the classes known so far."""
     if not isinstance(given, Mapping) or len(classes) < 2:  # rows that arrive one by one bring classes later
         return
@@ -67,7 +69,7 @@ class Weights:
     def __init__(self, class_weight: ClassWeight = None) -> None:
         self.class_weight = class_weight
         self._counts: list[int] = []  # instances per class, for "balanced"
-        self._carry = 0.0
+        self._remainder = 0.0
 
     def of(
         self, targets: NDArray[np.float64], sample_weight: ArrayLike | None, classes: tuple[str, ...]
@@ -75,40 +77,40 @@ class Weights:
         """Return the weights (n,) and the repetitions (n,) of instances; None if no weights are set."""
         if self.class_weight is None and sample_weight is None:
             return None
-        weights = self._of_classes(targets, classes)
+        weights = self._class_weights(targets, classes)
         if sample_weight is not None:
             weights = weights * checked_weights(sample_weight, len(targets))
         return weights, self._times(weights)
 
-    def _of_classes(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
+    def _class_weights(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
             codes = Codes(classes)  # a file may contain the class 1 as "1.0"
-            given = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
-            return np.array([given.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
+            by_name = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
+            return np.array([by_name.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))
-        total, seen = sum(counts), sum(count > 0 for count in counts)
+        total, classes_so_far = sum(counts), sum(count > 0 for count in counts)
         weights = []
         for label in map(int, targets.tolist()):
-            seen += counts[label] == 0
+            classes_so_far += counts[label] == 0
             counts[label] += 1
             total += 1
-            weights.append(min(100.0, total / (seen * counts[label])))
+            weights.append(min(100.0, total / (classes_so_far * counts[label])))
         return np.array(weights, dtype=np.float64)
 
     def _times(self, weights: NDArray[np.float64]) -> NDArray[np.int32]:
         times = []
         for weight in weights.tolist():
-            times.append(math.floor(self._carry + weight))
-            self._carry = self._carry + weight - times[-1]
+            times.append(math.floor(self._remainder + weight))
+            self._remainder = self._remainder + weight - times[-1]
         return np.array(times, dtype=np.int32)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the class counts and the remainder; an empty dictionary if neither is set."""
-        if not self._counts and not self._carry:
+        if not self._counts and not self._remainder:
             return {}
-        return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._carry])}
+        return {"counts": np.array(self._counts, dtype=np.int64), "carry": np.array([self._remainder])}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the class counts and the remainder returned by `state`."""
@@ -118,22 +120,22 @@ class Weights:
         counted = counts.dtype == np.int64 and counts.ndim == 1 and (counts >= 0).all()
         if not counted or carry.dtype != np.float64 or carry.shape != (1,) or not 0 <= carry[0] < 1:
             raise DataError(f"The state of weights must be counts and a remainder. Got {[*state]}.")
-        self._counts, self._carry = counts.tolist(), float(carry[0])
+        self._counts, self._remainder = counts.tolist(), float(carry[0])
 
 
-def weighs(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return a mask of the numbers that are valid weights; NaN is not valid."""
     return np.asarray((numbers >= 0) & (numbers <= MOST))
 
 
-def checked_weights(given: ArrayLike, n: int) -> NDArray[np.float64]:
+def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
-    if not weighs(weights).all():
+    if not are_weights(weights).all():
         raise DataError(f"sample_weight must be in [0, {MOST:g}]. Got {weights.tolist()!r:.200} instead.")
     return np.broadcast_to(weights, (n,))

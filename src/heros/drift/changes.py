@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.tables import settings_text, told_apart
+from heros._base.tables import distinguishing_settings, settings_text
 
 SURE = 3.0  # minimum change of the error or share of a listed class, in standard errors
 MOST_DIGITS = 15
@@ -61,7 +61,7 @@ class FeatureChange:
         if abs(self.missing_after - self.missing_before) >= self.distance:
             return f"{self.name} (missing {_percent(self.missing_before)} to {_percent(self.missing_after)})"
         if self.value is None:
-            before, after = _apart(self.before, self.after, 3)
+            before, after = _distinct_texts(self.before, self.after, 3)
             return f"{self.name} (mean {before} to {after})"
         return f"{self.name} ({self.value} {_percent(self.before)} to {_percent(self.after)})"
 
@@ -139,22 +139,22 @@ class Change:
         return self.ended - self.at if self.recovered and self.ended is not None else None
 
     @property
-    def led(self) -> ModelChange | None:
+    def best_before(self) -> ModelChange | None:
         """The model with the highest score before the change."""
         return max(self.models, key=lambda model: model.before, default=None)
 
     @property
-    def took_over(self) -> ModelChange | None:
+    def best_after(self) -> ModelChange | None:
         """The model with the highest score after the change; None if it is the same model as before."""
-        leads = max(self.models, key=lambda model: model.after, default=None)
-        return None if leads == self.led else leads
+        best = max(self.models, key=lambda model: model.after, default=None)
+        return None if best == self.best_before else best
 
     def __str__(self) -> str:
         if self.kind in ("inputs", "predictions"):
-            moved = ", ".join(map(str, self.features[:3]))
+            changed = ", ".join(map(str, self.features[:3]))
             more = f" and {len(self.features) - 3} more" if len(self.features) > 3 else ""
             when = f"At instance {self.at:,} the {self.kind} changed (since about {self.since:,})"
-            return f"{when}: {moved}{more}."
+            return f"{when}: {changed}{more}."
         if self.kind == "model":
             [model] = self.models
             return (
@@ -163,11 +163,11 @@ class Change:
             )
         what, before, after = "error", _percent(self.before), _percent(self.after)
         if self.numeric:
-            what, (before, after) = "mean absolute error", _apart(self.before, self.after, 4)
-        told = f"At instance {self.at:,} the {what} rose from {before} to {after} ({self._beginning()})"
-        most = [text for moved in self.classes if (text := _raised(moved))][:2]
-        parts = [told, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
-        new, old = self.took_over, self.led
+            what, (before, after) = "mean absolute error", _distinct_texts(self.before, self.after, 4)
+        rise = f"At instance {self.at:,} the {what} rose from {before} to {after} ({self._beginning()})"
+        most = [text for changed in self.classes if (text := _cause_text(changed))][:2]
+        parts = [rise, *([f"most affected: {', '.join(most)}"] if most else []), self._ending()]
+        new, old = self.best_after, self.best_before
         if new is not None and old is not None:
             parts.append(f"model {new.model} ({new.name}) took over from model {old.model} ({old.name})")
         return "; ".join(parts) + "."
@@ -200,7 +200,7 @@ class Change:
     def from_plain(cls, plain: Mapping[str, Any]) -> Change:
         """Create a change from the data that `plain` returned."""
         parts = {
-            "classes": tuple(ClassChange(**moved) for moved in plain["classes"]),
+            "classes": tuple(ClassChange(**one) for one in plain["classes"]),
             "models": tuple(ModelChange(**model) for model in plain["models"]),
             "features": tuple(FeatureChange(**feature) for feature in plain["features"]),
         }
@@ -214,7 +214,9 @@ def changes_of(
 
     A drop of a single model during a change of the ensemble is not reported separately.
     """
-    names = [settings_text(one) or f"model {i}" for i, one in enumerate(told_apart(configurations)[0])]
+    names = [
+        settings_text(one) or f"model {i}" for i, one in enumerate(distinguishing_settings(configurations)[0])
+    ]
     found = [_change(event, names, classes, numeric) for event in noted]
     spans = [(c.since - AROUND, math.inf if c.ended is None else c.ended) for c in found if c.kind == "error"]
     covered = [c.kind != "error" and any(low <= c.at <= high for low, high in spans) for c in found]
@@ -236,8 +238,8 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
     model, at, since, ended, recovered, before, during, _ = numbers.tolist()
     if model >= 0:
         i = int(model)
-        fell = ModelChange(i, names[i], before, during, during)
-        return Change("model", int(at), int(since), before, during, models=(fell,), numeric=numeric)
+        single = ModelChange(i, names[i], before, during, during)
+        return Change("model", int(at), int(since), before, during, models=(single,), numeric=numeric)
     return Change(
         kind="error",
         at=int(at),
@@ -246,13 +248,13 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
         after=during,
         ended=None if ended < 0 else int(ended),
         recovered=bool(recovered),
-        classes=_moved(counts.reshape(-1, 4), classes),
+        classes=_changed_classes(counts.reshape(-1, 4), classes),
         models=tuple(ModelChange(i, names[i], *of) for i, of in enumerate(scores.reshape(-1, 3).tolist())),
         numeric=numeric,
     )
 
 
-def _moved(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChange, ...]:
+def _changed_classes(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChange, ...]:
     """Return the changed classes, ordered by the change in standard errors."""
     if len(counts) == 0:
         return ()
@@ -279,25 +281,27 @@ def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
     """Return the difference between the shares a/n and b/m in standard errors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
-        apart = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
-    told: NDArray[np.float64] = np.nan_to_num(apart, nan=0.0, posinf=0.0)
-    return told
+        difference = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
+    finite: NDArray[np.float64] = np.nan_to_num(difference, nan=0.0, posinf=0.0)
+    return finite
 
 
 def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole > 0 else math.nan
 
 
-def _apart(before: float, after: float, digits: int) -> tuple[str, str]:
+def _distinct_texts(before: float, after: float, digits: int) -> tuple[str, str]:
     """Return two numbers as text, with enough digits to show their difference.
 
     Examples
     --------
-    >>> _apart(39.913, 54.087, 3), _apart(20454.31, 20487.18, 3), _apart(0.5, 0.5, 3)
-    (('39.9', '54.1'), ('20454', '20487'), ('0.5', '0.5'))
+    >>> _distinct_texts(39.913, 54.087, 3), _distinct_texts(20454.31, 20487.18, 3)
+    (('39.9', '54.1'), ('20454', '20487'))
+    >>> _distinct_texts(0.5, 0.5, 3)
+    ('0.5', '0.5')
     """
-    for enough in range(digits, MOST_DIGITS + 1):
-        texts = f"{before:.{enough}g}", f"{after:.{enough}g}"
+    for more in range(digits, MOST_DIGITS + 1):
+        texts = f"{before:.{more}g}", f"{after:.{more}g}"
         shown = float(texts[1]) - float(texts[0])
         if abs(shown - (after - before)) < EXACT * abs(after - before):
             return texts
@@ -308,12 +312,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _raised(moved: ClassChange) -> str:
+def _cause_text(one: ClassChange) -> str:
     """Return a text about the class whose error or share raised the ensemble's error; "" if there is none."""
-    if moved.error_after > moved.error_before:
-        return f"class {moved.name} (error {_percent(moved.error_before)} to {_percent(moved.error_after)})"
-    before, after = (moved.share_before, moved.error_before), (moved.share_after, moved.error_after)
+    if one.error_after > one.error_before:
+        return f"class {one.name} (error {_percent(one.error_before)} to {_percent(one.error_after)})"
+    before, after = (one.share_before, one.error_before), (one.share_after, one.error_after)
     wrong = [share * (0.0 if math.isnan(error) else error) for share, error in (before, after)]
     if wrong[1] <= wrong[0]:
         return ""
-    return f"class {moved.name} ({_percent(moved.share_before)} to {_percent(moved.share_after)} of all)"
+    return f"class {one.name} ({_percent(one.share_before)} to {_percent(one.share_after)} of all)"

@@ -125,7 +125,7 @@ class Monitor:
         else:
             X = Encoder(self.schema, numeric=self.schema.numeric, fractions=True, seen=1).read(x)
         if X.ndim != 2 or X.shape[1] != self.schema.n_features:
-            rule = f"rows of {self.schema.n_features} features"
+            rule = f"one or several instances with {self.schema.n_features} features each"
             raise DataError(f"x must be {rule}. Got an array of shape {np.shape(x)} instead.")
         for j, feature in enumerate(self.schema.features):
             rule = "finite, or NaN if it is missing"

@@ -27,8 +27,8 @@ def losses_of(
         return 1.0 - right
     errors = np.abs(targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0])
     scale = float(np.std(targets.astype(np.float64))) or 1.0
-    lost: NDArray[np.float64] = np.nan_to_num(errors / (errors + scale), nan=1.0)
-    return lost
+    losses: NDArray[np.float64] = np.nan_to_num(errors / (errors + scale), nan=1.0)
+    return losses
 
 
 def errors_of(
@@ -36,10 +36,10 @@ def errors_of(
 ) -> NDArray[np.float64]:
     """Return the error of each prediction: 1 for a wrong class, or |error| for a numeric target."""
     if numeric:
-        lost: NDArray[np.float64] = np.abs(
+        absolute: NDArray[np.float64] = np.abs(
             targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
         )
-        return lost
+        return absolute
     return np.asarray(outputs.argmax(axis=1) != targets, dtype=np.float64)
 
 
@@ -69,7 +69,7 @@ def with_onsets(
     >>> change.since, round(change.before, 3), round(change.after, 3)
     (4000, 0.1, 0.3)
     """
-    told: list[Change] = []
+    estimated: list[Change] = []
     ended = 0
     for change in changes:
         if change.kind == "error":
@@ -77,11 +77,11 @@ def with_onsets(
             before, after = errors[max(ended, since - BEFORE) : since], errors[since : change.at]
             if min(len(before), len(after)) >= FEWEST and after.mean() > before.mean():
                 change = replace(change, before=float(before.mean()), after=float(after.mean()))  # noqa: PLW2901
-            told.append(replace(change, since=since))
+            estimated.append(replace(change, since=since))
             ended = change.at if change.ended is None else change.ended
         else:
-            told.append(change)
-    return tuple(told)
+            estimated.append(change)
+    return tuple(estimated)
 
 
 def _onset(losses: NDArray[np.float64], low: int, change: Change) -> int:

@@ -41,10 +41,10 @@ class Copies:
         self._state = model.__getstate__()
         self._arrays = self._state["learnt"].arrays if "learnt" in self._state else {}
         parts = [getattr(model, role) for role in serialization.PARTS]
-        ours = [part for part in parts if _is_ours(part)]
-        self._all_ours = len(ours) == len(parts)
-        whole = [model.schema, self._arrays, model.answer, *ours]
-        self._shared = whole + ([self._state["_given"], self._state["_parts"]] if self._all_ours else [])
+        built_in = [part for part in parts if _is_built_in(part)]
+        self._all_built_in = len(built_in) == len(parts)
+        whole = [model.schema, self._arrays, model.answer, *built_in]
+        self._shared = whole + ([self._state["_given"], self._state["_parts"]] if self._all_built_in else [])
         self._document = json.loads(json.dumps(serialization.description(model)))
         self._schema = None if model.schema is None else schema_plain(model.schema)
 
@@ -55,19 +55,19 @@ class Copies:
 
     def fresh(self) -> Heros:
         """Return a copy of the model."""
-        return self._made(self._state)
+        return self._new_copy(self._state)
 
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
-        made_of = {name: value for name, value in document.items() if name not in STANDING}
-        if not self._all_ours or made_of != self._document:
+        creation = {name: value for name, value in document.items() if name not in STANDING}
+        if not self._all_built_in or creation != self._document:
             return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
-        model = self._made(blank)
+        model = self._new_copy(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
         return serialization.fill(model, document, arrays, known)
 
-    def _made(self, state: dict[str, Any]) -> Heros:
+    def _new_copy(self, state: dict[str, Any]) -> Heros:
         model = Heros.__new__(Heros)
         model.__setstate__(copy.deepcopy(state, {id(part): part for part in self._shared}))
         return model
@@ -78,5 +78,5 @@ class Copies:
         return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
 
 
-def _is_ours(part: object) -> bool:
+def _is_built_in(part: object) -> bool:
     return '"own"' not in json.dumps(described(part))

@@ -56,15 +56,17 @@ class GivenParts:
         >>> parts.policy, parts.k, parts.answer
         (Explore(policy=Zeta(zeta=0.05), epsilon=0.2), 30, 'average')
         """
-        usual = _usual_for_task(task, watch) if self.pool is None else _usual_for_pool(self.pool)
+        defaults = _defaults_for_task(task, watch) if self.pool is None else _defaults_for_pool(self.pool)
         if budget:
-            pool = nested(usual.pool) if self.pool is None and isinstance(usual.pool, Join) else usual.pool
+            pool = defaults.pool
+            if self.pool is None and isinstance(pool, Join):
+                pool = nested(pool)
             everything = Surprise(Everything(), EXPECTED, steady=STEADY)
-            usual = replace(usual, pool=pool, policy=everything, k=pool.n_models)
-        policy = usual.policy if self.policy is None else self.policy
-        k = checked_k(usual.k if self.k is None else self.k, usual.pool)
+            defaults = replace(defaults, pool=pool, policy=everything, k=pool.n_models)
+        policy = defaults.policy if self.policy is None else self.policy
+        k = checked_k(defaults.k if self.k is None else self.k, defaults.pool)
         return Parts(
-            usual.pool, policy, k, checked_answer(usual.answer if self.answer is None else self.answer)
+            defaults.pool, policy, k, checked_answer(defaults.answer if self.answer is None else self.answer)
         )
 
 
@@ -73,7 +75,7 @@ def checked_k(k: object, pool: Pool) -> int:
     return whole(k, "k", "Heros", 1, pool.n_models)
 
 
-def _usual_for_pool(pool: object) -> Parts:
+def _defaults_for_pool(pool: object) -> Parts:
     """Return the paper's defaults for a given pool."""
     if not isinstance(pool, Pool):
         known = written_parts("pool")
@@ -83,7 +85,7 @@ def _usual_for_pool(pool: object) -> Parts:
     return Parts(pool, Explore(Zeta(0.05), 0.2), max(1, round(DEFAULT_SHARE * pool.n_models)), "best")
 
 
-def _usual_for_task(task: Task, watch: Watch) -> Parts:
+def _defaults_for_task(task: Task, watch: Watch) -> Parts:
     if task.numeric:
         pool, together = default_regression(), Stack(rate=RATES) if watch == "all" else Top()
         return Parts(pool, Cand(), pool.n_models, together)  # training all models is worth the cost

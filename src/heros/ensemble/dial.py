@@ -143,8 +143,8 @@ class Dial:
         share = self.seconds / self.asked_seconds if self.asked_seconds > 0 else 0.0
         return self.budget.shown(share * self.budget.seconds)
 
-    def told(self) -> dict[str, Any]:
-        """Return the budget and the cost so far as JSON data."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the budget and the cost so far as a dictionary of JSON data."""
         return {
             "asked": self.budget.text,
             "used": self.used,
@@ -167,17 +167,17 @@ class Dial:
         """Measure the cost of the instances since the last call; return the effort for the next instances."""
         at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
         if self._start is not None and at > self._start[0]:
-            then, *spent_then, now_then = self._start
-            n = int(at - then)
-            cost = np.maximum(spent - spent_then, 0) / n
-            allowance = self._allowance(n, now - now_then)
-            hasty = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
-            if at % PERIOD == SOON and not hasty:
+            instances_before, *spent_before, time_before = self._start
+            n = int(at - instances_before)
+            cost = np.maximum(spent - spent_before, 0) / n
+            allowance = self._allowance(n, now - time_before)
+            overspent = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
+            if at % PERIOD == SOON and not overspent:
                 return Effort(self.awake, self.expected())
             self._note(step, n, cost, allowance, costs)
             self._note_floor(float(cost.sum()), allowance)
             self._set_effort(float(cost.sum()), allowance)
-            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (hasty and at > FIRST[0]):
+            if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (overspent and at > FIRST[0]):
                 self._choose(step.scores, allowance)
         self._start = (at, *spent.tolist(), now)
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
@@ -224,8 +224,8 @@ class Dial:
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
         """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
         self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
-        fell = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
-        if fell:  # the awake models have become worse, so sleeping models may now be better
+        has_fallen = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
+        if has_fallen:  # the awake models have become worse, so sleeping models may now be better
             self.trust[~self.awake] = 0
             self.peaks = np.where(self.awake, scores, 0.0)
         sure = self.trust / (self.trust + TRUST)
@@ -236,7 +236,7 @@ class Dial:
         limit = self.caution * min(max(self._target(allowance), 0.75 * allowance), 1.25 * allowance)
         before, self.awake = self.awake, self.prices.fitting(factors, limit, LEAST)
         self._choices += 1
-        if fell or self._choices % TRIAL == 0:
+        if has_fallen or self._choices % TRIAL == 0:
             unknown = ~self.awake & ~before & (sure < 0.5) & (self.prices.needs(LEAST) <= 0.5 * limit)
             if unknown.any():
                 self.awake[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = True

@@ -54,13 +54,13 @@ class Contributions:
 
     def plain(self) -> dict[str, Any]:
         """Return the contributions as plain data."""
-        told = {"of": self.of, "base": self.base, "prediction": self.prediction}
+        plain = {"of": self.of, "base": self.base, "prediction": self.prediction}
         if self.of is None:
-            del told["of"]
+            del plain["of"]
         columns = [
             {"name": one.name, "value": one.value, "contribution": one.contribution} for one in self.columns
         ]
-        return told | {"columns": columns}
+        return plain | {"columns": columns}
 
     def __repr__(self) -> str:
         what = "prediction" if self.of is None else f"probability of {self.of}"
@@ -76,7 +76,7 @@ def contributions(
     predict: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     schema: Schema,
     of: str | None = None,
-    given: Mapping[Any, Any] | None = None,
+    original: Mapping[Any, Any] | None = None,
 ) -> Contributions:
     """Return the contribution of each column to the prediction for x, compared with background instances.
 
@@ -85,31 +85,31 @@ def contributions(
     changes of one order add up to the difference between the two predictions (Štrumbelj and Kononenko 2014).
 
     `predict` returns outputs (n, width) for instances (n, n_features); the model may change between calls.
-    `given` is the original instance, whose values are shown in the result.
+    `original` is the original instance, whose values are shown in the result.
     """
-    asked = None if of is None else Codes(schema.classes).of_number(str(of))
-    if asked is not None and asked not in schema.classes:
+    requested = None if of is None else Codes(schema.classes).of_number(str(of))
+    if requested is not None and requested not in schema.classes:
         raise ParameterError.of("of", "explain", "the name of a class", of)
     columns = columns_of(schema)
     pairs = min(PAIRS, max(FEWEST_PAIRS, MOST // (2 * len(columns))))
     rng = np.random.default_rng(0)
     others = background[np.linspace(0, len(background) - 1, pairs).round().astype(np.int64)]
-    orders = [order for _ in others for order in _both_ways(rng.permutation(len(columns)))]
+    orders = [order for _ in others for order in _forward_and_reverse(rng.permutation(len(columns)))]
     ways = np.concatenate(
-        [_way(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
+        [_path(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
     )
     outputs = predict(ways)
     target = 0
     if not schema.numeric:
         ends = outputs[len(columns) :: len(columns) + 1].mean(axis=0)
-        target = int(ends.argmax()) if asked is None else schema.classes.index(asked)
+        target = int(ends.argmax()) if requested is None else schema.classes.index(requested)
     steps = outputs[:, target].reshape(len(orders), len(columns) + 1)
     added = np.zeros(len(columns))
     for order, change in zip(orders, np.diff(steps, axis=1), strict=True):
         added[order] += change
     added /= len(orders)
     found = [
-        Contribution(name, _value(name, features, x, schema, given), float(added[c]))
+        Contribution(name, _value(name, features, x, schema, original), float(added[c]))
         for c, (name, features) in enumerate(columns)
     ]
     found.sort(key=lambda one: -abs(one.contribution))
@@ -117,11 +117,11 @@ def contributions(
     return Contributions(explained, float(steps[:, 0].mean()), float(steps[:, -1].mean()), tuple(found))
 
 
-def _both_ways(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _forward_and_reverse(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return order, order[::-1]
 
 
-def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
+def _path(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
     """Return the instances on a path from `other` to x; each instance takes one more column from x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):
@@ -130,11 +130,11 @@ def _way(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[in
 
 
 def _value(
-    name: str, features: list[int], x: NDArray[np.float64], schema: Schema, given: Mapping[Any, Any] | None
+    name: str, features: list[int], x: NDArray[np.float64], schema: Schema, original: Mapping[Any, Any] | None
 ) -> Any:
     """Return the original value of a column, or else its decoded value."""
-    if given is not None:
-        return given.get(name)
+    if original is not None:
+        return original.get(name)
     code, values = x[features[0]], schema.features[features[0]].values
     if np.isnan(code):
         return None

@@ -17,10 +17,10 @@ from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.lock import ExclusiveUse
 from heros._base.parameters import whole
 from heros._base.phases import PHASES
-from heros._base.tables import settings_text, told_apart
+from heros._base.tables import distinguishing_settings, settings_text
 from heros.data.check import checked_delays, core_array, is_numeric, one_row
 from heros.data.encoder import Batch, Encoder
-from heros.data.frames import few_rows, form_of, labels_of, row_of
+from heros.data.frames import form_of, labels_of, row_of, rows_of_small_frame
 from heros.data.schema import Schema
 from heros.data.weights import ClassWeight, Weights, checked_class_weight, checked_weights
 from heros.drift.changes import Change, changes_of
@@ -32,7 +32,7 @@ from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
 from heros.ensemble.importance import Importance, RunningImportance
 from heros.ensemble.inspection import Explanation, Leaderboard, PoolSummary
-from heros.ensemble.learner import Learner, Learnt, enough_memory
+from heros.ensemble.learner import Learner, Learnt, clear_memory_error
 from heros.ensemble.task import Classification, Regression, Task, task_of
 from heros.ensemble.watch import (
     Answer,
@@ -186,18 +186,18 @@ class Heros:
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
         self.class_weight = checked_class_weight(class_weight)
-        self._settle(self._given.task or Classification())
+        self._set_task(self._given.task or Classification())
         self.burst = checked_burst(burst, self.watch)
         self.warmup = min(whole(warmup, "warmup", "Heros", 0), 1 << 62)
         self.explainable = explainable
         self._weights = Weights(self.class_weight)
         self.seed = seed if seed is None else whole(seed, "seed", "Heros", 0)
         self._rng = np.random.default_rng(self.seed)
-        self._alone = ExclusiveUse(AT_WORK)
+        self._exclusive = ExclusiveUse(AT_WORK)
         if schema is not None:
             self.bind(schema)
 
-    def _settle(self, task: Task) -> None:
+    def _set_task(self, task: Task) -> None:
         """Set the task, and use its defaults for the parts that were not given."""
         if self.class_weight is not None and task.numeric:
             rule = "None, since the target is a number"
@@ -205,13 +205,13 @@ class Heros:
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
         self.task, self._parts = task, parts
-        self._dial = self._fresh_dial()
+        self._dial = self._new_dial()
 
-    def _fresh_dial(self) -> Dial | None:
+    def _new_dial(self) -> Dial | None:
         if self._budget is None:
             return None
         sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
-        names = [settings_text(one) for one in told_apart(self.pool.configurations)[0]]
+        names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
         return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
 
     @property
@@ -227,19 +227,19 @@ class Heros:
         if learner is not None and explainable is not (learner.importance is not None):
             learner.importance = RunningImportance(learner.schema) if explainable else None
 
-    def not_given(self) -> list[str]:
+    def undecided_parts(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
-        given = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
+        parts = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
         unknown = self._learner is None and self._task_is_open
-        return [name for name, value in given.items() if value is None] if unknown else []
+        return [name for name, value in parts.items() if value is None] if unknown else []
 
-    def suit(self, schema: Schema) -> None:
+    def adopt_task(self, schema: Schema) -> None:
         """Adopt the task that fits the schema's target; raise an error if another task was given.
 
         Examples
         --------
         >>> model = Heros()
-        >>> model.suit(Schema.of(["age"]))
+        >>> model.adopt_task(Schema.of(["age"]))
         >>> model.task
         Regression(level=0.9)
         """
@@ -249,7 +249,7 @@ class Heros:
         if self._learner is not None or not self._task_is_open:
             rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
-        self._settle(Regression() if schema.numeric else Classification())
+        self._set_task(Regression() if schema.numeric else Classification())
 
     @property
     def _task_is_open(self) -> bool:
@@ -257,12 +257,12 @@ class Heros:
         return self._given.task is None
 
     @property
-    def task_asked(self) -> Literal["classification", "regression"] | None:
-        """The task to assume for labels that arrive one by one; None if no task was given.
+    def given_task(self) -> Literal["classification", "regression"] | None:
+        """The task as given, or "regression" if the schema has a number as target; otherwise None.
 
         Examples
         --------
-        >>> Heros().task_asked, Heros(task="regression").task_asked
+        >>> Heros().given_task, Heros(task="regression").given_task
         (None, 'regression')
         """
         if self.task.numeric:
@@ -288,8 +288,8 @@ class Heros:
     def policy(self, policy: Policy | str) -> None:
         policy = as_policy(policy, "Heros")
         expect_watched(self.watch, policy)
-        with self._alone:
-            self._say(policy=policy)
+        with self._exclusive:
+            self._use_parts(policy=policy)
             if self._dial is not None:
                 self._dial.surprise = layers_of(policy).surprise
 
@@ -300,10 +300,10 @@ class Heros:
 
     @k.setter
     def k(self, k: int) -> None:
-        with self._alone:
-            self._say(k=checked_k(k, self.pool))
+        with self._exclusive:
+            self._use_parts(k=checked_k(k, self.pool))
 
-    def _say(self, **parts: Any) -> None:
+    def _use_parts(self, **parts: Any) -> None:
         """Use these parts from now on, even if a later task has other defaults."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
@@ -317,7 +317,7 @@ class Heros:
     def rng(self, rng: np.random.Generator) -> None:
         if not isinstance(rng, np.random.Generator):
             raise ParameterError.of("rng", "Heros", "a numpy.random.Generator", rng)
-        with self._alone:
+        with self._exclusive:
             self._rng = rng
             self._bind_policy()
 
@@ -366,10 +366,10 @@ class Heros:
             return self
         if schema.n_features < 1 or schema.n_outputs < 1:
             raise ParameterError.of("schema", "Heros", "a schema with at least one feature and class", schema)
-        self.suit(schema)
-        with self._alone:
+        self.adopt_task(schema)
+        with self._exclusive:
             if self._learner is None:
-                with enough_memory(schema):
+                with clear_memory_error(schema):
                     self._learner = self._learner_of(schema, self.pool.bind(schema, self.rng))
             elif schema.extends(self._learner.schema):
                 self._learner.grow(schema, self.rng)
@@ -380,19 +380,19 @@ class Heros:
     def _finish_growing(self) -> None:
         """Finish extending the models after Ctrl-C; models that have already grown stay as they are."""
         if self._learner is not None and self._learner.growing is not None:
-            with self._alone:
+            with self._exclusive:
                 if self._learner.growing is not None:  # another thread may have finished the extension
                     self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
         """Create a learner with a compiled step for the bound pool; by default with new scores."""
-        kept = scores or bound_score(self.score, self.pool.n_models)
+        score = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
         step = _core.Step(
             pool=bound.native,
             task=self.task.native(),
-            scores=kept,
+            scores=score,
             policy=chooser,
             k=self.k,
             bits=self.rng.bit_generator,
@@ -404,9 +404,9 @@ class Heros:
             surprise=layers.native_surprise,
         )
         if self.class_weight is not None:
-            self._expect_weighing(step)
+            self._expect_weights_supported(step)
         importance = RunningImportance(schema) if self.explainable else None
-        learner = Learner(schema, bound, kept, chooser, step, importance)
+        learner = Learner(schema, bound, score, chooser, step, importance)
         learner.dial = self._dial
         return learner
 
@@ -449,7 +449,7 @@ class Heros:
         out = self.answers(x)
         if form == "array":
             return out
-        classes = self._at_work.schema.classes
+        classes = self._bound_learner.schema.classes
         if form == "frame":
             return like(x, dict(zip(classes, out.T, strict=True)))
         if form == "row":
@@ -471,7 +471,7 @@ class Heros:
         ('even', array(['odd', 'even'], dtype='<U4'))
         """
         out = self.answers(x)
-        best = np.asarray(self.task.named(self.task.prediction(out), self._at_work.schema))
+        best = np.asarray(self.task.named(self.task.prediction(out), self._bound_learner.schema))
         if abstain:
             sure = (1 - out <= self._sets()[0]).sum(axis=-1) == 1
             best = np.where(sure, best.astype(object), np.full(best.shape, None, dtype=object))
@@ -513,17 +513,21 @@ class Heros:
         >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
         True
         """
-        told = self._sets()
-        inside = 1 - self.answers(x) <= told[0]
-        classes = self._at_work.schema.classes
+        sets_state = self._sets()
+        inside = 1 - self.answers(x) <= sets_state[0]
+        classes = self._bound_learner.schema.classes
         sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
         return sets[0] if inside.ndim == 1 else sets
 
     @property
     def sets(self) -> dict[str, float]:
         """The number of prediction sets so far, their coverage of the true class and their mean size."""
-        _, n, held, sizes = self._sets()
-        return {"instances": n, "coverage": held / n if n else math.nan, "size": sizes / n if n else math.nan}
+        _, n, covered, sizes = self._sets()
+        return {
+            "instances": n,
+            "coverage": covered / n if n else math.nan,
+            "size": sizes / n if n else math.nan,
+        }
 
     @property
     def set_limit(self) -> float | None:
@@ -531,25 +535,25 @@ class Heros:
 
         A class with probability p is in the set if 1 − p is at most this threshold.
         """
-        told = [] if self._learner is None else self._learner.step.sets.tolist()
-        return told[0] if told else None
+        state = [] if self._learner is None else self._learner.step.sets.tolist()
+        return state[0] if state else None
 
     def _sets(self) -> list[float]:
-        told: list[float] = self._at_work.step.sets.tolist()
-        if not told:
+        state: list[float] = self._bound_learner.step.sets.tolist()
+        if not state:
             raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
-        return told
+        return state
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the outputs for rows (n, n_features) without checking them; NaN is a missing value.
 
         For callers that encode rows themselves with a `heros.data.Encoder`. For `delay` see `answers`.
         """
-        learner = self._at_work
+        learner = self._bound_learner
         self._finish_growing()
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
-        with self._alone:
+        with self._exclusive:
             return learner.step.predict(core_array(X, np.float64), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -604,8 +608,8 @@ class Heros:
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
-        if self.schema is None and self.task_asked is None:
-            self.suit_labels(labels_of(x, y))
+        if self.schema is None and self.given_task is None:
+            self.adopt_task_of_labels(labels_of(x, y))
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
@@ -621,7 +625,7 @@ class Heros:
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
         """Learn from a batch of a `heros.data.Encoder`; extend the models if the schema has grown."""
-        self._follow(batch.schema)
+        self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
@@ -629,15 +633,15 @@ class Heros:
         encoder = self.encoder()
         self._reader = None  # after an error, the encoder may know more than the models
         try:
-            row, target = encoder.taught(row_of(x), y)
+            row, target = encoder.encode_for_training(row_of(x), y)
         except DataError:
             self._reader = (self.schema, encoder)  # the encoder has not changed
             raise
-        self._follow(encoder.schema)
+        self._extend_schema(encoder.schema)
         self._run(np.array([row], dtype=np.float64), np.array([target], dtype=np.float64), delay=delay)
         self._reader = (self.schema, encoder)
 
-    def _follow(self, schema: Schema) -> None:
+    def _extend_schema(self, schema: Schema) -> None:
         """Extend the models to the schema of new rows; the first row must have a value."""
         if schema.n_features == 0:
             raise DataError(
@@ -645,12 +649,12 @@ class Heros:
             )
         self.bind(schema)
 
-    def suit_labels(self, labels: list[Any]) -> None:
+    def adopt_task_of_labels(self, labels: list[Any]) -> None:
         """Choose the task from the first labels, if neither task nor schema is known."""
         kinds = (float | int | np.number, str)
-        alike = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
-        if alike and is_numeric(np.asarray(labels), None, False, "learn", "y"):
-            self._settle(Regression())
+        same_type = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
+        if same_type and is_numeric(np.asarray(labels), None, False, "learn", "y"):
+            self._set_task(Regression())
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
@@ -662,9 +666,12 @@ class Heros:
         self._finish_growing()
         reader, schema = self._reader, self.schema
         if reader is None or reader[0] is not schema:
-            seen = 0 if self._learner is None else self.instances
-            numeric, said = self.task.numeric, self.task_asked is not None
-            reader = self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=seen))
+            instances = 0 if self._learner is None else self.instances
+            numeric, is_known = self.task.numeric, self.given_task is not None
+            reader = self._reader = (
+                schema,
+                Encoder(schema, numeric=numeric, fractions=is_known, seen=instances),
+            )
         return reader[1]
 
     def test_then_train(
@@ -685,14 +692,14 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        learner = self._at_work
+        learner = self._bound_learner
         if sample_weight is not None:
-            self._expect_weighing(learner.step)
-        with self._alone:
+            self._expect_weights_supported(learner.step)
+        with self._exclusive:
             weights = self._weights.of(targets, sample_weight, learner.schema.classes)
             return learner.run(X, targets, weights, checked_delays(delay, len(X)))
 
-    def _expect_weighing(self, step: _core.Step) -> None:
+    def _expect_weights_supported(self, step: _core.Step) -> None:
         """Raise an error if the pool has Python models, which do not support weights."""
         if not step.weighs:
             rule = "a pool of compiled models (Models does not support weights)"
@@ -716,53 +723,53 @@ class Heros:
         """Return instances of any supported form as rows, and whether `x` is a single instance."""
         if (form := form_of(x)) == "array":
             return self._instances(x)
-        _ = self._at_work
+        _ = self._bound_learner
         return self.encoder().read(x), form == "row"
 
     def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
-        return self.task.targets(y, n, self._at_work.schema)
+        return self.task.targets(y, n, self._bound_learner.schema)
 
     # -- results of learning ------------------------------------------------------------------------------
 
     @property
     def bound(self) -> BoundPool:
         """The trained models, e.g. the weights of perceptrons or the sizes of trees."""
-        return self._at_work.bound
+        return self._bound_learner.bound
 
     @property
     def instances(self) -> int:
         """The number of instances that the model has learnt from."""
-        return self._at_work.step.instances
+        return self._bound_learner.step.instances
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """The running score L of each model."""
-        return self._at_work.step.scores
+        return self._bound_learner.step.scores
 
     @property
     def costs(self) -> NDArray[np.float64]:
         """The cost γ of a training step of each model, as a share of the sum over all models."""
-        return self._at_work.step.costs
+        return self._bound_learner.step.costs
 
     @property
-    def looked(self) -> NDArray[np.int64]:
+    def evaluated(self) -> NDArray[np.int64]:
         """The number of instances on which each model was evaluated: all instances if `watch` is "all"."""
-        return self._at_work.step.looked
+        return self._bound_learner.step.looked
 
     @property
     def trained(self) -> NDArray[np.int64]:
         """The number of times each model was trained."""
-        return self._at_work.step.trained
+        return self._bound_learner.step.trained
 
     @property
     def invested(self) -> NDArray[np.float64]:
         """The training cost r spent on each model so far."""
-        return self._at_work.step.invested
+        return self._bound_learner.step.invested
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
         """A mask of the models that have made a non-finite prediction at least once or were excluded."""
-        return self._at_work.step.diverged.astype(bool)
+        return self._bound_learner.step.diverged.astype(bool)
 
     @property
     def best(self) -> int:
@@ -780,7 +787,7 @@ class Heros:
 
         Only the latest 1000 changes are stored.
         """
-        noted, schema = self._at_work.step.changes, self._at_work.schema
+        noted, schema = self._bound_learner.step.changes, self._bound_learner.schema
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def importance(self, *, fresh: bool = True) -> Importance:
@@ -802,11 +809,11 @@ class Heros:
         >>> model.importance().ranked()[0]
         'age'
         """
-        kept, n = self._explaining(), self._at_work.schema.n_outputs
+        running, n = self._explaining(), self._bound_learner.schema.n_outputs
         if not fresh:
-            return kept.result()
-        now = kept.measure(lambda X: self._next_outputs(X)[:, :n])
-        return kept.result(now, self.instances)
+            return running.result()
+        now = running.measure(lambda X: self._next_outputs(X)[:, :n])
+        return running.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
         """Return the contribution of each column to the prediction for one instance (sampled Shapley values).
@@ -841,12 +848,12 @@ class Heros:
         rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
             raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
-        form, given = form_of(x), None
+        form, original = form_of(x), None
         if form == "row":
-            given = row_of(x)
-        elif form != "array" and (rows_given := x if form == "rows" else few_rows(x)):
-            given = rows_given[0]
-        return contributions(X[0], rows, self._next_outputs, self._at_work.schema, of, given)
+            original = row_of(x)
+        elif form != "array" and (rows_given := x if form == "rows" else rows_of_small_frame(x)):
+            original = rows_given[0]
+        return contributions(X[0], rows, self._next_outputs, self._bound_learner.schema, of, original)
 
     def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
@@ -858,22 +865,22 @@ class Heros:
         return self._explaining().rows.copy()
 
     def _explaining(self) -> RunningImportance:
-        kept = self._at_work.importance
-        if kept is None:
+        importance = self._bound_learner.importance
+        if importance is None:
             raise HerosError(
                 "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
                 "heros run), or set explainable to True and learn more. explain also takes background=, a "
                 "frame or a list of instances for the comparison, e.g. 100 earlier rows."
             )
-        return kept
+        return importance
 
     def leaderboard(self) -> Leaderboard:
         """Return the models ordered by score L, with their costs γ and numbers of training steps."""
-        return Leaderboard.of(self.pool, self._at_work.step, self.asleep)
+        return Leaderboard.of(self.pool, self._bound_learner.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
         """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
-        learner = self._at_work
+        learner = self._bound_learner
         if learner.last is None:
             why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
             raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
@@ -884,15 +891,15 @@ class Heros:
 
     def pool_summary(self) -> PoolSummary:
         """Return the scores, cost and training cost so far for each value of each setting of the pool."""
-        return PoolSummary.of(self.pool, self.k, self._at_work.step)
+        return PoolSummary.of(self.pool, self.k, self._bound_learner.step)
 
     @property
     def cpu_seconds(self) -> dict[str, float]:
         """The CPU seconds spent so far, by phase of the step."""
-        return dict(zip(PHASES, self._at_work.step.cpu_seconds.tolist(), strict=True))
+        return dict(zip(PHASES, self._bound_learner.step.cpu_seconds.tolist(), strict=True))
 
     @property
-    def _at_work(self) -> Learner:
+    def _bound_learner(self) -> Learner:
         if self._learner is None:
             raise HerosError("This Heros has not learnt yet: call learn first, or bind(schema).")
         return self._learner
@@ -961,16 +968,16 @@ class Heros:
 
     def restore(self, schema: Schema, state: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         """Create the models for this schema and restore the learnt state that `state` returned."""
-        with self._alone:
+        with self._exclusive:
             if self._dial is not None:
                 self._dial.restore(state.get("dial", {}))
             self._weights.restore(state.get("weights", {}))
-            self._learner = self._revived(schema, state)
+            self._learner = self._restored_learner(schema, state)
 
     def become(self, other: Heros) -> None:
         """Adopt the settings and state of another Heros, which must not be used afterwards."""
         _expect_heros(other)
-        with self._alone:
+        with self._exclusive:
             vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
 
     def follow(self, other: Heros) -> None:
@@ -990,28 +997,28 @@ class Heros:
         True
         """
         _expect_heros(other)
-        mine, its = self._learner, other._learner
-        if mine is None or its is None or self.schema != other.schema or not other._is_all_compiled:
+        own, followed = self._learner, other._learner
+        if own is None or followed is None or self.schema != other.schema or not other._is_all_compiled:
             self.become(copy.deepcopy(other))
             return
-        learnt = other._arrays_of(its)
-        with self._alone:
+        arrays = other._arrays_of(followed)
+        with self._exclusive:
             self._dial = copy.deepcopy(other._dial)
-            mine.resume(self._dial)  # the form of the state depends on the rule for expected instances
-            mine.take(learnt)
-            mine.last = its.last
+            own.resume(self._dial)  # the form of the state depends on the rule for expected instances
+            own.take(arrays)
+            own.last = followed.last
 
     @property
     def _is_all_compiled(self) -> bool:
         """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
-        return self.pool.plain and self._at_work.is_compiled
+        return self.pool.plain and self._bound_learner.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
-        with self._alone:
+        with self._exclusive:
             return learner.arrays()
 
-    def _revived(
+    def _restored_learner(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
     ) -> Learner:
         """Return a learner for this schema with the learnt state; `scores` are already restored scores."""
@@ -1019,9 +1026,9 @@ class Heros:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
             )
-        known = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
-        known = shares(known, self.pool.n_models, "Heros")
-        bound = self.pool.bind(schema, np.random.default_rng(0), known)
+        costs = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
+        costs = shares(costs, self.pool.n_models, "Heros")
+        bound = self.pool.bind(schema, np.random.default_rng(0), costs)
         bound.restore(learnt["pool"])
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
@@ -1040,15 +1047,15 @@ class Heros:
         self._finish_growing()
         state = {name: value for name, value in vars(self).items() if name not in NOT_KEPT}
         if self._learner is not None:
-            with self._alone:
+            with self._exclusive:
                 state["learnt"] = self._learner.learnt()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learnt: Learnt | None = state.pop("learnt", None)
-        vars(self).update(state, _alone=ExclusiveUse(AT_WORK))
+        vars(self).update(state, _exclusive=ExclusiveUse(AT_WORK))
         if learnt is not None:
-            self._learner = self._revived(learnt.schema, learnt.arrays, learnt.scores)
+            self._learner = self._restored_learner(learnt.schema, learnt.arrays, learnt.scores)
             self._learner.last = learnt.last
 
     def __dir__(self) -> list[str]:

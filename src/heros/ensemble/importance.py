@@ -76,9 +76,9 @@ class Importance:
 
     def shares(self) -> dict[str, float]:
         """Return each column's share of the total importance, largest first."""
-        known = np.nan_to_num(self.values)
-        total = known.sum()
-        return {self.columns[i]: float(known[i] / total) if total > 0 else 0.0 for i in self._order()}
+        values = np.nan_to_num(self.values)
+        total = values.sum()
+        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in self._order()}
 
     def _order(self) -> list[int]:
         order: list[int] = np.argsort(-np.nan_to_num(self.values), kind="stable").tolist()
@@ -115,8 +115,8 @@ class Importance:
         if not isinstance(other, Importance):
             return NotImplemented
         return self.columns == other.columns and all(
-            np.array_equal(mine, its, equal_nan=True)
-            for mine, its in (
+            np.array_equal(own, others, equal_nan=True)
+            for own, others in (
                 (self.values, other.values),
                 (self.end.astype(float), other.end.astype(float)),
                 (self.history, other.history),
@@ -216,13 +216,13 @@ class RunningImportance:
                 self.counts[column] = count
         self.turn = (self.turn + AT_ONCE) % len(self.columns)
 
-    def keep(self, X: NDArray[np.float64], at: int) -> None:
+    def add_to_sample(self, X: NDArray[np.float64], at: int) -> None:
         """Add every 11th of these instances to the sample; the first instance is number `at`."""
         rows = X[-at % SPACING :: SPACING]
-        room = ROWS - len(self.rows)
-        if room > 0:
-            self.rows = np.concatenate([self.rows, rows[:room]])
-            self.kept, rows = self.kept + len(rows[:room]), rows[room:]
+        free = ROWS - len(self.rows)
+        if free > 0:
+            self.rows = np.concatenate([self.rows, rows[:free]])
+            self.kept, rows = self.kept + len(rows[:free]), rows[free:]
         newest = rows[-ROWS:]
         self.kept += len(rows)
         self.rows[np.arange(self.kept - len(newest), self.kept) % ROWS] = newest

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.extras import needed
 from heros._base.lazy import pa
-from heros._base.tables import Table, in_words, short, told_apart
+from heros._base.tables import Table, distinguishing_settings, in_words, short
 from heros.policies import Explore, Policy, Random, Surprise
 from heros.policies.reasons import Reasons, explain
 from heros.pools import Pool
@@ -219,11 +219,11 @@ class Explanation(Sequence[Choice]):
             n = int(last.chosen.sum())
             rule = f"{policy} expected instance {at:,}, so only {n} of {models} models are trained"
             reasons = {int(i): "also trained on expected instances" for i in np.flatnonzero(last.chosen)}
-        elif (epsilon := _exploration(_inside(policy), last)) is not None:
+        elif (epsilon := _exploration(_inner_policy(policy), last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
         else:
-            inner = _inside(policy)
+            inner = _inner_policy(policy)
             while _explores(inner):
                 inner = inner.policy
             rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
@@ -265,9 +265,9 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
     if not any("family" in one for one in models):
         return models
     families: dict[str, list[dict[str, Any]]] = {}
-    # `told_apart` leaves out the family if all models share it.
-    apart = told_apart(models)[0]
-    shown = [{"family": one.get("family"), **own} for one, own in zip(models, apart, strict=True)]
+    # `distinguishing_settings` leaves out the family if all models share it.
+    distinguishing = distinguishing_settings(models)[0]
+    shown = [{"family": one.get("family"), **own} for one, own in zip(models, distinguishing, strict=True)]
     for one in shown:
         families.setdefault(one["family"], []).append(one)
     for own in families.values():
@@ -315,7 +315,7 @@ def _exploration(policy: Policy, last: LastStep) -> float | None:
     return None
 
 
-def _inside(policy: Policy) -> Policy:
+def _inner_policy(policy: Policy) -> Policy:
     """Return the policy inside `Surprise`, or the policy itself."""
     return policy.policy if isinstance(policy, Surprise) else policy
 

@@ -241,9 +241,9 @@ class Keyed:
             return block
 
     def _run_rows(self, name: str, x: Any, y: Any) -> Block:
-        if self.template.schema is None and self.template.task_asked is None:
+        if self.template.schema is None and self.template.given_task is None:
             for model in (self.start, self.template):
-                model.suit_labels(labels_of(x, y))
+                model.adopt_task_of_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
         self._reader = None  # after an error, the encoder may be ahead of the models
         for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
@@ -258,7 +258,7 @@ class Keyed:
         with self._lock:
             if self._reader is None or self._reader[0] is not self.template.schema:
                 schema, numeric = self.template.schema, self.template.task.numeric
-                said = self.template.task_asked is not None
+                said = self.template.given_task is not None
                 self._reader = (schema, Encoder(schema, numeric=numeric, fractions=said, seen=self.seen))
             return self._reader[1]
 

@@ -136,7 +136,7 @@ class LateLabels:
         returns the first prediction.
         """
         _expect_id(id)
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         row = _kept(x)
         known = self._waiting.get(id)
         if known is not None:
@@ -154,7 +154,7 @@ class LateLabels:
         with DeferredInterrupts():
             self._waiting.arrive(id, waiting)
             self.counts.answered += 1
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         return answer.copy()
 
     def learn(self, id: Id, y: Any) -> bool:
@@ -164,7 +164,7 @@ class LateLabels:
         name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         waiting = self._waiting.get(id)
         if waiting is None:
             self.counts.unknown += 1
@@ -205,7 +205,7 @@ class LateLabels:
     def forget(self, id: Id) -> bool:
         """Drop a waiting instance whose label will not arrive; return False if no instance has this id."""
         _expect_id(id)
-        return self._waiting.give_up(id)
+        return self._waiting.evict(id)
 
     @property
     def most(self) -> int:

@@ -21,7 +21,7 @@ from heros.policies.calls import PolicyCalls
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls
 
-__all__ = ["Learner", "Learnt", "enough_memory"]
+__all__ = ["Learner", "Learnt", "clear_memory_error"]
 
 REMEASURE = 1000  # number of instances between two measurements of costs that change
 
@@ -67,7 +67,7 @@ class Learner:
         """Extend the models to a schema that has grown; call again to continue after Ctrl-C."""
         self.growing = schema
         try:
-            with enough_memory(schema):
+            with clear_memory_error(schema):
                 self.bound.grow(schema, rng)
                 self.step.set_costs(self.bound.costs)
                 self._bound_numbers(schema)
@@ -129,15 +129,15 @@ class Learner:
     ) -> Block:
         """Predict and train; if a measurement is due, also measure the importance of a few columns."""
         at, changed = self.step.instances, None
-        asked = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
-        if asked is not None:
-            late = None if delays is None else np.full(len(asked), delays[0])
-            changed = self.step.predict(asked, late)
+        copies = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
+        if copies is not None:
+            late = None if delays is None else np.full(len(copies), delays[0])
+            changed = self.step.predict(copies, late)
         block = Block(*self.step.run(X, targets, counts, times, delays))
         if changed is not None:
             n = self.schema.n_outputs
             importance.learn(block.outputs[0, :n], changed[:, :n])
-        importance.keep(X, at)
+        importance.add_to_sample(X, at)
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
@@ -203,7 +203,7 @@ class Learner:
 
 
 @contextmanager
-def enough_memory(schema: Schema) -> Iterator[None]:
+def clear_memory_error(schema: Schema) -> Iterator[None]:
     """Turn a MemoryError into a HerosError that gives the size of the schema."""
     try:
         yield

@@ -77,8 +77,8 @@ class Prices:
         new = on & np.isnan(self.look)
         expected = np.array([self.shared + self.look * load, self.train * load])
         if ticks.shape[1] != len(load) + 1 or not ticks.any():
-            known = np.where(on, expected, 0)
-            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else known
+            expected_times = np.where(on, expected, 0)
+            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else expected_times
             ticks = np.append(ticks, np.zeros((2, 1)), axis=1)
         elif new.any():  # a measurement of few instances is combined with `costs`
             ticks = np.append(np.sqrt(ticks[:, :-1] * self._sums(costs * awake)), np.zeros((2, 1)), axis=1)
@@ -87,16 +87,16 @@ class Prices:
         by_part = seconds[:, None] * ticks / np.maximum(ticks.sum(axis=1, keepdims=True), 1e-300)
         self.rest += (1.0 if new.any() else rate) * (by_part[0, -1] - self.rest)
         for part in np.flatnonzero(on).tolist():
-            looking, training = by_part[:, part]
+            evaluation, training = by_part[:, part]
             if new[part]:
-                whole = max(looking, 1e-12) / (BASE + (1 - BASE) * load[part])
+                whole = max(evaluation, 1e-12) / (BASE + (1 - BASE) * load[part])
                 self.shared[part], self.look[part] = BASE * whole, (1 - BASE) * whole
                 self.train[part] = training / load[part]
                 continue
-            if looking <= 0:
+            if evaluation <= 0:
                 continue
             each = np.array([self.shared[part], self.look[part] * load[part]])
-            self.shared[part], all_of_it = _corrected(each, looking, rate)
+            self.shared[part], all_of_it = _corrected(each, evaluation, rate)
             self.look[part] = all_of_it / load[part]
             self._note_training(part, training / load[part], rate)
         whole, total = self._sums(costs), self.shared + self.look + self.train
@@ -105,10 +105,10 @@ class Prices:
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
 
     def _note_training(self, part: int, seconds: float, rate: float) -> None:
-        known = self.train[part : part + 1]
-        error = min(abs(seconds / max(known[0], 1e-12) - 1), MOST)
+        price = self.train[part : part + 1]
+        error = min(abs(seconds / max(price[0], 1e-12) - 1), MOST)
         self.error[part] += NOISE * (error - self.error[part])
-        known[:] = _corrected(known, seconds, rate / (1 + CALM * self.error[part] ** 2))
+        price[:] = _corrected(price, seconds, rate / (1 + CALM * self.error[part] ** 2))
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
@@ -142,13 +142,13 @@ class Prices:
         that must fit; it is .35 if a third of the limit would stay unused otherwise.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
-        room = ROOM * limit
+        available = ROOM * limit
         limit -= float(self.rest[0])
         while True:
             shared = np.where(number > 0, 0.0, self.shared)[self.part]
             needs = self.needs(trained) + shared
             fits = ~chosen & (needs <= limit)
-            if not fits.any() and limit > room:
+            if not fits.any() and limit > available:
                 needs = self.needs(SCANT) + shared
                 fits = ~chosen & (needs <= limit)
             if not fits.any():
@@ -179,10 +179,10 @@ class Prices:
             setattr(self, name, state[name].copy())
 
 
-def _corrected(known: NDArray[np.float64], seconds: float, rate: float) -> NDArray[np.float64]:
+def _corrected(prices: NDArray[np.float64], seconds: float, rate: float) -> NDArray[np.float64]:
     """Return the prices, corrected by a measurement of their sum."""
-    known = np.maximum(known, 1e-12)
-    weights = known**2
-    step = rate * (seconds - known.sum()) / weights.sum()
-    corrected: NDArray[np.float64] = np.maximum(known + step * weights, known / 3)
+    prices = np.maximum(prices, 1e-12)
+    weights = prices**2
+    step = rate * (seconds - prices.sum()) / weights.sum()
+    corrected: NDArray[np.float64] = np.maximum(prices + step * weights, prices / 3)
     return corrected

@@ -49,7 +49,7 @@ class Wait(NamedTuple):
 class Schedule:
     """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
 
-    `room` estimates how many instances still fit into the current hour from the CPU time of earlier
+    `allowed` estimates how many instances still fit into the current hour from the CPU time of earlier
     instances; 0 means that learning has to wait. A block uses at most 1 % of the hour's budget, and at most a
     tenth of the remaining budget, so that the budget is not exceeded if instances become more expensive.
     Energy is CPU time × the watts of a busy core. At least one instance is learnt in each hour, regardless of
@@ -72,7 +72,7 @@ class Schedule:
         spent, so that a process that is killed and started again does not exceed the hour.
     clock
         The clocks; CPU time is that of the calling thread.
-    tell
+    notify
         The function that is called with each notice; by default it issues a `heros.WaitNotice`.
 
     Examples
@@ -83,16 +83,16 @@ class Schedule:
     ...     def cpu(self): return self.seconds
     >>> clock = Simulated()
     >>> limit = SpendingLimit.of("10 J/h", watts=10.0)  # 1 CPU second an hour
-    >>> schedule = Schedule(limit, clock=clock, tell=lambda text: None)
+    >>> schedule = Schedule(limit, clock=clock, notify=lambda text: None)
     >>> learnt = 0
-    >>> while n := schedule.room(1000):
+    >>> while n := schedule.allowed(1000):
     ...     clock.seconds += n / 1024  # about 1 ms per instance
     ...     _ = schedule.note(n)
     ...     learnt += n
     >>> learnt, schedule.wait.until
     (1023, 10800.0)
     >>> clock.time = 10800.0
-    >>> schedule.room(1000)
+    >>> schedule.allowed(1000)
     10
     """
 
@@ -104,7 +104,7 @@ class Schedule:
         *,
         path: str | os.PathLike[str] | None = None,
         clock: Clock | None = None,
-        tell: Callable[[str], object] | None = None,
+        notify: Callable[[str], object] | None = None,
     ) -> None:
         self.limit, self.signal, self.delay = limit, signal, delay
         self.path, self.clock = None if path is None else Path(path), Clock() if clock is None else clock
@@ -118,7 +118,7 @@ class Schedule:
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
         self._reserved = 0.0  # CPU seconds of this hour that are on disk
-        self._tell = _warn if tell is None else tell
+        self._notify = _warn if notify is None else notify
         self._fault = False  # whether the file could not be written
         self._restore()
         self.start()
@@ -130,7 +130,7 @@ class Schedule:
         carbon: str | os.PathLike[str] | Iterable[Any] | CarbonSignal | None = None,
         delay: float | str = "6h",
         directory: str | os.PathLike[str] | None = None,
-        tell: Callable[[str], object] | None = None,
+        notify: Callable[[str], object] | None = None,
     ) -> Schedule | None:
         """Return the schedule of a model with this budget; None if learning never waits."""
         limit = None if budget is None else SpendingLimit.of(budget)
@@ -139,10 +139,10 @@ class Schedule:
         seconds = expect_delay(delay)
         if limit is None and carbon is None:
             return None
-        known = carbon is None or isinstance(carbon, CarbonSignal)
-        signal = carbon if known else CarbonSignal(carbon, tell)  # type: ignore[arg-type]
+        is_signal = carbon is None or isinstance(carbon, CarbonSignal)
+        signal = carbon if is_signal else CarbonSignal(carbon, notify)  # type: ignore[arg-type]
         path = None if directory is None else Path(directory, FILE)
-        return cls(limit, signal, seconds, path=path, tell=tell)  # type: ignore[arg-type]
+        return cls(limit, signal, seconds, path=path, notify=notify)  # type: ignore[arg-type]
 
     # -- measuring ------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Schedule:
 
     # -- deciding -------------------------------------------------------------------------------------------
 
-    def room(self, most: int, since: float | None = None) -> int:
+    def allowed(self, most: int, since: float | None = None) -> int:
         """Return how many of `most` instances may be learnt now; if 0, `wait` has the reason.
 
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
@@ -208,7 +208,7 @@ class Schedule:
         if self.wait is not None:
             if before is None:
                 self._keep(self.spent)
-                self._tell(str(self.wait))
+                self._notify(str(self.wait))
             return 0
         planned = RESERVE * self.seconds if math.isnan(self.price) else 2 * n * self.price
         if self.limit is not None and self.spent + planned > self._reserved:
@@ -244,7 +244,7 @@ class Schedule:
 
     @property
     def pause(self) -> float:
-        """The number of seconds to sleep before the next call of `room`."""
+        """The number of seconds to sleep before the next call of `allowed`."""
         return 0.0 if self.wait is None else min(max(self.wait.until - self.clock.now(), 0.001), LONGEST)
 
     # -- on disk --------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class Schedule:
             write_whole(self.path, [json.dumps(state).encode()], private=True)
         except HerosError as error:
             if not self._fault:
-                self._tell(f"{error} If the process is killed, this hour may exceed its budget.")
+                self._notify(f"{error} If the process is killed, this hour may exceed its budget.")
             self._fault = True
         else:
             self._fault = False

@@ -88,7 +88,7 @@ def pack(model: Heros, *, allow_code: bool = False) -> tuple[dict[str, Any], dic
     """
     if not allow_code:
         expect_plain(model.pool)
-    document = description(model) | dict.fromkeys(model.not_given())
+    document = description(model) | dict.fromkeys(model.undecided_parts())
     document["rng"] = generator_state(model.rng)
     document["schema"] = None if model.schema is None else schema_plain(model.schema)
     own = own_part(model.policy)

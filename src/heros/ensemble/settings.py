@@ -67,7 +67,7 @@ def settings_of(model: Heros) -> dict[str, Any]:
         **parts_written(model),
         "models": [dict(configuration) for configuration in model.pool.configurations],
         "costs": model.costs.tolist(),
-        **({} if model.dial is None else {"dial": model.dial.told()}),
+        **({} if model.dial is None else {"dial": model.dial.as_dict()}),
     }
 
 

@@ -30,14 +30,14 @@ __all__ = ["HEROS", "HEROSRegressor", "from_capymoa", "schema_of"]
 
 
 @dataclass(eq=False, repr=False)
-class _Described:
+class _SchemaParameter:
     """The `schema` parameter, which is the first parameter of every CapyMOA learner."""
 
     schema: Any
 
 
 @dataclass(eq=False, repr=False)
-class CapyMoaSettings(ModelSettings, _Described):
+class CapyMoaSettings(ModelSettings, _SchemaParameter):
     """The base class of the classifier and the regressor, with an ensemble for CapyMOA's schema."""
 
     _numeric: ClassVar[bool]  # whether the target is a number
@@ -49,7 +49,7 @@ class CapyMoaSettings(ModelSettings, _Described):
 
     def __post_init__(self) -> None:
         known = _expected(self.schema, type(self).__name__, numeric=self._numeric)
-        super(_Described, self).__init__(schema=self.schema, random_seed=self.random_seed)  # type: ignore[call-arg]
+        super(_SchemaParameter, self).__init__(schema=self.schema, random_seed=self.random_seed)  # type: ignore[call-arg]
         self.heros = heros_of(self, seed=self.random_seed, schema=known)
 
 
@@ -226,8 +226,8 @@ class CapymoaStream(Stream):
     def _restart(self) -> None:
         self._source().restart()
 
-    def _fork(self) -> Stream:
-        return self if self._make is None else super()._fork()
+    def _copy_for_stream(self) -> Stream:
+        return self if self._make is None else super()._copy_for_stream()
 
     def __getstate__(self) -> dict[str, Any]:
         if self._make is None:

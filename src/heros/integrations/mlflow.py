@@ -208,12 +208,14 @@ class Callback:
         """Return the number of models for which ADWIN detected a change since the last window."""
         if not isinstance(model.score, Adwin):
             return {}
-        widths = model._at_work.scores.state()["width"]  # reading the whole state would copy all weights
-        before, self._before = self._before, (widths, model.looked, model.scores.copy())
+        widths = model._bound_learner.scores.state()[
+            "width"
+        ]  # reading the whole state would copy all weights
+        before, self._before = self._before, (widths, model.evaluated, model.scores.copy())
         if before is None:  # there is no window before the first one
             return {"models_changed": 0.0, "models_worse": 0.0}
-        earlier, looked, scores = before
-        cut = widths - earlier < model.looked - looked  # otherwise a window grows by one per evaluation
+        earlier, evaluated, scores = before
+        cut = widths - earlier < model.evaluated - evaluated  # otherwise a window grows by one per evaluation
         worse = cut & (model.scores < scores)
         return {"models_changed": float(cut.sum()), "models_worse": float(worse.sum())}
 

@@ -66,13 +66,13 @@ class QuixModel:
         if not isinstance(model, Heros) or not model.pool.plain:
             raise ParameterError.of("model", "QuixModel", "a Heros without Python models in its pool", model)
         self.model, self.target, self.name = copy.deepcopy(model), target, name
-        self._besides = {target, name, *ignore}
+        self._not_features = {target, name, *ignore}
 
     def __call__(self, row: Mapping[str, Any], state: State) -> dict[str, Any]:
         """Return the row with the prediction made before learning; an untrained model predicts None."""
         model = self._opened(state.get_bytes(self.name))
-        features = {field: value for field, value in row.items() if field not in self._besides}
-        answer = None if model.schema is None else _said(model, features)
+        features = {field: value for field, value in row.items() if field not in self._not_features}
+        answer = None if model.schema is None else _prediction(model, features)
         label = row.get(self.target)
         if not is_missing(label):
             model.learn(features, label)
@@ -88,7 +88,7 @@ class QuixModel:
         return serialization.unpack(Heros, document, arrays)
 
 
-def _said(model: Heros, features: Mapping[str, Any]) -> Any:
+def _prediction(model: Heros, features: Mapping[str, Any]) -> Any:
     """Return the class probabilities, or the predicted value and its interval."""
     if not model.task.numeric:
         return model.predict_proba(features)

@@ -89,7 +89,7 @@ class _Model(ModelSettings):
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Encode the rows of a data frame for prediction."""
-        if any(map(self._encoder.knows, X.columns)):
+        if any(map(self._encoder.has_column, X.columns)):
             return self._encoder.read(X)
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
 
@@ -258,7 +258,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         """Learn from one labelled instance."""
         y = _plain(y)
         name = self._name(y)
-        row, index = self._encoder.taught(x, name)
+        row, index = self._encoder.encode_for_training(x, name)
         if self._labels is not None:
             self._labels.setdefault(y, name)
         self._learn_row(row, index)
@@ -363,7 +363,7 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float) -> None:
         """Learn from one instance and its target."""
-        self._learn_row(*self._encoder.taught(x, y))
+        self._learn_row(*self._encoder.encode_for_training(x, y))
 
     def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> float:
         """Return the predicted value; 0 before the first target."""

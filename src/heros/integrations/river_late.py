@@ -13,10 +13,10 @@ from heros._base.pending import Counts, Id, Pending
 
 __all__ = ["LateClassifier", "LateRegressor"]
 
-Said = TypeVar("Said")
+Prediction = TypeVar("Prediction")
 
 
-class _Late(Generic[Said]):
+class _Late(Generic[Prediction]):
     """A River model that predicts now and learns when the target arrives."""
 
     def __init__(
@@ -31,8 +31,8 @@ class _Late(Generic[Said]):
     ) -> None:
         self.model, self.metric, self.expired = model, metric, expired
         self.counts = Counts()
-        self._waiting: Pending[tuple[Mapping[Hashable, Any], Said]] = Pending(
-            most, longest, self._give_up, clock, type(self).__name__
+        self._waiting: Pending[tuple[Mapping[Hashable, Any], Prediction]] = Pending(
+            most, longest, self._on_evict, clock, type(self).__name__
         )
 
     @property
@@ -40,25 +40,25 @@ class _Late(Generic[Said]):
         """The number of instances that wait for their labels."""
         return len(self._waiting)
 
-    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Said:
+    def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Prediction:
         """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         A repeated call with the same id, for example after a lost response, returns the first prediction.
         """
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         known = self._waiting.get(id)
         if known is not None:
             if known[0] != x:
                 raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
             return copy(known[1])
-        answer = self._ask(dict(x))
+        answer = self._predict(dict(x))
         self.counts.answered += 1
         self._waiting.put(id, (dict(x), copy(answer)))
         return answer
 
     def learn_one(self, id: Id, y: Any) -> bool:
         """Learn from a waiting instance and its label; return False if no instance has this id."""
-        self._waiting.let_go()
+        self._waiting.enforce_limits()
         waited = self._waiting.get(id)
         if waited is None:
             self.counts.unknown += 1
@@ -69,19 +69,19 @@ class _Late(Generic[Said]):
             self.counts.learnt += 1
         return True
 
-    def _ask(self, x: dict[Hashable, Any]) -> Said:
+    def _predict(self, x: dict[Hashable, Any]) -> Prediction:
         raise NotImplementedError
 
-    def _judge(self, y: Any, answer: Said) -> None:
+    def _update_metric(self, y: Any, answer: Prediction) -> None:
         """Update the metric with a target and the earlier prediction."""
         raise NotImplementedError
 
-    def _learn(self, x: Mapping[Hashable, Any], answer: Said, y: Any) -> None:
+    def _learn(self, x: Mapping[Hashable, Any], answer: Prediction, y: Any) -> None:
         self.model.learn_one(dict(x), y)
         if self.metric is not None:
-            self._judge(y, answer)
+            self._update_metric(y, answer)
 
-    def _give_up(self, id: Id, waited: tuple[Mapping[Hashable, Any], Said]) -> None:
+    def _on_evict(self, id: Id, waited: tuple[Mapping[Hashable, Any], Prediction]) -> None:
         self.counts.expired += 1
         if self.expired is not None:
             self._learn(*waited, self.expired)
@@ -124,13 +124,13 @@ class LateClassifier(_Late[dict[Any, float]]):
     (20, 280, True)
     """
 
-    def _ask(self, x: dict[Hashable, Any]) -> dict[Any, float]:
+    def _predict(self, x: dict[Hashable, Any]) -> dict[Any, float]:
         return dict(self.model.predict_proba_one(x))
 
-    def _judge(self, y: Any, answer: dict[Any, float]) -> None:
+    def _update_metric(self, y: Any, answer: dict[Any, float]) -> None:
         if answer:  # empty before the first label
-            asked = self.metric.requires_labels
-            self.metric.update(y, max(answer, key=lambda label: answer[label]) if asked else answer)
+            needs_labels = self.metric.requires_labels
+            self.metric.update(y, max(answer, key=lambda label: answer[label]) if needs_labels else answer)
 
 
 class LateRegressor(_Late[float]):
@@ -153,8 +153,8 @@ class LateRegressor(_Late[float]):
     (20, 280, True)
     """
 
-    def _ask(self, x: dict[Hashable, Any]) -> float:
+    def _predict(self, x: dict[Hashable, Any]) -> float:
         return float(self.model.predict_one(x))
 
-    def _judge(self, y: Any, answer: float) -> None:
+    def _update_metric(self, y: Any, answer: float) -> None:
         self.metric.update(y, answer)

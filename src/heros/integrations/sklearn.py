@@ -15,7 +15,7 @@ from heros._base.errors import DataError, MissingExtra, ParameterError
 from heros._base.lazy import pa
 from heros.data.columns import NumberColumn
 from heros.data.encoder import Encoder
-from heros.data.frames import FEW, few_rows, is_frame, names_of
+from heros.data.frames import FEW, is_frame, names_of, rows_of_small_frame
 from heros.data.schema import Feature, Schema
 from heros.data.values import text_of
 from heros.ensemble import Heros
@@ -112,7 +112,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             return None
         named = hasattr(self, "feature_names_in_")
         if self._names is not None:
-            rows = few_rows(X) if named else None
+            rows = rows_of_small_frame(X) if named else None
             return rows if rows is not None and [*rows[0]] == self._names else None
         plain = not named and type(X) is np.ndarray and X.ndim == 2 and X.dtype == np.float64
         fits = plain and 0 < len(X) <= FEW and X.shape[1] == self.n_features_in_
@@ -122,11 +122,11 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         self, X: Any, y: Any = NO_TARGETS, *, first: bool = False, numbers: bool = False
     ) -> tuple[Any, Any]:
         """Return the rows (a frame or a matrix) and their targets, checked by scikit-learn."""
-        asked = isinstance(y, str)  # when predicting, there are no targets
+        predicting = isinstance(y, str)  # when predicting, there are no targets
         if is_frame(X) and (first or self._names is not None):
             if first or hasattr(self, "n_features_in_"):  # a loaded model reads only known columns
                 validate_data(self, X, y, reset=first, skip_check_array=True)
-            if not asked:
+            if not predicting:
                 y = column_or_1d(y, warn=True)
                 assert_all_finite(y, input_name="y")
                 check_consistent_length(X, y)
@@ -134,12 +134,12 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         if hasattr(X, "toarray"):
             way = "sparse_output=False of OneHotEncoder, sparse_threshold=0 of ColumnTransformer"
             raise TypeError(f"Sparse data was passed for X, but dense data is required. Use {way}.")
-        how = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        settings = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            if asked:
-                X = validate_data(self, X, **how)
+            if predicting:
+                X = validate_data(self, X, **settings)
             else:
-                X, y = validate_data(self, X, y, y_numeric=numbers, **how)
+                X, y = validate_data(self, X, y, y_numeric=numbers, **settings)
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
@@ -158,7 +158,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
         return pa.table(dict(zip(names, X.T, strict=True)))
 
-    def _begin(self, X: Any, classes: tuple[str, ...], **more: Any) -> tuple[Heros, list[str] | None]:
+    def _new_ensemble(self, X: Any, classes: tuple[str, ...], **more: Any) -> tuple[Heros, list[str] | None]:
         """Return a new ensemble, and the names of the columns if the first rows are a frame."""
         numeric, names = not classes, getattr(self, "feature_names_in_", None)
         task = "regression" if numeric else "classification"
@@ -272,7 +272,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
-        _expect_some(sample_weight)
+        _expect_positive(sample_weight)
         return self._learn(X, y, None, sample_weight, first=True)
 
     def partial_fit(
@@ -317,7 +317,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         else:
             X, known = plain, self.classes_
         if first:
-            heros, columns = self._begin(X, _names(known), class_weight=self.class_weight)
+            heros, columns = self._new_ensemble(X, _names(known), class_weight=self.class_weight)
         else:
             heros, columns = self.heros_, self._names
         labels: Sequence[Any] = indices
@@ -368,7 +368,7 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train a new model on the rows of X, in order. `sample_weight` is the weight of each row."""
-        _expect_some(sample_weight)
+        _expect_positive(sample_weight)
         return self._learn(X, y, sample_weight, first=True)
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -385,13 +385,13 @@ class HerosRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]  # the l
 
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool) -> Self:
         X, y = self._checked(X, y, first=first, numbers=True)
-        heros, names = self._begin(X, ()) if first else (self.heros_, self._names)
+        heros, names = self._new_ensemble(X, ()) if first else (self.heros_, self._names)
         heros.learn(X, y, sample_weight)
         self.heros_, self._names = heros, names
         return self
 
 
-def _expect_some(sample_weight: ArrayLike | None) -> None:
+def _expect_positive(sample_weight: ArrayLike | None) -> None:
     if sample_weight is None:
         return
     weights = np.asarray(sample_weight)

@@ -27,7 +27,7 @@ LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as
 RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
 
 
-class CleanMoment(NamedTuple):
+class IntensityAt(NamedTuple):
     """A time, in seconds since 1970, and its carbon intensity in grams of CO2e per kWh."""
 
     time: float
@@ -48,7 +48,7 @@ class CarbonSignal:
         A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
         minutes in a separate thread. Also accepted: an iterable of pairs.
-    tell
+    notify
         The function that is called with each notice; by default it issues a warning.
 
     Examples
@@ -60,10 +60,10 @@ class CarbonSignal:
     """
 
     def __init__(
-        self, source: str | os.PathLike[str] | Iterable[Any], tell: Callable[[str], object] | None = None
+        self, source: str | os.PathLike[str] | Iterable[Any], notify: Callable[[str], object] | None = None
     ) -> None:
-        self._tell = _warn if tell is None else tell
-        self._told: str | None = None
+        self._notify = _warn if notify is None else notify
+        self._last_notice: str | None = None
         self._times: list[float] = []
         self._values: list[float] = []
         self._read_at = -math.inf
@@ -92,7 +92,7 @@ class CarbonSignal:
         index = bisect_right(times, now) - 1
         return values[index] if index >= 0 and now < self._end() else None
 
-    def cleanest(self, start: float, end: float, share: float = 0.0) -> CleanMoment | None:
+    def cleanest(self, start: float, end: float, share: float = 0.0) -> IntensityAt | None:
         """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
 
         With a share of 0 this is the first moment of the lowest intensity. Return None without known values.
@@ -105,7 +105,7 @@ class CarbonSignal:
         for begin, stop, grams in sorted(known, key=itemgetter(2)):
             if needed > 0 or limit == -math.inf:
                 limit, needed = grams, needed - (stop - begin)
-        return next((CleanMoment(begin, grams) for begin, _, grams in known if grams <= limit), None)
+        return next((IntensityAt(begin, grams) for begin, _, grams in known if grams <= limit), None)
 
     def refresh(self, now: float) -> None:
         """Read the file or the URL again if it is due; warn once if the current intensity is unknown."""
@@ -117,14 +117,14 @@ class CarbonSignal:
                 try:
                     self._read_file()
                 except HerosError as error:
-                    self._say(f"{error} The known values are used.")
+                    self._notify_once(f"{error} The known values are used.")
         if self.at(now) is not None:
-            self._told = None
-        elif self._told is None:
+            self._last_notice = None
+        elif self._last_notice is None:
             known = "is not known"
             if self._times:
                 known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
-            self._say(f"The carbon intensity of {self.name} {known}: learning continues without it.")
+            self._notify_once(f"The carbon intensity of {self.name} {known}: learning continues without it.")
 
     def _end(self) -> float:
         """Return the time up to which the last value is valid."""
@@ -133,10 +133,10 @@ class CarbonSignal:
             return -math.inf
         return times[-1] + (times[-1] - times[-2] if len(times) > 1 else 3600.0)
 
-    def _say(self, text: str) -> None:
-        if text != self._told:
-            self._told = text
-            self._tell(text)
+    def _notify_once(self, text: str) -> None:
+        if text != self._last_notice:
+            self._last_notice = text
+            self._notify(text)
 
     def _read_file(self) -> None:
         try:
@@ -168,7 +168,7 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._say(f"{self.name} returned no carbon intensity: {error} Learning continues.")
+            self._notify_once(f"{self.name} returned no carbon intensity: {error} Learning continues.")
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""

@@ -159,6 +159,6 @@ class Cpu(Meter):
         return None
 
     def _stop(self, cpu_seconds: float) -> tuple[float, str]:
-        whose = "CPU seconds of the process" if self.process else "CPU seconds"
-        detail = f"{cpu_seconds:.3g} {whose} × {self.watts:g} W per core ({self.origin})"
+        seconds = "CPU seconds of the process" if self.process else "CPU seconds"
+        detail = f"{cpu_seconds:.3g} {seconds} × {self.watts:g} W per core ({self.origin})"
         return cpu_seconds * self.watts, detail

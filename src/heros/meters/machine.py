@@ -43,14 +43,14 @@ class MachineMeter(Meter):
     A process cannot use two such meters at the same time, because each would measure the other's run.
     """
 
-    alone: ClassVar[bool] = True
+    whole_machine: ClassVar[bool] = True
     counter: ClassVar[str]  # the name of the counter in error messages
 
     @abstractmethod
     def __init__(self, counters: Sequence[Counter], carbon: Carbon | None = None) -> None:
         super().__init__(carbon)
         self._counters = counters
-        self._mine = False
+        self._owns_meter = False
 
     def sample(self) -> None:
         """Read the counters; call this often enough for at most one wrap-around between calls."""
@@ -58,8 +58,8 @@ class MachineMeter(Meter):
             one.sample()
 
     def abandon(self) -> None:
-        if self._mine:
-            self._mine = False
+        if self._owns_meter:
+            self._owns_meter = False
             _at_work.release()
 
     def _start(self) -> None:
@@ -68,7 +68,7 @@ class MachineMeter(Meter):
                 f"{self.counter} measures the whole machine, so two runs cannot use it at the same time. Run "
                 "them one after the other, or use the 'cpu' meter."
             )
-        self._mine = True
+        self._owns_meter = True
         try:
             for one in self._counters:
                 one.start()

@@ -124,10 +124,10 @@ def compiled(policy: Policy) -> _core.Policy | None:
 
 def _overrides(kind: type) -> bool:
     """Return whether a subclass overrides `choose` but not `_compiled`."""
-    for ancestor in kind.__mro__:
-        if "_compiled" in vars(ancestor):
+    for parent in kind.__mro__:
+        if "_compiled" in vars(parent):
             return False
-        if "choose" in vars(ancestor):
+        if "choose" in vars(parent):
             return True
     return False
 

@@ -29,11 +29,11 @@ def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask)
     >>> explain(Cheapest(), scores, costs, 1, np.array([False, True, False]))
     {1: 'rank 1 by γ, lowest first (0.2)'}
     """
-    for ancestor in type(policy).__mro__:
-        if "explain" in vars(ancestor):
+    for parent in type(policy).__mro__:
+        if "explain" in vars(parent):
             own: Reasons = policy.explain(scores, costs, k, chosen)  # type: ignore[attr-defined]
             return own
-        if "choose" in vars(ancestor):
+        if "choose" in vars(parent):
             break
     by_score, by_cost = _ranks(scores), _ranks(-costs)
     name, models = type(policy).__name__, len(scores)

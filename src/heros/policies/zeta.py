@@ -48,10 +48,10 @@ class Zeta(CompiledPolicy):
         """Return the reason for each chosen model."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):
-            left = [i for i in range(len(scores)) if i not in reasons]
-            best = max(left, key=lambda i: (scores[i], -i))
+            remaining = [i for i in range(len(scores)) if i not in reasons]
+            best = max(remaining, key=lambda i: (scores[i], -i))
             bar = (1 - self.zeta) * scores[best]
-            near = [i for i in left if scores[i] >= bar and costs[i] < costs[best]]
+            near = [i for i in remaining if scores[i] >= bar and costs[i] < costs[best]]
             if near:
                 model = min(near, key=lambda i: (costs[i], i))
                 reasons[model] = (

@@ -19,7 +19,7 @@ from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
 
-__all__ = ["Instance", "Member", "capymoa_schema", "kind_of", "makes", "member_of"]
+__all__ = ["Instance", "Member", "capymoa_schema", "creates_model", "kind_of", "member_of"]
 
 
 class Instance:
@@ -73,7 +73,7 @@ class Member(ABC):
         self.model = model
 
     @classmethod
-    def knows(cls, subject: Any) -> bool:
+    def supports(cls, subject: Any) -> bool:
         """Return whether this adapter supports a model or a class of models."""
         return _has(subject, *cls.needs)
 
@@ -179,11 +179,11 @@ class CapyMoaMember(Member):
     needs = ("train", "predict_proba")
 
     @classmethod
-    def knows(cls, subject: Any) -> bool:
+    def supports(cls, subject: Any) -> bool:
         """Return whether the model is from CapyMOA; regressors are identified by their module."""
         kind = subject if isinstance(subject, type) else type(subject)
-        theirs = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
-        return super().knows(subject) or (theirs and _has(subject, "train", "predict"))
+        is_capymoa = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
+        return super().supports(subject) or (is_capymoa and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
         """Check the schema against the schema of the model."""
@@ -227,9 +227,9 @@ class OwnMember(Member):
     needs = ("learn",)
 
     @classmethod
-    def knows(cls, subject: Any) -> bool:
+    def supports(cls, subject: Any) -> bool:
         """Return whether the object has `learn` and one of `predict_proba` and `predict`."""
-        return super().knows(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
+        return super().supports(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
 
     def bind(self, schema: Schema) -> None:
         """Set the schema, and call the object's `bind` if it has one."""
@@ -261,7 +261,7 @@ def kind_of(model: Any) -> type[Member]:
     """Return the adapter for a model, or for a class or `functools.partial` that creates a model."""
     subject = model.func if isinstance(model, partial) else model
     for kind in KINDS:
-        if kind.knows(subject):
+        if kind.supports(subject):
             return kind
     rule = (
         "River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) "
@@ -270,7 +270,7 @@ def kind_of(model: Any) -> type[Member]:
     raise ParameterError.of("models", "Models", rule, model)
 
 
-def makes(model: Any) -> bool:
+def creates_model(model: Any) -> bool:
     """Return whether the object is a class or a `functools.partial` that creates a model."""
     return isinstance(model, type | partial)
 
@@ -289,7 +289,7 @@ def member_of(model: Any, schema: Schema) -> Member:
     array([0., 1.])
     """
     kind = kind_of(model)
-    if makes(model):
+    if creates_model(model):
         member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())
     else:
         member = copy.deepcopy(kind(model))

@@ -47,7 +47,7 @@ class Pool(Part, ABC):
         """Create the models for this schema; `costs` are their costs, if already known."""
 
     @property
-    def settles_after(self) -> int:
+    def instances_until_stable(self) -> int:
         """The number of instances after which the cost of a step is stable and can be measured."""
         return 0
 

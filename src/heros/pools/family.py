@@ -122,7 +122,7 @@ class Family(Pool):
             raise ParameterError.of("configurations", owner, rule, unknown)
         values = {name: one.checked(model.get(name, one.default), owner) for name, one in known.items()}
         self.expect_together(values, model)
-        return {name: value for name, value in values.items() if not known[name].leaves_out(value)}
+        return {name: value for name, value in values.items() if not known[name].omits(value)}
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """Raise an error if settings of a model contradict each other."""
@@ -146,7 +146,7 @@ class Family(Pool):
         """Create the models for this schema; `rng` supplies their random numbers."""
         return self.bound_by(self, schema, rng, costs)
 
-    def alone(self, i: int) -> Family:
+    def single_model(self, i: int) -> Family:
         """Return a pool with only model i."""
         others = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         return self.family(**{**others, "configurations": [self.configurations[i]], "costs": [1.0]})
@@ -256,7 +256,7 @@ class BoundNative(BoundPool):
         costs: Any = self.pool.costs
         if costs == "measured":
             models = range(self.pool.n_models)
-            costs = [seconds_alone(self.pool.alone(i), self.schema, self.pool.timed) for i in models]
+            costs = [seconds_alone(self.pool.single_model(i), self.schema, self.pool.timed) for i in models]
         elif isinstance(costs, str):
             costs = self.pool.cost_models[costs](self)
         return shares(costs, self.pool.n_models, self._owner)

@@ -66,7 +66,7 @@ class Join(Pool):
         if isinstance(costs, str):
             one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
         else:
-            costs = _given(costs, len(parts), sum(part.n_models for part in parts))
+            costs = _checked_costs_of(costs, len(parts), sum(part.n_models for part in parts))
         if not isinstance(bounded, bool):
             raise ParameterError.of("bounded", "Join", "True or False", bounded)
         object.__setattr__(self, "pools", parts)
@@ -74,7 +74,7 @@ class Join(Pool):
         object.__setattr__(self, "bounded", bounded)
 
     @classmethod
-    def made_of(cls, **settings: Any) -> Join:
+    def from_settings(cls, **settings: Any) -> Join:
         """Create the pool from the settings in its description."""
         return cls(*settings.pop("pools", ()), **settings)
 
@@ -136,7 +136,7 @@ class BoundJoin(BoundPool):
         self.pool, self.schema = pool, schema
         self.parts = tuple(
             part.bind(schema, rng, None if costs is None else _own_share(costs[at]))
-            for part, at in zip(pool.pools, self._places(), strict=True)
+            for part, at in zip(pool.pools, self._slices(), strict=True)
         )
         self.native = _core.JoinedPool([part.native for part in self.parts])
         self.costs_change = not self._costs_per_model and any(part.costs_change for part in self.parts)
@@ -162,7 +162,7 @@ class BoundJoin(BoundPool):
     def measure(self) -> NDArray[np.float64]:
         """Update and return `costs`: each pool's total stays the same, but its models' shares change."""
         if self.costs_change:
-            totals = [self.costs[at].sum() for at in self._places()]
+            totals = [self.costs[at].sum() for at in self._slices()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]
             self.costs = shares(np.concatenate(parts), self.pool.n_models, "Join")
         return self.costs
@@ -184,7 +184,7 @@ class BoundJoin(BoundPool):
             part.restore(archive.subset(state, str(i)))
         self.costs = costs
 
-    def _places(self) -> Iterator[slice]:
+    def _slices(self) -> Iterator[slice]:
         """Yield the slice of model indices of each pool."""
         start = 0
         for part in self.pool.pools:
@@ -206,7 +206,7 @@ class BoundJoin(BoundPool):
         return shares(np.concatenate(each), self.pool.n_models, "Join")
 
 
-def _given(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
+def _checked_costs_of(costs: Sequence[float], pools: int, models: int) -> tuple[float, ...]:
     """Return costs as shares; raise an error unless there is one cost per pool or per model."""
     try:
         count = len(costs)

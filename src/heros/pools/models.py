@@ -17,7 +17,7 @@ from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros.data.schema import Schema
-from heros.pools.adapters import Member, kind_of, makes, member_of
+from heros.pools.adapters import Member, creates_model, kind_of, member_of
 from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
 from heros.pools.python_models import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
@@ -110,7 +110,7 @@ class Models(Pool):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the models as members, because Java models cannot be pickled directly."""
-        members = tuple(model if makes(model) else kind_of(model)(model) for model in self.models)
+        members = tuple(model if creates_model(model) else kind_of(model)(model) for model in self.models)
         return {**vars(self), "models": members}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -236,11 +236,11 @@ def _members(pool: Models, schema: Schema) -> list[Member]:
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
     """Return the names with a number appended to each repeated name."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     distinct = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        distinct.append(name if names.count(name) == 1 else f"{name} {seen[name]}")
+        counts[name] = counts.get(name, 0) + 1
+        distinct.append(name if names.count(name) == 1 else f"{name} {counts[name]}")
     return tuple(distinct)
 
 

@@ -90,7 +90,7 @@ class Neighbours(Family):
     costs: Costs = "window"
 
     @property
-    def settles_after(self) -> int:
+    def instances_until_stable(self) -> int:
         """The length of the longest window, limited so that timing takes at most about a second."""
         longest: int = max(one["window"] for one in self.configurations)
         return min(longest, LONGEST_TIMED)

@@ -75,29 +75,29 @@ class MemberCalls:
         self.active = np.ones(models, dtype=np.uint8)
         for i, name in enumerate(self.names):
             if name in self.faults:
-                self._silence(i)
+                self._set_aside(i)
         return self.outputs, self.favoured, self.active
 
     def grow(self, schema: Schema) -> None:
         """Extend all members to a schema that has grown."""
-        for i in self._able():
-            self._try(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
+        for i in self._usable():
+            self._call(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 
     def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
         """Predict this instance with the given members (None: all), and store it for training."""
         self.instance = Instance(self.schema, row)
-        for i in self._able(watched):
+        for i in self._usable(watched):
             with self.look_clock.of(i):
-                self._try(i, partial(self._ask, i, self.instance), "predict")
+                self._call(i, partial(self._ask, i, self.instance), "predict")
 
     def train(self, target: float, chosen: NDArray[np.uint8]) -> None:
         """Train all chosen members, then raise the first exception, if any."""
         y = target if self.schema.numeric else int(target)
         first: HerosError | None = None
-        for i in self._able(chosen):
+        for i in self._usable(chosen):
             try:
                 with self.train_clock.of(i):
-                    self._try(i, partial(self.members[i].learn, self.instance, y), "learn")
+                    self._call(i, partial(self.members[i].learn, self.instance, y), "learn")
             except HerosError as error:
                 first = first or error
         if first is not None:
@@ -106,11 +106,13 @@ class MemberCalls:
     def answer(self, i: int, row: NDArray[np.float64]) -> None:
         """Predict an instance with one member."""
         if self.active[i]:
-            self._try(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
+            self._call(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
-    def _able(self, asked: NDArray[np.uint8] | None = None) -> list[int]:
+    def _usable(self, requested: NDArray[np.uint8] | None = None) -> list[int]:
         """Return the indices of the given members (None: all) that are not excluded."""
-        able: list[int] = np.flatnonzero(self.active if asked is None else self.active & asked).tolist()
+        able: list[int] = np.flatnonzero(
+            self.active if requested is None else self.active & requested
+        ).tolist()
         return able
 
     def _ask(self, i: int, instance: Instance) -> None:
@@ -126,7 +128,7 @@ class MemberCalls:
         """The value of each output of a member without a prediction."""
         return 0.0 if self.schema.numeric else 1 / self.schema.n_classes
 
-    def _try(self, i: int, act: Callable[[], None], what: str) -> None:
+    def _call(self, i: int, act: Callable[[], None], what: str) -> None:
         try:
             act()
         except Exception as error:
@@ -134,10 +136,10 @@ class MemberCalls:
             if self.on_error == "raise":
                 raise HerosError(text) from error
             self.faults[self.names[i]] = text
-            self._silence(i)
+            self._set_aside(i)
             notice(f"{text}; the model is excluded.", RuntimeWarning)
 
-    def _silence(self, i: int) -> None:
+    def _set_aside(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1
         self.outputs[i] = self._nothing
 

@@ -21,7 +21,7 @@ TIMED = 100  # number of instances on which the prices of a pool are measured
 def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
     """Return the CPU seconds to evaluate and train a pool of one model on random instances."""
     bound = pool.bind(schema, np.random.default_rng(0))
-    X, y = _made_up(schema, pool.settles_after + instances)
+    X, y = _random_instances(schema, pool.instances_until_stable + instances)
     step = _step(bound)
     step.run(X[instances:], y[instances:])
     start = time.thread_time()
@@ -45,8 +45,8 @@ def prices(
     (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
-    _step(bound).run(*_made_up(schema, pool.settles_after if settled is None else settled))
-    return _core.measured_prices(bound.native, *_made_up(schema, instances))
+    _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
+    return _core.measured_prices(bound.native, *_random_instances(schema, instances))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,12 @@ class PriceList:
     The price of an instance on which every model is evaluated and trained is 1.
     """
 
-    look: NDArray[np.float64]  # (M,)
+    evaluation: NDArray[np.float64]  # (M,)
     train: NDArray[np.float64]  # (M,)
 
-    def bill(self, looked: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
+    def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
-        return float(self.look @ looked), float(self.train @ trained)
+        return float(self.evaluation @ evaluated), float(self.train @ trained)
 
 
 def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
@@ -76,15 +76,15 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     >>> schema = Schema.of(["age"], classes=["no", "yes"])
     >>> bound = MLP([{"hidden": 8}, {"hidden": 1024}]).bind(schema, np.random.default_rng(1))
     >>> listed = price_list(bound)
-    >>> round(float(sum(listed.look) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
+    >>> round(float(sum(listed.evaluation) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
     (1.0, True)
     """
     try:
-        look, train = _seconds(bound, learnt)
+        evaluation, train = _seconds(bound, learnt)
     except (HerosError, MemoryError):
         return None
-    total = float(look.sum() + train.sum())
-    return PriceList(look / total, train / total) if total > 0 else None
+    total = float(evaluation.sum() + train.sum())
+    return PriceList(evaluation / total, train / total) if total > 0 else None
 
 
 MOST_KNOWN = 64
@@ -95,12 +95,14 @@ def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64],
     """Return each model's CPU seconds per evaluation and per training step."""
     if bound.parts:
         parts = [_seconds(part, learnt) for part in bound.parts]
-        return np.concatenate([look for look, _ in parts]), np.concatenate([train for _, train in parts])
+        return np.concatenate([evaluation for evaluation, _ in parts]), np.concatenate(
+            [train for _, train in parts]
+        )
     own = bound.seconds()
     if own is not None:
         return own
     pool, schema = bound.pool, bound.schema
-    settled = pool.settles_after
+    settled = pool.instances_until_stable
     if learnt is not None:
         settled = min(settled, 1 << learnt.bit_length())  # rounded up, so that few lengths are timed
     key = (
@@ -136,7 +138,7 @@ def _step(bound: BoundPool) -> _core.Step:
     )
 
 
-def _made_up(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _random_instances(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return random instances whose target depends on the first feature, so that models can learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)

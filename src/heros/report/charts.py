@@ -57,7 +57,7 @@ def line_chart(
     Each detected change gets a mark; a click on the mark shows the description of the change.
     """
     whole = lines
-    lines = [_thinned(line) for line in lines]
+    lines = [_reduced(line) for line in lines]
     end = max(float(line.x[-1]) for line in lines)
     levels = levels or {}
     values = np.concatenate([*(line.y for line in lines), [*levels.values()]])
@@ -156,16 +156,16 @@ def _reading(line: Line, left: float, right: float, unit: str) -> str:
 
 def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
     """Return, for each point, a side where its label does not overlap anything; "" if no side is free."""
-    taken = [
+    occupied = [
         (x * WIDTH - DOT / 2, y * HEIGHT - DOT / 2, x * WIDTH + DOT / 2, y * HEIGHT + DOT / 2)
         for x, y in places
     ]
     sides = []
     for point, (x, y) in zip(points, places, strict=True):
         choices = _boxes(x * WIDTH, y * HEIGHT, LETTER * len(point.label) + 4)
-        side = next((side for side, box in choices.items() if _free(box, taken)), "")
+        side = next((side for side, box in choices.items() if _is_free(box, occupied)), "")
         if side:
-            taken.append(choices[side])
+            occupied.append(choices[side])
         sides.append(side)
     return sides
 
@@ -174,20 +174,20 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 def _boxes(x: float, y: float, wide: float) -> dict[str, Box]:
-    gap, half = DOT / 2 + 2, TALL / 2
+    gap, radius = DOT / 2 + 2, TALL / 2
     return {
-        "right": (x + gap, y - half, x + gap + wide, y + half),
-        "left": (x - gap - wide, y - half, x - gap, y + half),
+        "right": (x + gap, y - radius, x + gap + wide, y + radius),
+        "left": (x - gap - wide, y - radius, x - gap, y + radius),
         "above": (x - wide / 2, y + gap, x + wide / 2, y + gap + TALL),
         "below": (x - wide / 2, y - gap - TALL, x + wide / 2, y - gap),
     }
 
 
-def _free(box: Box, taken: Sequence[Box]) -> bool:
+def _is_free(box: Box, occupied: Sequence[Box]) -> bool:
     left, bottom, right, top = box
     inside = left >= 0 and right <= WIDTH + 8 and bottom >= -2 and top <= HEIGHT + 8
     return inside and not any(
-        left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in taken
+        left < other[2] and other[0] < right and bottom < other[3] and other[1] < top for other in occupied
     )
 
 
@@ -218,7 +218,7 @@ def _legend(
 # -- drawing -----------------------------------------------------------------------------------------------
 
 
-def _thinned(line: Line) -> Line:
+def _reduced(line: Line) -> Line:
     """Reduce a line to at most `POINTS` points by averaging neighbours."""
     known = ~np.isnan(line.y)
     x, y = line.x[known], line.y[known]

@@ -29,22 +29,22 @@ def class_figures(group: Group) -> str:
     counts = np.zeros((wide, wide))
     for one in counted:
         counts[: len(one), : len(one)] += one
-    known = max((run.classes for run in group.runs), key=len)
-    names = [*known, *map(str, range(len(known), wide))][:wide]  # the index replaces an unknown name
+    classes = max((run.classes for run in group.runs), key=len)
+    names = [*classes, *map(str, range(len(classes), wide))][:wide]  # the index replaces an unknown name
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     seeds = f", over {len(counted)} seeds" if len(counted) > 1 else ""
-    matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _mistaken(counts, names, seeds)
+    matrix = _matrix(counts, names, seeds) if wide <= MATRIX else _frequent_errors(counts, names, seeds)
     return matrix + _table(counts, names, order.tolist(), seeds)
 
 
-def _brief(name: str) -> str:
+def _short_name(name: str) -> str:
     return escape(shorten(name, LONGEST, placeholder="…") or name[:LONGEST])
 
 
 def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Return a table of counts of (class, predicted class), shaded by the share of the class."""
     totals = counts.sum(axis=1)
-    head = "".join(f'<th title="{escape(name)}"><span>{_brief(name)}</span></th>' for name in names)
+    head = "".join(f'<th title="{escape(name)}"><span>{_short_name(name)}</span></th>' for name in names)
     rows = []
     for i, name in enumerate(names):
         cells = []
@@ -57,7 +57,7 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
                 f'<td class="{kind}{strong}" style="--s:{share:.3f}" title="{escape(hover)}">'
                 f"{_count(counts[i, j])}</td>"
             )
-        rows.append(f'<tr><th title="{escape(name)}">{_brief(name)}</th>{"".join(cells)}</tr>')
+        rows.append(f'<tr><th title="{escape(name)}">{_short_name(name)}</th>{"".join(cells)}</tr>')
     matrix = (
         '<div class="wide"><table class="matrix">'
         f'<thead><tr><th class="corner">actual ↓ predicted →</th>{head}</tr></thead>'
@@ -66,14 +66,21 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
     return card(f"Confusion matrix{seeds}", matrix, whole=_wide(len(names)))
 
 
-def _mistaken(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
+def _frequent_errors(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Return a table of the most frequent errors, for matrices that are too large to show."""
     wrong = counts - np.diag(np.diag(counts))
     totals = counts.sum(axis=1)
     order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
     pairs = [divmod(int(at), len(names)) for at in order]
     rows = [
-        row((_brief(names[i]), _brief(names[j]), _count(wrong[i, j]), f"{wrong[i, j] / totals[i]:.1%}"))
+        row(
+            (
+                _short_name(names[i]),
+                _short_name(names[j]),
+                _count(wrong[i, j]),
+                f"{wrong[i, j] / totals[i]:.1%}",
+            )
+        )
         for i, j in pairs
         if wrong[i, j]
     ]
@@ -89,7 +96,9 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
     for i in order[:LISTED]:
         of_class = counts[i].sum()
         bars = ["–" if math.isnan(one[i]) else bar(one[i], f"{one[i]:.3f}") for one in columns]
-        rows.append(row(((_brief(names[i]), names[i]), _count(of_class), f"{of_class / total:.1%}", *bars)))
+        rows.append(
+            row(((_short_name(names[i]), names[i]), _count(of_class), f"{of_class / total:.1%}", *bars))
+        )
     heads = ("class", "instances", "share", "precision", "recall", "F1")
     more = f"{len(order) - LISTED} less frequent classes are not shown." if len(order) > LISTED else ""
     title = f"Classes, most frequent first{seeds}"

@@ -16,12 +16,12 @@ from heros.run.result import Run
 Values = Callable[[Run], NDArray[np.float64]]
 
 
-def marks_of(run: Run) -> list[tuple[float, float]]:
+def drift_marks(run: Run) -> list[tuple[float, float]]:
     """Return the known drifts of the stream: (position, width)."""
     return [(float(drift.position), float(drift.width)) for drift in run.drifts]
 
 
-def picture(groups: Sequence[Group], measure: Caption | None) -> str:
+def main_chart(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main chart: performance against energy or, for a single group, performance over time."""
     if measure is None:
         return ""
@@ -39,9 +39,9 @@ def picture(groups: Sequence[Group], measure: Caption | None) -> str:
 
 
 def figures(groups: Sequence[Group], measure: Caption | None) -> str:
-    """Return the charts over time, without the chart that `picture` shows."""
+    """Return the charts over time, without the chart that `main_chart` shows."""
     single = sum(math.isfinite(group.figure(measure)) for group in groups) < 2 if measure else False
-    marks = marks_of(groups[0].runs[0])
+    marks = drift_marks(groups[0].runs[0])
     charts = [_over_time(groups, one) for one in measures_of(groups) if not (single and one == measure)]
     gamma = _curves(groups, lambda run: run.curves.spent / np.diff(run.curves.end, prepend=0))
     energy = _curves(groups, _energy)
@@ -61,11 +61,13 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
         return ""
     lines = _curves(having, lambda run: run.curves.figures[measure.name])
     run = having[0].runs[0]
-    levels = {name: said[measure.name] for name, said in run.baselines.items() if measure.name in said}
+    levels = {
+        name: figures[measure.name] for name, figures in run.baselines.items() if measure.name in figures
+    }
     changes = [change for change in run.changes if change.kind == "error"]
     label = measure.label
     title = label[:1].upper() + label[1:] if label.isascii() else label
-    return line_chart(f"{title}, per window", lines, marks_of(run), levels, changes=changes)
+    return line_chart(f"{title}, per window", lines, drift_marks(run), levels, changes=changes)
 
 
 def _curves(groups: Sequence[Group], values: Values) -> list[Line]:

@@ -42,8 +42,8 @@ class Group:
     def text(self, measure: Caption) -> str:
         """Return the mean of a measure as text, with the standard deviation over seeds."""
         spread = self.spread(measure)
-        apart = f" ± {spread:.4f}" if math.isfinite(spread) else ""
-        return measure.text(self.figure(measure)) + apart
+        spread_text = f" ± {spread:.4f}" if math.isfinite(spread) else ""
+        return measure.text(self.figure(measure)) + spread_text
 
     @property
     def gamma_share(self) -> float:
@@ -58,11 +58,11 @@ class Group:
     @property
     def price(self) -> Price | None:
         """The mean cost of evaluation and training; None if it is unknown for a run."""
-        known = [run.price for run in self.runs if run.price is not None]
-        if len(known) < len(self.runs):
+        prices = [run.price for run in self.runs if run.price is not None]
+        if len(prices) < len(self.runs):
             return None
-        looking, training = np.mean([(one.looking, one.training) for one in known], axis=0).tolist()
-        return Price(looking, training)
+        evaluation, training = np.mean([(one.looking, one.training) for one in prices], axis=0).tolist()
+        return Price(evaluation, training)
 
     @property
     def cpu_seconds(self) -> float:
@@ -77,8 +77,8 @@ class Group:
     @property
     def grams(self) -> float | None:
         """The mean grams of CO2e; None if a run has no carbon intensity."""
-        known = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
-        return 1000 * float(np.mean(known)) if len(known) == len(self.runs) else None
+        grams = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
+        return 1000 * float(np.mean(grams)) if len(grams) == len(self.runs) else None
 
     def cpu(self, phase: str) -> float:
         """Return the mean CPU seconds of a phase."""
@@ -96,15 +96,15 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]
     groups = []
     for i, key in enumerate(dict.fromkeys(keys)):
-        mine = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
-        parts = [policy_words(str(mine[0].settings.get("policy_as_written", key[1])))]
+        members = tuple(run for run, other in zip(runs, keys, strict=True) if other == key)
+        parts = [policy_words(str(members[0].settings.get("policy_as_written", key[1])))]
         parts += [pool_words(key[0])] if vary[0] else []
         parts += [f"k = {key[2]}"] if vary[2] else []
         parts += [f"watch {key[3]}"] if vary[3] else []
         parts += [f"prediction by {answer_words(key[4])}"] if vary[4] else []
         parts += [f"budget {key[5]}"] if key[5] else []
         parts += [f"class weights {key[6]}"] if key[6] else []
-        groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), mine))
+        groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), members))
     return _best_first(groups)
 
 
@@ -138,7 +138,7 @@ def measures_of(groups: Sequence[Group]) -> list[Caption]:
     return list(found.values())
 
 
-def full_of(groups: Sequence[Group]) -> Group | None:
+def trained_fully(groups: Sequence[Group]) -> Group | None:
     """Return the best group that trained every model at every step, or None."""
     return next((group for group in groups if group.trains_all), None)
 

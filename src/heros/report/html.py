@@ -74,8 +74,8 @@ def frame(
     The note is placed between the title and the chart.
     """
     below = "".join(f'<span style="left:{100 * at:.2f}%">{escape(text)}</span>' for at, text in x)
-    beside = "".join(
-        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_in_parts(text)}</span>'
+    y_labels = "".join(
+        f'<span style="bottom:{100 * at:.2f}%" title="{escape(text)}">{_shortened(text)}</span>'
         for at, text in y
     )
     svg = (
@@ -85,13 +85,13 @@ def frame(
     small = f'<p class="faint small note">{escape(note)}</p>' if note else ""
     return (
         f'<figure class="card"><figcaption>{_caption(title)}</figcaption>{small}'
-        f'<div class="plot {kind}-plot" style="{style}"><div class="y">{beside}</div>'
+        f'<div class="plot {kind}-plot" style="{style}"><div class="y">{y_labels}</div>'
         f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
         f'<div class="xname">{escape(x_name)}</div></div></figure>'
     )
 
 
-def _in_parts(text: str) -> str:
+def _shortened(text: str) -> str:
     """Return a label as HTML; a narrow screen first cuts its start, because several rows share it."""
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
@@ -130,7 +130,7 @@ def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float
     return ticks[0], ticks[-1], ticks
 
 
-def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list[float]:
+def ticks_of(low: float, high: float, count: int, around: bool = False) -> list[float]:
     """Return evenly spaced round numbers between two values; with `around`, they enclose both values.
 
     Examples
@@ -138,7 +138,7 @@ def ticks_of(low: float, high: float, wanted: int, around: bool = False) -> list
     >>> ticks_of(0, 24_000, 4)
     [0, 10000, 20000]
     """
-    rough = (high - low) / wanted
+    rough = (high - low) / count
     power = 10 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
     first = math.floor(low / step + 1e-9) if around else math.ceil(low / step - 1e-9)

@@ -33,16 +33,16 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
 
     If the model was not explainable, return a line on how to measure importance.
     """
-    told = run.importance
-    if told is None:
-        how = "<code>heros run --explainable</code> or <code>Heros(explainable=True)</code>"
-        return f'<p class="card whole">Feature importance was not measured; to measure it, use {how}.</p>'
-    if not np.isfinite(told.values).any():
+    importance = run.importance
+    if importance is None:
+        setting = "<code>heros run --explainable</code> or <code>Heros(explainable=True)</code>"
+        return f'<p class="card whole">Feature importance was not measured; to measure it, use {setting}.</p>'
+    if not np.isfinite(importance.values).any():
         return ""
-    shares = told.shares()
+    shares = importance.shares()
     names = list(shares)[:SHOWN]
     largest = max(shares.values()) or 1.0
-    values = dict(zip(told.columns, np.nan_to_num(told.values), strict=True))
+    values = dict(zip(importance.columns, np.nan_to_num(importance.values), strict=True))
     bars_of = {name: bar(shares[name] / largest, f"{shares[name]:.1%}") for name in names}
     rows = [row((escape(name), f"{values[name]:.4g}", bars_of[name])) for name in names]
     note = (
@@ -50,15 +50,15 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         "value of another recent instance, at the end of the run. Share: importance divided by the sum over "
         "all columns."
     )
-    note += f" Columns shown: {len(names)} of {len(told.columns)}." if len(names) < len(shares) else ""
+    note += f" Columns shown: {len(names)} of {len(importance.columns)}." if len(names) < len(shares) else ""
     bars = card(f"Feature importance: {escape(label)}", table(("column", "importance", "share"), rows), note)
-    if len(told.end) < 2:
+    if len(importance.end) < 2:
         return bars
-    known = np.nan_to_num(told.history)
+    known = np.nan_to_num(importance.history)
     share = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     last = len(share) - 1  # measured like the bars, and shown in a separate column
     parts = [*np.array_split(np.arange(last), columns_for(len(names), last)), np.array([last])]
-    order = [told.columns.index(name) for name in reversed(names)]
+    order = [importance.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]
     title = f"Feature importance over time: {label}"
     note = (
@@ -66,7 +66,7 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         "the table, from about 4,000 predictions. Earlier cells are running means of at most eight "
         "predictions per column: a single cell is uncertain, and changes appear with a delay."
     )
-    ends = np.array([told.end[part[-1]] for part in parts])
+    ends = np.array([importance.end[part[-1]] for part in parts])
     chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
     return bars + chart
 

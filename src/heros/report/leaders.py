@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.tables import settings_text, told_apart
+from heros._base.tables import distinguishing_settings, settings_text
 from heros.report.html import bar, card, row, table
-from heros.report.maps import columns_for, heat_map, ribbon
+from heros.report.maps import columns_for, heat_map, timeline_chart
 from heros.run.result import Run
 
 COLOURS = 8
@@ -27,7 +27,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 
 @dataclass(frozen=True)
-class Reign:
+class LeadingTime:
     """The share, the first and the last of the instances at which a model had the highest score L."""
 
     model: int
@@ -57,58 +57,63 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> labels_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ['SGD', 'Adam']
     """
-    titles = [settings_text(one) or f"model {i + 1}" for i, one in enumerate(_fewest(told_apart(models)[0]))]
+    titles = [
+        settings_text(one) or f"model {i + 1}"
+        for i, one in enumerate(_shortest_names(distinguishing_settings(models)[0]))
+    ]
     return [shorten(one.replace("learning rate", "rate"), LONGEST, placeholder="…") for one in titles]
 
 
-def _fewest(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _shortest_names(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the settings of each model that are needed to distinguish the models of one family."""
-    kept = [dict(one) for one in models]
+    needed = [dict(one) for one in models]
     for family in {one.get("family") for one in models}:
-        own = [one for one in kept if one.get("family") == family]
+        own = [one for one in needed if one.get("family") == family]
         for name in reversed([name for name in own[0] if name != "family"]):
             rest = [{key: value for key, value in one.items() if key != name} for one in own]
             if len(set(map(repr, rest))) == len(set(map(repr, own))) and any(rest):
                 for one in own:
                     one.pop(name, None)
-    return kept
+    return needed
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings in which the models differ, as text with setting names."""
-    return [settings_text(one) or f"model {i + 1}" for i, one in enumerate(told_apart(models)[0])]
+    return [
+        settings_text(one) or f"model {i + 1}" for i, one in enumerate(distinguishing_settings(models)[0])
+    ]
 
 
-def champions(run: Run) -> list[Reign]:
+def leading_models(run: Run) -> list[LeadingTime]:
     """Return the models that had the highest score L at the end of a window, largest share first."""
     if not run.curves.scores.size:
         return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
-    reigns = []
+    leading = []
     for model in np.unique(best).tolist():
         windows = np.flatnonzero(best == model)
         share = float(lengths[windows].sum() / lengths.sum())
         first = int(run.curves.end[windows[0]] - lengths[windows[0]])
-        reigns.append(Reign(model, share, first, int(run.curves.end[windows[-1]])))
-    return sorted(reigns, key=lambda reign: -reign.share)
+        leading.append(LeadingTime(model, share, first, int(run.curves.end[windows[-1]])))
+    return sorted(leading, key=lambda leader: -leader.share)
 
 
 def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
     """Return the timeline of the best models, a table, and a map of training, if their data are recorded."""
-    names, reigns, training = labels_of(run.settings["models"]), champions(run), ""
-    timeline = _ribbon(run, reigns, names, label) if reigns else ""
+    names, leading, training = labels_of(run.settings["models"]), leading_models(run), ""
+    timeline = _ribbon(run, leading, names, label) if leading else ""
     if run.curves.trained.size:
         always = (run.trained >= run.n_instances).all()
         training = ALWAYS if always else _map(run, names, marks, label)
-    return timeline + _table(run, reigns) + training
+    return timeline + _table(run, leading) + training
 
 
 def _lengths(run: Run) -> NDArray[np.int64]:
     return np.diff(run.curves.end, prepend=0)
 
 
-def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str) -> str:
-    colours = {reign.model: min(rank, COLOURS - 1) for rank, reign in enumerate(reigns)}
+def _ribbon(run: Run, leading: Sequence[LeadingTime], names: Sequence[str], label: str) -> str:
+    colours = {leader.model: min(rank, COLOURS - 1) for rank, leader in enumerate(leading)}
     best, end = run.curves.scores.argmax(axis=1), run.curves.end
     starts = np.concatenate([[0], np.flatnonzero(np.diff(best)) + 1])
     stops = [*starts[1:], len(best)]
@@ -116,33 +121,33 @@ def _ribbon(run: Run, reigns: Sequence[Reign], names: Sequence[str], label: str)
         (float(end[a - 1]) if a else 0.0, float(end[b - 1]), colours[int(best[a])], names[int(best[a])])
         for a, b in zip(starts.tolist(), stops, strict=True)
     ]
-    return ribbon(f"The best model over time: {label}", spans, float(end[-1]))
+    return timeline_chart(f"The best model over time: {label}", spans, float(end[-1]))
 
 
-def _table(run: Run, reigns: Sequence[Reign]) -> str:
+def _table(run: Run, leading: Sequence[LeadingTime]) -> str:
     """Return a table of the best models at the end; without scores, of the most trained models."""
-    led = {reign.model: (rank, reign) for rank, reign in enumerate(reigns)}
+    led = {leader.model: (rank, leader) for rank, leader in enumerate(leading)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()
-    shown = {*order[:SHOWN], *(reign.model for reign in reigns[:SHOWN])}
+    shown = {*order[:SHOWN], *(leader.model for leader in leading[:SHOWN])}
     models, costs = run.settings["models"], run.settings["costs"]
-    titles, shared = titles_of(models), settings_text(told_apart(models)[1])
+    titles, shared = titles_of(models), settings_text(distinguishing_settings(models)[1])
     all_costs = max(sum(costs), 1e-300)
     rows = []
     for rank, model in enumerate(order):
         if model not in shown:
             continue
-        place, reign = led.get(model, (COLOURS, None))
-        key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if reign else '<i class="key"></i>'
-        when = f"first at {reign.first:,}, last at {reign.last:,}" if reign else ""
+        place, leader = led.get(model, (COLOURS, None))
+        key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if leader else '<i class="key"></i>'
+        when = f"first at {leader.first:,}, last at {leader.last:,}" if leader else ""
         trained = run.trained[model] / run.n_instances
         cells = (
             str(rank + 1),
             (key + escape(titles[model]), settings_text(models[model])),
             "–" if scores is None else f"{scores[model]:.4f}",
-            "–" if reign is None else (f"{reign.share:.0%}", when),
+            "–" if leader is None else (f"{leader.share:.0%}", when),
             bar(trained, f"{trained:.0%}"),
-            f"{run.looked[model] / run.n_instances:.0%}",
+            f"{run.evaluated[model] / run.n_instances:.0%}",
             f"{costs[model] / all_costs:.1%}",
         )
         rows.append(row(cells))

@@ -89,7 +89,7 @@ def _cells(
     )
 
 
-def ribbon(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
+def timeline_chart(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
     """Return a timeline of consecutive spans (from, to, colour, name); only wide spans have a label."""
     parts = "".join(
         f'<span class="b{colour}" style="left:{100 * start / end:.2f}%;'

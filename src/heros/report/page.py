@@ -13,8 +13,8 @@ from heros._base.errors import DataError
 from heros._base.phases import PHASES
 from heros.measures.base import Caption
 from heros.report.classes import class_figures
-from heros.report.figures import figures, marks_of, picture
-from heros.report.groups import Group, full_of, groups_of, headline_of, measures_of
+from heros.report.figures import drift_marks, figures, main_chart
+from heros.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
 from heros.report.html import card, key, row, table
 from heros.report.insight import change_list, importance_charts, reading_rows, target_words
 from heros.report.leaders import leaders
@@ -73,10 +73,10 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
         f'<p class="faint">{first.n_instances:,} instances{drifts}. {target_words(first)}'
         f"{models}, at most {escape(str(first.settings['k']))} of them trained per instance.</p>"
         f'<div class="hero"><div>{verdict(groups, measure)}{tiles(groups, measure)}</div>'
-        f"{picture(groups, measure)}</div>{_board(groups)}"
+        f"{main_chart(groups, measure)}</div>{_groups_table(groups)}"
         f"<h3>Over time</h3>{legend}"
         f'<div class="charts">{figures(groups, measure)}</div>'
-        f"<h3>Details</h3>{''.join(_inside(group, group is groups[0]) for group in groups)}"
+        f"<h3>Details</h3>{''.join(_group_details(group, group is groups[0]) for group in groups)}"
         f"<h3>Cost</h3>{_costs(groups)}"
         f"<h3>Settings</h3>{''.join(_settings(run, details) for run, details in runs)}</section>"
     )
@@ -85,10 +85,10 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 # -- tables ------------------------------------------------------------------------------------------------
 
 
-def _board(groups: Sequence[Group]) -> str:
+def _groups_table(groups: Sequence[Group]) -> str:
     measures = measures_of(groups)
     labels = [measure.label for measure in measures]
-    full = full_of(groups)
+    full = trained_fully(groups)
     saved = () if full is None or len(groups) == 1 else ("saved",)
     heads = ("settings", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
     rows = [
@@ -102,7 +102,7 @@ def _board(groups: Sequence[Group]) -> str:
         ]
         for group in groups
     ]
-    best, body = _best_of(groups, measures), []
+    best, body = _best_cells(groups, measures), []
     for i, (group, cells) in enumerate(zip(groups, rows, strict=True)):
         shown = [f"<b>{escape(cell)}</b>" if (i, j) in best else escape(cell) for j, cell in enumerate(cells)]
         body.append(row((key(group.colour, group.label), *shown)))
@@ -120,15 +120,15 @@ def _saved(group: Group, full: Group | None) -> str:
     return f"{1 - group.joules / full.joules:.0%}"
 
 
-def _best_of(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
+def _best_cells(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
     """Return the best cell (row, column) of each column with more than one value."""
     found = set()
     for column, measure in enumerate(measures, start=1):
         figures = {i: group.figure(measure) for i, group in enumerate(groups)}
-        known = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
-        if len(known) > 1:
+        finite = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
+        if len(finite) > 1:
             pick = max if measure.better == "higher" else min
-            found.add((pick(known, key=lambda i: known[i]), column))
+            found.add((pick(finite, key=lambda i: finite[i]), column))
     return found
 
 
@@ -161,23 +161,23 @@ def _cells(group: Group) -> list[str]:
 def _source(run: Run) -> str:
     """Describe how the energy of a run was determined, without values that differ between runs."""
     energy, carbon = run.energy, run.energy.carbon
-    how = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
-    stated = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
-    return f"{energy.source}{', CPU seconds × ' + how if how else ''}{stated}"
+    detail = energy.detail.partition("× ")[2] if energy.source == "cpu-model" else ""
+    carbon_text = f"; {carbon.grams_per_kwh:g} g CO2e per kWh ({carbon.source})" if carbon else ""
+    return f"{energy.source}{', CPU seconds × ' + detail if detail else ''}{carbon_text}"
 
 
 # -- single groups and runs --------------------------------------------------------------------------------
 
 
-def _inside(group: Group, opened: bool) -> str:
+def _group_details(group: Group, opened: bool) -> str:
     """Return the changes, importance and models of a group's first run, and the group's class measures."""
     run = group.runs[0]
     seed = f", seed {escape(str(run.settings['seed']))}" if len(group.runs) > 1 else ""
     return (
         f'<details class="inside"{" open" if opened else ""}><summary>{key(group.colour, group.label)}{seed}'
         f"</summary>"
-        f'<div class="parts">{change_list(run)}{importance_charts(run, marks_of(run), group.label)}'
-        f"{leaders(run, marks_of(run), group.label)}{class_figures(group)}</div></details>"
+        f'<div class="parts">{change_list(run)}{importance_charts(run, drift_marks(run), group.label)}'
+        f"{leaders(run, drift_marks(run), group.label)}{class_figures(group)}</div></details>"
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from heros.measures.base import Caption
-from heros.report.groups import Group, full_of
-from heros.report.leaders import champions, titles_of
+from heros.report.groups import Group, trained_fully
+from heros.report.leaders import leading_models, titles_of
 
 CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good
 
@@ -15,11 +15,11 @@ CLOSE = 0.01  # a group whose value differs from the best by at most this share 
 def verdict(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return a few sentences about the groups, which must be sorted best first."""
     best = groups[0]
-    said = [_best(groups, measure), _cost(best)]
+    sentences = [_best(groups, measure), _cost(best)]
     if measure is not None:
-        said += [_saved(best, groups), _thrifty(groups, measure)]
-    said.append(_champion(best))
-    return f'<p class="verdict">{" ".join(sentence for sentence in said if sentence)}</p>'
+        sentences += [_saved(best, groups), _cheapest_similar(groups, measure)]
+    sentences.append(_best_model(best))
+    return f'<p class="verdict">{" ".join(sentence for sentence in sentences if sentence)}</p>'
 
 
 def _best(groups: Sequence[Group], measure: Caption | None) -> str:
@@ -43,7 +43,7 @@ def _cost(best: Group) -> str:
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
     """Return the saving compared with the group that trained every model, or else from measured costs."""
-    full = full_of(groups)
+    full = trained_fully(groups)
     if best.trains_all:
         return ""
     if full is not None:
@@ -51,18 +51,18 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     if best.price is not None:
         less = 1 - best.price.total
         way = "less" if less >= 0 else "more"
-        spared = f"{abs(less):.0%} {way} evaluation and training"
-        return f"By measured costs, it needed {spared} than training every model at every step."
+        saving = f"{abs(less):.0%} {way} evaluation and training"
+        return f"By measured costs, it needed {saving} than training every model at every step."
     return ""
 
 
-def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
+def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
     """Return a sentence on the cheapest group nearly as good as the best; "" if the best is the cheapest."""
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
-    cheapest = min(near, key=_bill, default=best)
-    if cheapest is best or not _bill(cheapest) < _bill(best):
+    cheapest = min(near, key=_cost_sentence, default=best)
+    if cheapest is best or not _cost_sentence(cheapest) < _cost_sentence(best):
         return ""
     return (
         f"The cheapest result within {CLOSE:.0%} of the best is <b>{escape(cheapest.label)}</b> "
@@ -70,36 +70,36 @@ def _thrifty(groups: Sequence[Group], measure: Caption) -> str:
     )
 
 
-def _champion(best: Group) -> str:
-    run, reigns = best.runs[0], champions(best.runs[0])
-    if not reigns:
+def _best_model(best: Group) -> str:
+    run, leaders = best.runs[0], leading_models(best.runs[0])
+    if not leaders:
         return ""
-    title, share = _last(best)
-    several = f"{len(reigns)} models were the best at some point; the" if len(reigns) > 1 else "The"
+    title, share = _last_best_model(best)
+    several = f"{len(leaders)} models were the best at some point; the" if len(leaders) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
     led = f"which led {share:.0%} of the time"
     return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."
 
 
-def _last(group: Group) -> tuple[str, float]:
+def _last_best_model(group: Group) -> tuple[str, float]:
     """Return the best model at the end, and the share of the time in which it was the best."""
     run = group.runs[0]
     last = int(run.curves.scores[-1].argmax())
-    share = next(reign.share for reign in champions(run) if reign.model == last)
+    share = next(reign.share for reign in leading_models(run) if reign.model == last)
     return titles_of(run.settings["models"])[last], share
 
 
-def _bill(group: Group) -> float:
+def _cost_sentence(group: Group) -> float:
     """Return the cost of evaluation and training, or of training alone if evaluation has no known cost."""
     return group.gamma_share if group.price is None else group.price.total
 
 
 def _difference(group: Group, other: Group) -> str:
-    training = _less(group.gamma_share, other.gamma_share, "training")
-    return f"{training} and {_less(group.joules, other.joules, 'energy')}"
+    training = _saving(group.gamma_share, other.gamma_share, "training")
+    return f"{training} and {_saving(group.joules, other.joules, 'energy')}"
 
 
-def _less(spent: float, of: float, what: str) -> str:
+def _saving(spent: float, of: float, what: str) -> str:
     if not of > 0:
         return f"as much {what}"
     saved = 1 - spent / of
@@ -108,11 +108,13 @@ def _less(spent: float, of: float, what: str) -> str:
 
 def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the main results of the best group as tiles in large print."""
-    best, full, run, shown = groups[0], full_of(groups), groups[0].runs[0], []
+    best, full, run, shown = groups[0], trained_fully(groups), groups[0].runs[0], []
     if measure is not None:
-        text, _, apart = best.text(measure).partition(" ± ")
-        shown.append((measure.label, text, f"± {apart} over {len(best.runs)} seeds" if apart else best.label))
-    against = "" if full is None or full is best else _less(best.joules, full.joules, f"than {full.label}")
+        text, _, deviation = best.text(measure).partition(" ± ")
+        shown.append(
+            (measure.label, text, f"± {deviation} over {len(best.runs)} seeds" if deviation else best.label)
+        )
+    against = "" if full is None or full is best else _saving(best.joules, full.joules, f"than {full.label}")
     carbon = run.energy.source if best.grams is None else f"{best.grams:.3g} g CO2e"
     micro = 1e6 * best.cpu_seconds / run.n_instances
     shown += [
@@ -120,8 +122,8 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
         ("energy", f"{best.joules:,.3g} J", against or carbon),
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]
-    if champions(run):
-        title, share = _last(best)
+    if leading_models(run):
+        title, share = _last_best_model(best)
         shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
     boxes = "".join(
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><em>{escape(note)}</em></div>'

@@ -90,17 +90,17 @@ def watch_words(watch: str | int) -> str:
     return f"models that are trained or predict{idle}"
 
 
-def _words(written: str, known: dict[str, Callable[..., str]]) -> str:
+def _words(written: str, texts: dict[str, Callable[..., str]]) -> str:
     try:
-        return str(_read(ast.parse(written, mode="eval").body, known))
+        return str(_evaluated(ast.parse(written, mode="eval").body, texts))
     except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError):
         return written.removesuffix("()")
 
 
-def _read(node: ast.AST, known: dict[str, Callable[..., str]]) -> Any:
+def _evaluated(node: ast.AST, texts: dict[str, Callable[..., str]]) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        named = {str(one.arg): _read(one.value, known) for one in node.keywords}
-        return known[node.func.id](*(_read(one, known) for one in node.args), **named)
+        named = {str(one.arg): _evaluated(one.value, texts) for one in node.keywords}
+        return texts[node.func.id](*(_evaluated(one, texts) for one in node.args), **named)
     return ast.literal_eval(node)
 
 
@@ -119,8 +119,8 @@ def pool_words(pool: str) -> str:
         if match is None:
             return pool
         found[names.get(match[1], match[1])] += int(match[2])
-    alike = ("s", "memory")  # names with these endings have no other plural
-    plural = {name: name if n == 1 or name.endswith(alike) else f"{name}s" for name, n in found.items()}
+    unchanged = ("s", "memory")  # names with these endings have no other plural
+    plural = {name: name if n == 1 or name.endswith(unchanged) else f"{name}s" for name, n in found.items()}
     return ", ".join(f"{n} {plural[name]}" for name, n in found.items())
 
 

@@ -54,8 +54,8 @@ class Baselines:
     def _add(self, y: NDArray[np.float64], steps: NDArray[np.float64]) -> None:
         n, total = self._sums[:2]
         so_far = np.cumsum(np.concatenate([[total], y]))[:-1]
-        seen = n + np.arange(len(y))
-        errors = (y - so_far / np.maximum(seen, 1))[seen > 0]
+        counts = n + np.arange(len(y))
+        errors = (y - so_far / np.maximum(counts, 1))[counts > 0]
         self._sums += [
             len(y), y.sum(), (y * y).sum(),
             np.abs(errors).sum(), (errors * errors).sum(),
@@ -64,37 +64,37 @@ class Baselines:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Return the measures of each predictor, by name; undefined values are omitted."""
-        found = self._of_numbers() if self._numeric else self._of_classes()
+        found = self._number_figures() if self._numeric else self._class_figures()
         return {
             name: {measure: value for measure, value in figures.items() if math.isfinite(value)}
             for name, figures in found.items()
         }
 
-    def _of_classes(self) -> dict[str, dict[str, float]]:
+    def _class_figures(self) -> dict[str, dict[str, float]]:
         if self._last is None:
             return {}
         counts = self._counts.counts
         labels = counts.sum(axis=0)  # counts every label except the last, which precedes no other label
         labels[int(self._last)] += 1
         share = labels / labels.sum()
-        known = share[share > 0]
+        positive = share[share > 0]
         majority = {
-            "auroc": 0.5 if len(known) > 1 else math.nan,
+            "auroc": 0.5 if len(positive) > 1 else math.nan,
             "accuracy": float(share.max()),
             "kappa": 0.0,
-            "log_loss": float(-(known * np.log(known)).sum()),
-            "balanced_accuracy": 1 / len(known),
+            "log_loss": float(-(positive * np.log(positive)).sum()),
+            "balanced_accuracy": 1 / len(positive),
         }
         return {MAJORITY: majority, NO_CHANGE: _no_change(self._counts)}
 
-    def _of_numbers(self) -> dict[str, dict[str, float]]:
+    def _number_figures(self) -> dict[str, dict[str, float]]:
         n, total, squares, near, far, pairs, step, leap = self._sums.tolist()
         if n < 2:
             return {}
         variance = squares / n - (total / n) ** 2
         return {
-            MEAN: _of_errors(near, far, n - 1, variance),
-            NO_CHANGE: _of_errors(step, leap, pairs, variance),
+            MEAN: _error_figures(near, far, n - 1, variance),
+            NO_CHANGE: _error_figures(step, leap, pairs, variance),
         }
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -138,11 +138,11 @@ def _no_change(confusion: Confusion) -> dict[str, float]:
 
 def _mean(shares: NDArray[np.float64]) -> float:
     """Return the mean without NaN values; np.nanmean is several times slower for a few numbers."""
-    known = ~np.isnan(shares)
-    return float(np.where(known, shares, 0.0).sum() / np.count_nonzero(known))
+    finite = ~np.isnan(shares)
+    return float(np.where(finite, shares, 0.0).sum() / np.count_nonzero(finite))
 
 
-def _of_errors(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:
+def _error_figures(absolute: float, squared: float, n: float, variance: float) -> dict[str, float]:
     if not n:
         return {}
     r2 = 1 - squared / n / variance if variance > 0 else math.nan

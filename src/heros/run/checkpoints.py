@@ -75,7 +75,7 @@ class Checkpointer:
         self._crc: tuple[int, ...] = (0, 0)  # checksums of the training instances so far
         self._last = 0  # instances at the last attempt to write
         self._settings: dict[str, Any] = {}
-        self._tip = 0  # instances of the latest checkpoint of this run
+        self._latest = 0  # instances of the latest checkpoint of this run
 
     def close(self) -> None:
         """Release the lock on the directory."""
@@ -89,40 +89,40 @@ class Checkpointer:
         spent = self.content.document.get("spent")
         kinds = {"joules": float, "detail": str, "cpu_seconds": float, "wall_seconds": float}
         if not isinstance(spent, dict) or {name: type(one) for name, one in spent.items()} != kinds:
-            raise _not_whole(self.content.path, "no energy reading")
+            raise _damaged_error(self.content.path, "no energy reading")
         return Reading(**spent)
 
     # -- writing ----------------------------------------------------------------------------------------
 
-    def room(self, evaluation: Evaluation) -> int:
+    def until_checkpoint(self, evaluation: Evaluation) -> int:
         """Return the number of instances until the next checkpoint is due."""
-        return self.every - evaluation.taken % self.every
+        return self.every - evaluation.instances % self.every
 
-    def learnt(self, block: Block, evaluation: Evaluation) -> None:
+    def add(self, block: Block, evaluation: Evaluation) -> None:
         """Add a block of training instances to the checksums, and write a checkpoint if one is due."""
         self._crc = _crc(self._crc, block, evaluation.stream.weights())
-        if evaluation.taken % self.every == 0:
+        if evaluation.instances % self.every == 0:
             self.write(evaluation)
 
     def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
         """Write a checkpoint if the model was trained since the last attempt."""
-        if evaluation.taken == self._last:
+        if evaluation.instances == self._last:
             return
         try:
             self._write_one(evaluation)
         except HerosError as error:
             if self.on_error == "raise" and not at_the_end:  # a finished run still returns its results
                 raise
-            text = f"No checkpoint was written after {evaluation.taken:,} instances. {error}"
+            text = f"No checkpoint was written after {evaluation.instances:,} instances. {error}"
             notice(text, CheckpointWarning)
-        self._last = evaluation.taken
+        self._last = evaluation.instances
 
     def _write_one(self, evaluation: Evaluation) -> None:
         self._lock.expect_held()
         model_document, model_arrays = serialization.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
-        later = [path for instances, path in newest_first(self.directory) if instances > self._tip]
+        later = [path for instances, path in newest_first(self.directory) if instances > self._latest]
         _remove(*later, *drafts(self.directory))  # the predictions of later checkpoints will be truncated
         predictions = evaluation.predictions
         self._predictions.append(predictions[self._written :])
@@ -132,7 +132,7 @@ class Checkpointer:
         content = {
             "written": datetime.now(UTC).isoformat(timespec="seconds"),
             "stream": {"name": stream.name, "crc": list(self._crc), "where": place},
-            "instances": evaluation.taken,
+            "instances": evaluation.instances,
             "meter": evaluation.meter.source,
             "spent": asdict(replace(spent, joules=float(spent.joules))),
             "predictions": self._predictions.extent(),
@@ -141,8 +141,8 @@ class Checkpointer:
             "evaluation": document,
         }
         groups = archive.grouped({"model": model_arrays, "evaluation": arrays})
-        archive.write(self.directory / name_of(evaluation.taken), KIND, content, groups)
-        self._tip = evaluation.taken
+        archive.write(self.directory / name_of(evaluation.instances), KIND, content, groups)
+        self._latest = evaluation.instances
         if where is not None:
             stream.acknowledge(where)
         _remove(*(path for _, path in newest_first(self.directory)[self.keep :]))
@@ -158,20 +158,24 @@ class Checkpointer:
             return
         document, arrays, path = self.content.document, self.content.arrays, self.content.path
         try:
-            kept, crc, taken = document["model"], tuple(document["stream"]["crc"]), document["instances"]
+            described, crc, instances = (
+                document["model"],
+                tuple(document["stream"]["crc"]),
+                document["instances"],
+            )
             self._expect_same(evaluation, settings)
             parts = {role: getattr(evaluation.model, role) for role in serialization.PARTS}
             learner, learnt = type(evaluation.model), archive.subset(arrays, "model")
-            model = serialization.unpack(learner, kept, learnt, **parts, allow_code=self.allow_code)
+            model = serialization.unpack(learner, described, learnt, **parts, allow_code=self.allow_code)
             state = archive.subset(arrays, "evaluation")
             evaluation.restore(document["evaluation"], state, self.content.parts)
         except ParameterError:
             raise
         except DAMAGE as error:
-            raise _not_whole(path, error) from None
-        if taken != evaluation.taken:
-            raise _not_whole(path, f"{taken} instances, but another number in its evaluation")
-        self._written, self._last, self._tip = len(self.content.parts), taken, taken
+            raise _damaged_error(path, error) from None
+        if instances != evaluation.instances:
+            raise _damaged_error(path, f"{instances} instances, but another number in its evaluation")
+        self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
             try:
@@ -179,19 +183,19 @@ class Checkpointer:
             except HerosError:
                 raise
             except DAMAGE as error:
-                raise _not_whole(path, f"no valid position in the stream: {error!r}") from None
+                raise _damaged_error(path, f"no valid position in the stream: {error!r}") from None
             self._crc = crc
         else:
-            self._read_over(evaluation.stream, taken, block, show)
+            self._read_again(evaluation.stream, instances, block, show)
         if self._crc != crc:
-            rule = f"the stream of {path.name} (its first {taken:,} instances differ)"
+            rule = f"the stream of {path.name} (its first {instances:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         if where is None and model.schema is not None:
             _expect_same_columns(model.schema, evaluation.stream, path)
         evaluation.model.become(model)
         self.content = None  # frees its arrays
 
-    def _read_over(self, stream: Source, n: int, block: int, show: bool | None) -> None:
+    def _read_again(self, stream: Source, n: int, block: int, show: bool | None) -> None:
         """Read the stream again up to the checkpoint; the schema grows at the same instances as before.
 
         The checksums of the instances are computed again.
@@ -200,11 +204,11 @@ class Checkpointer:
             task = bar.add_task(f"{stream.name}: reading up to the checkpoint", total=n)
             done = 0
             while done < n:
-                came = stream.poll(min(block, n - done))
-                if isinstance(came, Signal):
+                polled = stream.poll(min(block, n - done))
+                if isinstance(polled, Signal):
                     raise ParameterError.of("stream", "evaluate", f"at least {n:,} instances long", stream)
-                self._crc = _crc(self._crc, came, stream.weights())
-                done += len(came[1])
+                self._crc = _crc(self._crc, polled, stream.weights())
+                done += len(polled[1])
                 bar.update(task, completed=done)
 
     def _expect_same(self, evaluation: Evaluation, settings: Mapping[str, Any]) -> None:
@@ -212,13 +216,13 @@ class Checkpointer:
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
         for setting, value in settings.items():
-            if (kept := document["settings"].get(setting)) != value:
-                rule = f"{kept!r}, as in {name}"
+            if (saved := document["settings"].get(setting)) != value:
+                rule = f"{saved!r}, as in {name}"
                 raise ParameterError.of(setting, "evaluate", rule, value)
-        kept = document["model"]
+        saved = document["model"]
         for part, value in serialization.description(evaluation.model).items():
-            if kept[part] != value:
-                rule = f"the model of {name}, with {part} = {kept[part]}"
+            if saved[part] != value:
+                rule = f"the model of {name}, with {part} = {saved[part]}"
                 raise ParameterError.of("model", "evaluate", rule, value)
         if document["stream"]["name"] != evaluation.stream.name:
             rule = f"the stream of {name}, {document['stream']['name']!r}"
@@ -230,36 +234,36 @@ class Checkpointer:
     # -- the directory --------------------------------------------------------------------------------------
 
     def _choose(self, resume: bool | Path_) -> Content | None:
-        there = [path for _, path in newest_first(self.directory)]
+        paths = [path for _, path in newest_first(self.directory)]
         if not isinstance(resume, bool):
             path = Path(resume)
-            if path.resolve() not in [one.resolve() for one in there]:
+            if path.resolve() not in [one.resolve() for one in paths]:
                 rule = f"True, False or a checkpoint in {self.directory}"
                 raise ParameterError.of("resume", "evaluate", rule, str(path))
             return opened(path)
-        if not resume and there:
+        if not resume and paths:
             raise HerosError(
                 f"The checkpoint directory {self.directory} must be empty, unless the run is resumed "
-                f"(resume=True). It contains {there[0].name}."
+                f"(resume=True). It contains {paths[0].name}."
             )
-        for path in there:
+        for path in paths:
             try:
                 return opened(path)
             except DataError as error:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
-        if there:
-            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(there)} are damaged.")
+        if paths:
+            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(paths)} are damaged.")
         return None
 
 
-def _expect_same_columns(kept: Schema, stream: Source, path: Path) -> None:
+def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
     """Raise an error if the columns of a stream that was read again differ from those of its checkpoint."""
-    if stream.schema == kept or stream.schema.extends(kept):
+    if stream.schema == saved or stream.schema.extends(saved):
         return
-    pairs = zip(kept.features, stream.schema.features, strict=False)
+    pairs = zip(saved.features, stream.schema.features, strict=False)
     names = [was.name for was, now in pairs if was != now]
-    what = f"the feature {names[0]!r}" if names else "the number of features or the classes"
-    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with {what} as there", stream)
+    what = f"feature {names[0]!r}" if names else "features and classes"
+    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with the same {what}", stream)
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
@@ -275,5 +279,5 @@ def _remove(*paths: Path) -> None:
             path.unlink()
 
 
-def _not_whole(path: Path, error: object) -> DataError:
+def _damaged_error(path: Path, error: object) -> DataError:
     return DataError(f"The checkpoint {path} is damaged: {error}")

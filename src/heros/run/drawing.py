@@ -37,15 +37,15 @@ def html(run: Run) -> str:
 
 def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
     """Draw the curves of measures into matplotlib axes, and return the axes."""
-    known = {one.name: one.label for one in run.measures}
-    names = names or tuple(known)[:1]
+    labels = {one.name: one.label for one in run.measures}
+    names = names or tuple(labels)[:1]
     for name in names:
-        if name not in known:
-            raise ParameterError.of("names", "plot", f"one of {', '.join(map(repr, known))}", name)
+        if name not in labels:
+            raise ParameterError.of("names", "plot", f"one of {', '.join(map(repr, labels))}", name)
     if ax is None:
         _, ax = needed("matplotlib.pyplot", "Run.plot", "notebook").subplots()
     for name in names:
-        ax.plot(run.curves.end, run.curves.figures[name], label=known[name])
+        ax.plot(run.curves.end, run.curves.figures[name], label=labels[name])
     for drift in run.drifts:
         ax.axvline(drift.position, linestyle=":", color="grey")
     ax.set_xlabel("instances")
@@ -53,14 +53,14 @@ def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
     if len(names) > 1:
         ax.legend()
     else:
-        ax.set_ylabel(known[names[0]])
+        ax.set_ylabel(labels[names[0]])
     return ax
 
 
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
     """Return a chart of one curve with labelled axis ends; windows without a value are skipped."""
-    there = np.isfinite(values)
-    x, y = run.curves.end[there].astype(np.float64), values[there]
+    finite = np.isfinite(values)
+    x, y = run.curves.end[finite].astype(np.float64), values[finite]
     if len(y) == 0:
         return ""
     step = math.ceil(len(y) / POINTS)
@@ -98,11 +98,11 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
 def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
     """Return the limits of the axis; if no value exceeds 1, the upper limit is at most 1."""
     bottom, top = float(y.min()) if low is None else low, float(y.max())
-    room = 0.08 * (top - bottom) or 0.05
+    margin = 0.08 * (top - bottom) or 0.05
     ceiling = 1.0 if top <= 1 else math.inf
-    top = min(ceiling, top + room)
+    top = min(ceiling, top + margin)
     if low is None:
-        bottom = max(0.0, bottom - room) if bottom >= 0 else bottom - room
+        bottom = max(0.0, bottom - margin) if bottom >= 0 else bottom - margin
     return bottom, top if top > bottom else bottom + 1
 
 

@@ -203,27 +203,27 @@ def run_all(
         named[id] = job
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
-    left = {id: job for id, job in named.items() if id not in kept}
-    there = {  # damaged records, or records to replace
-        id for id in left if place is not None and ((place / id).exists() or records.exists(place / id))
+    remaining = {id: job for id, job in named.items() if id not in kept}
+    existing = {  # damaged records, or records to replace
+        id for id in remaining if place is not None and ((place / id).exists() or records.exists(place / id))
     }
-    ids, todo = list(left), list(left.values())
+    ids, todo = list(remaining), list(remaining.values())
     done: list[str] = []
     failed: dict[str, Failure] = {}
     runs: dict[str, Run] = {}
     unrecorded: dict[str, str] = {}
     names = {id: f"{i} of {len(ids)}: {id}" for i, id in enumerate(ids, 1)} if each else {}
-    work = partial(_made if strict else _attempted, progress if each else False, names)
+    work = partial(_run_job if strict else _attempted, progress if each else False, names)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         work_left = sum(job.work for job in todo)
-        task = bar.add_task("runs", total=work_left, standing=_standing(todo, done, failed))
+        task = bar.add_task("runs", total=work_left, standing=_progress_text(todo, done, failed))
         for i, result in (Serial() if executor is None else executor).results(work, todo):
             if isinstance(result, Run):
                 if result.interrupted and not result.too_many_bad_rows:
                     raise KeyboardInterrupt  # an incomplete run is not recorded
                 try:
                     if place is not None:
-                        _record(result, ids[i], todo[i], place, force=ids[i] in there)
+                        _record(result, ids[i], todo[i], place, force=ids[i] in existing)
                 except HerosError as error:
                     if not keep:
                         raise
@@ -235,7 +235,7 @@ def run_all(
                 raise HerosError(f"The run {ids[i]} did not finish: {result.reason}.")
             else:
                 failed[ids[i]] = Failure(result.reason) if isinstance(result, WorkerDied) else result
-            bar.update(task, advance=todo[i].work, standing=_standing(todo, done, failed))
+            bar.update(task, advance=todo[i].work, standing=_progress_text(todo, done, failed))
     return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
 
 
@@ -255,7 +255,7 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
     return True
 
 
-def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
+def _run_job(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
     """Run the job; if `progress` is None, label the progress bar with the number of the run."""
     return job.run(names.get(job.id) if progress is None else progress)
 
@@ -263,7 +263,7 @@ def _made(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
 def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
     """Run the job and return the run, or a `Failure` so that an error does not stop the other jobs."""
     try:
-        return _made(progress, names, job)
+        return _run_job(progress, names, job)
     except Exception as error:
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
@@ -277,6 +277,6 @@ def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
     records.save(run, out, id=id, force=force, compact=job.compact)
 
 
-def _standing(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:
-    trouble = f", {len(failed)} failed" if failed else ""
-    return f"{len(done) + len(failed)} of {len(todo)} runs{trouble}"
+def _progress_text(todo: Sequence[Job], done: Sequence[str], failed: dict[str, Failure]) -> str:
+    failures = f", {len(failed)} failed" if failed else ""
+    return f"{len(done) + len(failed)} of {len(todo)} runs{failures}"

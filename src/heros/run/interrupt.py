@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class Interrupts:
-    """A context manager that sets `pressed` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
+    """A context manager that sets `requested` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
 
     The handler is not installed outside the main thread, or if the program has its own SIGINT handler. A
-    KeyboardInterrupt that is raised while the stream is read sets `pressed` in any case.
+    KeyboardInterrupt that is raised while the stream is read sets `requested` in any case.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ class Interrupts:
     Examples
     --------
     >>> with Interrupts() as interrupts:
-    ...     interrupts.pressed
+    ...     interrupts.requested
     False
     """
 
     def __init__(self, wanted: bool = True) -> None:
-        self.pressed = False
-        self._wanted = wanted
-        self._asking = self._sending = self._breaking = False
+        self.requested = False
+        self._enabled = wanted
+        self._asking = self._sending = self._sent_by_timer = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
         main = threading.current_thread() is threading.main_thread()
-        if self._wanted and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if self._enabled and main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             self._before = signal.default_int_handler
             signal.signal(signal.SIGINT, self._on_interrupt)
         return self
@@ -72,42 +72,43 @@ class Interrupts:
         """Call a function that may take a long time; return None if it was interrupted."""
         try:
             self._asking = True
-            return None if self.pressed else wait()
+            return None if self.requested else wait()
         except KeyboardInterrupt:
-            if not self._wanted:
+            if not self._enabled:
                 raise
-            self.pressed = True
+            self.requested = True
             return None
         finally:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._breaking:  # sent by the timer
-            self._breaking = False
+        if self._sent_by_timer:  # sent by the timer
+            self._sent_by_timer = False
             if self._asking:
                 raise KeyboardInterrupt
-        elif self.pressed:
+        elif self.requested:
             self._put_back()  # restored here because __enter__ or __exit__ may be running
             raise KeyboardInterrupt
         else:
-            self.pressed = True
+            self.requested = True
             if self._asking:  # not threading.Thread, which an interrupt could leave half started
-                _thread.start_new_thread(self._break_off, ())
+                _thread.start_new_thread(self._interrupt_read, ())
 
     def _put_back(self) -> None:
         self._asking = False
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _break_off(self) -> None:
+    def _interrupt_read(self) -> None:
         """Wait `PATIENCE` seconds, then interrupt a read that has not returned; run in a separate thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True
         try:
-            ours = signal.getsignal(signal.SIGINT) == self._on_interrupt  # no other handler has replaced it
-            if self._asking and ours and main is not None:
-                self._breaking = True
+            # another handler may have replaced this one
+            is_installed = signal.getsignal(signal.SIGINT) == self._on_interrupt
+            if self._asking and is_installed and main is not None:
+                self._sent_by_timer = True
                 with suppress(OSError):
                     if sys.platform == "win32":
                         _thread.interrupt_main()

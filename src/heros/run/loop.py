@@ -19,7 +19,7 @@ from heros._base.notices import notice
 from heros._base.parameters import expect_list, one_of, whole
 from heros._base.progress import progress as progress_bar
 from heros.data.frames import is_frame, table_of
-from heros.data.weights import checked_weights, tell_unknown_classes
+from heros.data.weights import checked_weights, notify_unknown_classes
 from heros.ensemble import Heros
 from heros.ensemble.schedule import Schedule
 from heros.measures import Measure
@@ -155,7 +155,7 @@ def evaluate(
     if not isinstance(model, Heros):
         raise ParameterError.of("model", "evaluate", "a Heros", model)
     column = weights if isinstance(weights, str) else None
-    source = _source_of(stream, target, column, model.task_asked)
+    source = _source_of(stream, target, column, model.given_task)
     counts = None if weights is None or column else _counts_of(weights, source)
     callbacks = checked_callbacks(callback)
     window, block = whole(window, "window", "evaluate", 1), whole(block, "block", "evaluate", 1)
@@ -168,20 +168,25 @@ def evaluate(
     if checkpoint is None and resume:
         raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
-        _expect_keepable(model, allow_code)
+        _expect_storable(model, allow_code)
     one_of(on_interrupt, "on_interrupt", "evaluate", ("return", "raise"), "'return' or 'raise'")
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
-    model.suit(source.schema)
-    tell_unknown_classes(model.class_weight, source.schema.classes)
+    model.adopt_task(source.schema)
+    notify_unknown_classes(model.class_weight, source.schema.classes)
     wanted = model.task.measures() if measures is None else measures
-    empty = _empty_ones(wanted, bool(exact), checkpoint is not None)
-    _expect_fitting(empty, model)
+    empty = _empty_measures(wanted, bool(exact), checkpoint is not None)
+    _expect_same_task(empty, model)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
-            how = {"every": every, "keep": keep, "resume": resume, "on_error": on_checkpoint_error}
-            checkpointer = Checkpointer(checkpoint, **how, allow_code=allow_code)  # type: ignore[arg-type]
+            checkpoint_settings = {
+                "every": every,
+                "keep": keep,
+                "resume": resume,
+                "on_error": on_checkpoint_error,
+            }
+            checkpointer = Checkpointer(checkpoint, **checkpoint_settings, allow_code=allow_code)  # type: ignore[arg-type]
             at_the_end.callback(checkpointer.close)
         schedule = Schedule.of(model.budget, carbon, carbon_delay, checkpoint)
         if schedule is not None:
@@ -200,7 +205,7 @@ def evaluate(
             weights=counts,
         )
         if checkpointer:
-            names, weighed = [measure.name for measure in empty], source.weighed or _sum_of(counts)
+            names, weighed = [measure.name for measure in empty], source.weighed or _checksum(counts)
             settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
@@ -209,7 +214,7 @@ def evaluate(
         interrupted = _learn(evaluation, block, checkpointer, schedule, progress, on_interrupt)
         if schedule is not None:
             schedule.close()
-        if interrupted and evaluation.taken == 0:
+        if interrupted and evaluation.instances == 0:
             raise KeyboardInterrupt
         return evaluation.result(interrupted, None if schedule is None else schedule.carbon)
 
@@ -230,11 +235,11 @@ def _learn(
         Interrupts(wanted=on_interrupt == "return") as interrupts,
     ):
         task = bar.add_task(label, total=_instances_left(stream), standing="")
-        while not (interrupts.pressed or evaluation.stopped):
+        while not (interrupts.requested or evaluation.stopped):
             try:
-                came = _polled(evaluation, block, checkpointer, schedule, interrupts)
+                polled = _next_block(evaluation, block, checkpointer, schedule, interrupts)
             except BrokenOff as error:
-                if evaluation.taken == 0:
+                if evaluation.instances == 0:
                     raise
                 notice(f"The run ends early: {error}", DataNotice)
                 evaluation.stopped = True
@@ -243,26 +248,26 @@ def _learn(
                 if checkpointer:
                     checkpointer.write(evaluation)
                 raise
-            if came is END:
+            if polled is END:
                 break
-            if isinstance(came, Signal):
+            if isinstance(polled, Signal):
                 evaluation.wait()
             else:
-                evaluation.learn(*came)
+                evaluation.learn(*polled)
                 if schedule is not None:
-                    schedule.note(len(came[1]))
+                    schedule.note(len(polled[1]))
                 if checkpointer:
-                    checkpointer.learnt(came, evaluation)
-                bar.advance(task, len(came[1]))
+                    checkpointer.add(polled, evaluation)
+                bar.advance(task, len(polled[1]))
             wait = None if schedule is None else schedule.wait
-            standing = evaluation.standing() if wait is None else str(wait)
+            standing = evaluation.progress_text() if wait is None else str(wait)
             bar.update(task, standing="" if bar.disable else standing)
     if checkpointer:
         checkpointer.write(evaluation, at_the_end=True)
-    return interrupts.pressed or evaluation.stopped
+    return interrupts.requested or evaluation.stopped
 
 
-def _polled(
+def _next_block(
     evaluation: Evaluation,
     block: int,
     checkpointer: Checkpointer | None,
@@ -271,11 +276,11 @@ def _polled(
 ) -> Block | Signal:
     """Return the next block; IDLE if no instance arrives, or after a pause if learning must wait."""
     stream = evaluation.stream
-    most = block if checkpointer is None else min(block, checkpointer.room(evaluation))
-    most = min(most, evaluation.room or most)
+    most = block if checkpointer is None else min(block, checkpointer.until_checkpoint(evaluation))
+    most = min(most, evaluation.until_callback or most)
     if schedule is None:
         return interrupts.poll(stream, most, TIMEOUT)
-    most = schedule.room(most)
+    most = schedule.allowed(most)
     if most == 0:
         if checkpointer:
             checkpointer.write(evaluation)
@@ -285,7 +290,7 @@ def _polled(
     began = schedule.clock.now()
     came = interrupts.poll(stream, most, TIMEOUT)
     waited = came is IDLE or schedule.clock.now() - began >= TIMEOUT / 2
-    if waited and (isinstance(came, Signal) or len(came[1]) < most) and not interrupts.pressed:
+    if waited and (isinstance(came, Signal) or len(came[1]) < most) and not interrupts.requested:
         schedule.drained(began)  # everything that arrived before this poll has been read
     return came
 
@@ -295,13 +300,15 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
     if source.weighed is not None:
         rule = f"left out, because the column {source.weighed!r} of the stream has the weights"
         raise ParameterError.of("weights", "evaluate", rule, weights)
-    counts, left = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
-    if left is not None and left != len(counts):
-        raise DataError(f"weights must have one number per instance ({left}). Got {len(counts)} instead.")
+    counts, remaining = checked_weights(weights, np.size(weights)).reshape(-1), _instances_left(source)
+    if remaining is not None and remaining != len(counts):
+        raise DataError(
+            f"weights must have one number per instance ({remaining}). Got {len(counts)} instead."
+        )
     return counts
 
 
-def _sum_of(weights: NDArray[np.float64] | None) -> int | None:
+def _checksum(weights: NDArray[np.float64] | None) -> int | None:
     """Return a checksum of the weights, which a resumed run compares with the checkpoint."""
     return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
 
@@ -341,7 +348,7 @@ def _labelled(X: Any, y: Any, weights: str | None, task: str | None) -> Source:
     return streams.from_frame(labelled, target=name, weights=weights, task=task)
 
 
-def _expect_keepable(model: Heros, allow_code: bool) -> None:
+def _expect_storable(model: Heros, allow_code: bool) -> None:
     """Before training, raise an error if checkpoints need pickle and `allow_code` is False."""
     if model.pool.plain:
         return
@@ -358,22 +365,22 @@ def _expect_keepable(model: Heros, allow_code: bool) -> None:
     notice(text, CheckpointWarning)
 
 
-def _empty_ones(measures: object, exact: bool, kept: bool) -> list[Measure]:
+def _empty_measures(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
     """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
-    listed = expect_list(measures, "measures", "evaluate")
-    given = [expect_measure(measure, "measures", "evaluate") for measure in listed]
-    names = [measure.name for measure in given]
-    taken = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
-    if taken:
+    given = expect_list(measures, "measures", "evaluate")
+    checked = [expect_measure(measure, "measures", "evaluate") for measure in given]
+    names = [measure.name for measure in checked]
+    invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
+    if invalid:
         rule = "measures with different names, which must not be attributes of Run or its curves"
-        raise ParameterError.of("measures", "evaluate", rule, taken[0])
-    if kept and (without := [measure for measure in given if not measure.resumable]):
+        raise ParameterError.of("measures", "evaluate", rule, invalid[0])
+    if has_checkpoints and (without := [measure for measure in checked if not measure.resumable]):
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
         raise ParameterError.of("measures", "evaluate", rule, without[0])
-    return [measure.fresh() if exact else measure.bounded() for measure in given]
+    return [measure.fresh() if exact else measure.bounded() for measure in checked]
 
 
-def _expect_fitting(measures: list[Measure], model: Heros) -> None:
+def _expect_same_task(measures: list[Measure], model: Heros) -> None:
     """Raise an error if a measure is for classification and the task is regression, or vice versa."""
     numeric = model.task.numeric
     for measure in measures:

@@ -91,7 +91,7 @@ class Run:
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
     reward: float  # ΣR over all steps
-    looked: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
+    evaluated: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
     invested: NDArray[np.float64] = field(repr=False)  # (M,) investment r of each model
     diverged: int  # number of models that made a prediction that is not finite
@@ -144,7 +144,7 @@ class Run:
 
     def summary(self) -> str:
         """Return the performance and the cost as text, as printed by `heros run`."""
-        return summary.bill(self).fitted()
+        return summary.cost_table(self).fitted()
 
     def plot(self, *names: str, ax: Any = None) -> Any:
         """Draw the curves of measures, by default of the first measure; return the matplotlib axes.
@@ -206,7 +206,7 @@ Callback = Callable[[Window], Any]
 
 def checked_callbacks(callback: Any) -> list[Callback]:
     """Return one callback or several as a list; raise an error if one of them is not callable."""
-    given = [] if callback is None else [callback] if callable(callback) else callback
-    if not isinstance(given, list | tuple) or not all(callable(one) for one in given):
+    callbacks = [] if callback is None else [callback] if callable(callback) else callback
+    if not isinstance(callbacks, list | tuple) or not all(callable(one) for one in callbacks):
         raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)
-    return list(given)
+    return list(callbacks)

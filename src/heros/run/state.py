@@ -60,33 +60,34 @@ class Evaluation:
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
-        self._kept: list[Predicted] | None = [] if keep and not measured else None  # if no measure keeps them
+        # predictions, if no measure keeps them
+        self._stored: list[Predicted] | None = [] if keep and not measured else None
         self.n = self.pending = 0  # instances in finished windows, and in the unfinished window
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()
         self._earlier: dict[str, float] | None = None  # CPU seconds of the model before this run
-        self._looked_before: NDArray[np.int64] | int = 0
+        self._evaluated_before: NDArray[np.int64] | int = 0
         self._trained_before: NDArray[np.int64] | int = 0
         self._invested_before: NDArray[np.float64] | float = 0.0
         self._last_cpu = np.zeros(len(PHASES))
         self._baselines = Baselines(model.task.numeric)
 
     @property
-    def taken(self) -> int:
+    def instances(self) -> int:
         """The number of training instances so far."""
         return self.n + self.pending
 
     @property
-    def room(self) -> int | None:
+    def until_callback(self) -> int | None:
         """The number of instances until the callbacks are called; None without callbacks."""
         return self.window - self.pending if self._callbacks else None
 
     @property
     def predictions(self) -> list[Predicted]:
         """The targets and predictions of each finished window; empty if they are not stored."""
-        if self._kept is not None:
-            return self._kept
+        if self._stored is not None:
+            return self._stored
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
 
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
@@ -94,7 +95,7 @@ class Evaluation:
         self.model.bind(self.stream.schema)
         if self._earlier is None:
             self._earlier = self.model.cpu_seconds
-            self._looked_before, self._trained_before = self.model.looked, self.model.trained
+            self._evaluated_before, self._trained_before = self.model.evaluated, self.model.trained
             self._invested_before = self.model.invested
         start, stream = 0, self.stream
         answers, weights, delays = stream.answers(), stream.weights(), stream.delays()
@@ -105,7 +106,9 @@ class Evaluation:
             late = None if delays is None else delays[start:stop]
             block = self.model.test_then_train(X[start:stop], labels, counts, late)
             if answers is not None:
-                block = replace(block, probabilities=_as_given(answers[start:stop], block.probabilities))
+                block = replace(
+                    block, probabilities=_earlier_outputs(answers[start:stop], block.probabilities)
+                )
             self._window.append((labels, block))
             self.pending += stop - start
             start = stop
@@ -118,15 +121,15 @@ class Evaluation:
         if self.stream.bad_rows.count:
             rule = "weights must be a column of the stream if rows are skipped (or use on_bad_row='raise')"
             raise DataError(f"{rule}. Got an array, and {self.stream.bad_rows.text()}")
-        if self.taken + n > len(self._weights):
+        if self.instances + n > len(self._weights):
             raise DataError(f"weights must have one number per instance. Got only {len(self._weights)}.")
-        return self._weights[self.taken : self.taken + n]
+        return self._weights[self.instances : self.instances + n]
 
     def wait(self) -> None:
         """Read the meter while no instances arrive, because its counters may wrap around."""
         self.meter.sample()
 
-    def standing(self) -> str:
+    def progress_text(self) -> str:
         """Return the progress of the run in one line."""
         if self.n == 0:
             return ""
@@ -150,13 +153,13 @@ class Evaluation:
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
         energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon or carbon)
-        looked, trained = model.looked - self._looked_before, model.trained - self._trained_before
+        evaluated, trained = model.evaluated - self._evaluated_before, model.trained - self._trained_before
         classes = () if model.schema is None else model.schema.classes
         parts = self.predictions
         whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
         predictions = Predictions(*joined(parts), classes) if whole else None
-        listed = price_list(model.bound, model.instances)  # measured after the meter has stopped
-        shares = [] if listed is None else [part / self.n for part in listed.bill(looked, trained)]
+        prices = price_list(model.bound, model.instances)  # measured after the meter has stopped
+        shares = [] if prices is None else [part / self.n for part in prices.total(evaluated, trained)]
         return Run(
             stream=self.stream.name,
             model=repr(model),
@@ -167,7 +170,7 @@ class Evaluation:
             baselines=self._baselines.figures(),
             gamma_spent=self.spent,
             reward=self.reward,
-            looked=looked,
+            evaluated=evaluated,
             trained=trained,
             invested=model.invested - self._invested_before,
             diverged=int(model.diverged.sum()),
@@ -205,7 +208,7 @@ class Evaluation:
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
             "earlier": np.array(list((self._earlier or {}).values())),
-            "looked_before": np.asarray(self._looked_before),
+            "looked_before": np.asarray(self._evaluated_before),
             "trained_before": np.asarray(self._trained_before),
             "invested_before": np.asarray(self._invested_before),
             "last_cpu": self._last_cpu,
@@ -215,8 +218,8 @@ class Evaluation:
             groups["curves"] = self.points.columns()
         if self._window:
             groups["pending"] = self._pending()
-        kept = [measure for measure in self.measures if measure.predictions is None]
-        groups |= {f"measures/{measure.name}": measure.state() for measure in kept}
+        stored = [measure for measure in self.measures if measure.predictions is None]
+        groups |= {f"measures/{measure.name}": measure.state() for measure in stored}
         return {"n": self.n, "pending": self.pending}, arrays | archive.grouped(groups)
 
     def _pending(self) -> dict[str, NDArray[Any]]:
@@ -240,7 +243,7 @@ class Evaluation:
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
         self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
-        self._looked_before, self._trained_before = arrays["looked_before"], arrays["trained_before"]
+        self._evaluated_before, self._trained_before = arrays["looked_before"], arrays["trained_before"]
         self._invested_before, self._last_cpu = arrays["invested_before"], arrays["last_cpu"]
         self._baselines.restore(archive.subset(arrays, "baselines"))
         self.points.restore(archive.subset(arrays, "curves"))
@@ -251,11 +254,11 @@ class Evaluation:
                 raise DataError("There must be one prediction per instance in finished windows.")
             else:
                 measure.predictions = list(predictions)
-        if self._kept is not None:
+        if self._stored is not None:
             if sum(len(labels) for labels, _ in predictions) != self.n:
                 rule = "False, because the checkpoint has no predictions"
                 raise ParameterError.of("predictions", "evaluate", rule, True)
-            self._kept = list(predictions)
+            self._stored = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
             nobody = np.full(self.pending, -1, dtype=np.int32)  # the predicting model is no longer needed
@@ -270,8 +273,8 @@ class Evaluation:
         self.meter.sample()
         figures = {measure.name: measure.add(y, p) for measure in self.measures}
         self._baselines.update(y)
-        if self._kept is not None:
-            self._kept.append((y, p))
+        if self._stored is not None:
+            self._stored.append((y, p))
         spent = float(np.concatenate([block.spent for block in blocks]).sum())
         reward = float(np.concatenate([block.reward for block in blocks]).sum())
         self.n += len(y)
@@ -284,8 +287,8 @@ class Evaluation:
         self._last_cpu, self._window, self.pending = cpu, [], 0
         window = Window(self.n, figures, self.spent / self.n, self.model, self.measures)
         for callback in self._callbacks:
-            said = callback(window)
-            self.stopped = self.stopped or said is True or (isinstance(said, np.bool_) and bool(said))
+            result = callback(window)
+            self.stopped = self.stopped or result is True or (isinstance(result, np.bool_) and bool(result))
 
     def _cpu(self) -> NDArray[np.float64]:
         """Return the CPU seconds of each phase since the start; the last phase, "other", is the remainder."""
@@ -295,12 +298,14 @@ class Evaluation:
         return cpu
 
 
-def _as_given(answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]) -> NDArray[np.float64]:
+def _earlier_outputs(
+    answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return earlier predictions as an array; classes that were added since then get probability 0."""
-    then = np.zeros_like(now)
-    for row, answer in zip(then, answers, strict=True):
+    earlier = np.zeros_like(now)
+    for row, answer in zip(earlier, answers, strict=True):
         if answer is None:  # the model was not trained yet
             row[:] = 1 / len(row)
         else:
             row[: len(answer)] = answer
-    return then
+    return earlier

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heros._base.tables import Table, settings_text, told_apart
+from heros._base.tables import Table, distinguishing_settings, settings_text
 from heros.ensemble.budget import SpendingLimit
 from heros.measures import Confusion, average_precision_per_class
 from heros.measures.base import Caption, macro
@@ -44,21 +44,21 @@ def lines(run: Run) -> list[str]:
 
 def _name_of_champion(run: Run) -> str:
     """Return the settings that distinguish the best model from the others, or else all its settings."""
-    apart, _ = told_apart(run.settings["models"])
-    return settings_text(apart[_champion(run)] or champion(run))
+    apart, _ = distinguishing_settings(run.settings["models"])
+    return settings_text(apart[_best_model(run)] or best_model(run))
 
 
-def champion(run: Run) -> dict[str, Any]:
+def best_model(run: Run) -> dict[str, Any]:
     """Return the configuration of the model with the highest score L at the end."""
-    configuration: dict[str, Any] = run.settings["models"][_champion(run)]
+    configuration: dict[str, Any] = run.settings["models"][_best_model(run)]
     return configuration
 
 
-def _champion(run: Run) -> int:
+def _best_model(run: Run) -> int:
     return int(run.curves.scores[-1].argmax())
 
 
-def bill(run: Run, title: str | None = None) -> Table:
+def cost_table(run: Run, title: str | None = None) -> Table:
     """Return a table of all measures and costs of a run."""
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
@@ -88,14 +88,16 @@ def budget_row(run: Run) -> dict[str, str]:
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    models, awake = len(run.settings["models"]), "nothing learnt"
+    models, share_awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        awake = f"{dial['awake']:.1f} of {models} models awake on average"
-        awake += " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
+        share_awake = f"{dial['awake']:.1f} of {models} models awake on average"
+        share_awake += (
+            " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
+        )
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
-    return {"budget": f"{dial['asked']} asked, {used}, {awake}{floor}"}
+    return {"budget": f"{dial['asked']} asked, {used}, {share_awake}{floor}"}
 
 
 def changes_row(run: Run) -> dict[str, str]:
@@ -103,12 +105,12 @@ def changes_row(run: Run) -> dict[str, str]:
     if not run.searched:
         return {}
     rose = [f"{change.at:,}" for change in run.changes if change.kind == "error"]
-    fell = sum(change.kind == "model" for change in run.changes)
+    falls = sum(change.kind == "model" for change in run.changes)
     more = f" and {len(rose) - LATEST} earlier" if len(rose) > LATEST else ""
     where = "instance" if len(rose) == 1 else "instances"
     text = f"the error rose at {where} {', '.join(rose[-LATEST:])}{more}" if rose else "the error never rose"
-    times = "once" if fell == 1 else f"{fell:,} times"
-    single = f"; the score of a single model fell {times}" if fell else ""
+    times = "once" if falls == 1 else f"{falls:,} times"
+    single = f"; the score of a single model fell {times}" if falls else ""
     return {"changes": f"{text}{single}" if run.changes else NO_CHANGE}
 
 
@@ -116,7 +118,7 @@ def _price(run: Run) -> dict[str, str]:
     """Return a row with the cost of evaluation and training; empty if it is not known."""
     if run.price is None:
         return {}
-    evaluated = f"each model was evaluated on {run.looked.mean() / run.n_instances:.1%} of the instances"
+    evaluated = f"each model was evaluated on {run.evaluated.mean() / run.n_instances:.1%} of the instances"
     cost = f"evaluation {run.price.looking:.1%} + training {run.price.training:.1%} = {run.price.total:.1%}"
     return {"cost": f"{cost} of the cost of evaluating and training every model, as measured ({evaluated})"}
 
@@ -177,12 +179,12 @@ def imbalance_of(
     Classes are imbalanced if the rarest class has less than the fraction `even` of an equal share.
     """
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
-    seen = np.flatnonzero(counts)
-    if confusion is None or len(seen) < 2:
+    present = np.flatnonzero(counts)
+    if confusion is None or len(present) < 2:
         return None
-    rarest = int(seen[counts[seen].argmin()])
+    rarest = int(present[counts[present].argmin()])
     share = float(counts[rarest] / counts.sum())
-    if share >= even / len(seen):
+    if share >= even / len(present):
         return None
     ranked = None
     if predictions is not None:

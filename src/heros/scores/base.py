@@ -31,14 +31,14 @@ class BoundScore(Protocol):
         """The score L of each model, a finite number, usually in [0, 1]."""
         ...
 
-    def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_]) -> None:
+    def update(self, outcomes: NDArray[np.float64], evaluated: NDArray[np.bool_]) -> None:
         """Update the scores with the outcomes of an instance.
 
         Parameters
         ----------
         outcomes : (M,)
             The outcome of each model in [0, 1]; NaN for models that were not evaluated.
-        looked : (M,)
+        evaluated : (M,)
             A mask of the models that were evaluated on the instance: all models if `watch` is "all".
         """
         ...
@@ -55,8 +55,8 @@ class Score(Protocol):
     >>> from heros import Heros, streams
     >>> class Recent:
     ...     def __init__(self, models): self.values = np.zeros(models)
-    ...     def update(self, outcomes, looked):
-    ...         self.values[looked] += 0.1 * (outcomes[looked] - self.values[looked])
+    ...     def update(self, outcomes, evaluated):
+    ...         self.values[evaluated] += 0.1 * (outcomes[evaluated] - self.values[evaluated])
     >>> class Forgetful:
     ...     def bind(self, models): return Recent(models)
     >>> stream = streams.Agrawal(function=2)
@@ -66,7 +66,7 @@ class Score(Protocol):
     """
 
     def bind(self, models: int) -> BoundScore:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         ...
 
 
@@ -78,7 +78,7 @@ class BuiltInScore(Part):
 
     @abstractmethod
     def bind(self, models: int) -> BoundScore:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
 
     def __call__(self, *given: object, **named: object) -> NoReturn:
         """Raise an error for ``model.score(X, y)``, which other libraries have."""
@@ -111,9 +111,9 @@ class ScoreCalls:
             )
         return values
 
-    def update(self, outcomes: NDArray[np.float64], looked: NDArray[np.bool_]) -> None:
+    def update(self, outcomes: NDArray[np.float64], evaluated: NDArray[np.bool_]) -> None:
         """Pass the outcomes of an instance to the score."""
-        self.bound.update(outcomes, looked)
+        self.bound.update(outcomes, evaluated)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state of the score, for a file."""

@@ -52,7 +52,7 @@ class Adwin(BuiltInScore):
             raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
@@ -71,7 +71,7 @@ class Cumulative(BuiltInScore):
     """
 
     def bind(self, models: int) -> _core.Scores:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         return _core.Scores("cumulative", _models(models), 0.0)
 
 
@@ -95,7 +95,7 @@ class Window(BuiltInScore):
         whole(self.size, "size", "Window", 1, 1 << 24)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
@@ -126,7 +126,7 @@ class Fading(BuiltInScore):
             raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return initial scores for this number of models."""
+        """Return the initial scores of a pool with this many models."""
         return _core.Scores("fading", _models(models), float(self.factor))
 
 

@@ -87,13 +87,13 @@ class TrainingEncoder(Encoder):
         self.quiet = False
         super().__init__(*known, **settings)
 
-    def tell(self, text: str) -> None:
+    def notify(self, text: str) -> None:
         """Store a notice and issue it as a warning, which raises no error under any warning filter."""
         if self.quiet:
             return
         self.notices.append(text)
         with suppress(DataNotice):
-            super().tell(text)
+            super().notify(text)
 
     def _grow(self, plan: list[Step], label: str | None) -> None:
         before = list(self.known)
@@ -102,13 +102,13 @@ class TrainingEncoder(Encoder):
             return
         if label is not None:
             classes = listed(list(self.classes))
-            self.tell(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
+            self.notify(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
         super()._grow(plan, label)
         known = {name.casefold(): name for name in reversed(before)}
         for number, name in enumerate(list(self.known)[len(before) :]):
             close = _closest(name.casefold(), known) if number < MOST_HINTS else None
             hint = "" if close is None else f" Did you mean {known[close]!r}?"
-            self.tell(f"New column {name!r} at instance {self.seen + 1:,}.{hint}")
+            self.notify(f"New column {name!r} at instance {self.seen + 1:,}.{hint}")
 
 
 def _closest(name: str, known: Iterable[str]) -> str | None:

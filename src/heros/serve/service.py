@@ -298,7 +298,7 @@ class Service:
 
     def _held(self, asked: list[Asked]) -> list[bytes | None]:
         """Return each instance as JSON, or None if it has no id; raise an error if one cannot be stored."""
-        self.pending.let_go()
+        self.pending.enforce_limits()
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
         for id, key, x in asked:
@@ -401,7 +401,7 @@ class Service:
             self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
-        self.pending.let_go()
+        self.pending.enforce_limits()
         waiting = None if id is None else self.pending.get(id)
         if waiting is None:
             self.counts.unknown += 1
@@ -694,7 +694,7 @@ class Service:
             return False
         if self.schedule is not None:
             self.schedule.start()
-            room = self.schedule.room(room, since)
+            room = self.schedule.allowed(room, since)
         labels, refused, growths = waitlist.take(room), 0, 0
         self._next_grows = False
         for at, (number, one) in enumerate(labels):
@@ -721,7 +721,7 @@ class Service:
             LOG.error(told)
             with self._door:
                 self.failed, self._queued = self.failed + refused, self._queued - refused
-                self._encoder.tell(told)
+                self._encoder.notify(told)
         return bool(labels)
 
     def _may_take_growth(self, queued: int) -> bool:

@@ -88,7 +88,7 @@ class StatusSnapshot:
             "pool": pool_words(pool_id(learner.model.pool)),
             "policy": policy_words(str(model.policy)),
             "k": model.k,
-            "budget": None if model.dial is None else model.dial.told(),
+            "budget": None if model.dial is None else model.dial.as_dict(),
             "task": type(learner.task).__name__.lower(),
             "models": names_of(learner.model.pool.configurations),
             "features": 0 if learner.schema is None else learner.schema.n_features,

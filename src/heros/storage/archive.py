@@ -114,26 +114,26 @@ def decoded(
     """Decode the bytes of a file to the document and the arrays; `path` appears in error messages."""
     header, at = _header(path, data)
     if header.get("kind") != kind:
-        raise _broken(path, f"does not hold a {kind}", f"it holds a {header.get('kind')!r}")
-    document, listed = header.get("document"), header.get("arrays")
-    if not isinstance(document, dict) or not isinstance(listed, list):
-        raise _broken(path, "is damaged", "the header has no document or no arrays")
+        raise _damaged(path, f"does not hold a {kind}", f"it holds a {header.get('kind')!r}")
+    document, entries = header.get("document"), header.get("arrays")
+    if not isinstance(document, dict) or not isinstance(entries, list):
+        raise _damaged(path, "is damaged", "the header has no document or no arrays")
     arrays: dict[str, NDArray[Any]] = {}
     end = len(data) - DIGEST
-    for entry in listed:
-        name, kept, shape = _entry(path, entry)
+    for entry in entries:
+        name, kind_of_array, shape = _entry(path, entry)
         count = math.prod(shape)
-        size = count * kept.itemsize
+        size = count * kind_of_array.itemsize
         if name in arrays or size > end - at:
-            raise _broken(path, "is damaged", f"the array {name!r} has a wrong size")
-        flat = np.frombuffer(data, kept, count, at).copy()  # an aligned, writable copy
+            raise _damaged(path, "is damaged", f"the array {name!r} has a wrong size")
+        flat = np.frombuffer(data, kind_of_array, count, at).copy()  # an aligned, writable copy
         try:
             arrays[name] = flat.reshape(shape)
         except ValueError:  # a shape that NumPy does not support
-            raise _broken(path, "is damaged", f"the array {name!r} has a wrong size") from None
+            raise _damaged(path, "is damaged", f"the array {name!r} has a wrong size") from None
         at += size
     if at != end:
-        raise _broken(path, "is damaged", f"{end - at} bytes belong to no array")
+        raise _damaged(path, "is damaged", f"{end - at} bytes belong to no array")
     return document, arrays
 
 
@@ -172,23 +172,23 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
     """Verify the checksum; return the header and the offset of the byte after it."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _broken(path, "is damaged", f"{len(data)} bytes, too few for a HEROS file")
+        raise _damaged(path, "is damaged", f"{len(data)} bytes, too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
-        raise _broken(path, "is not a HEROS file", f"it begins with {data[:8]!r}")
+        raise _damaged(path, "is not a HEROS file", f"it begins with {data[:8]!r}")
     if hashlib.sha256(memoryview(data)[:-DIGEST]).digest() != data[-DIGEST:]:
-        raise _broken(path, "is damaged", "the checksum is wrong")
+        raise _damaged(path, "is damaged", "the checksum is wrong")
     if found != FORMAT:
         raise HerosError(_other_format(path, data, found, length))
     end = PREFIX.size + length
     if end > len(data) - DIGEST:
-        raise _broken(path, "is damaged", "the header has a wrong length")
+        raise _damaged(path, "is damaged", "the header has a wrong length")
     try:
         header = json.loads(data[PREFIX.size : end])
     except (ValueError, RecursionError) as error:
-        raise _broken(path, "has an unreadable header", str(error)) from None
+        raise _damaged(path, "has an unreadable header", str(error)) from None
     if not isinstance(header, dict):
-        raise _broken(path, "has an unreadable header", type(header).__name__)
+        raise _damaged(path, "has an unreadable header", type(header).__name__)
     return header, end
 
 
@@ -196,11 +196,11 @@ def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length:
     """Return the error message for a file in another format version; it names the writer if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
-        who = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
+        writer_text = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""
     except (ValueError, RecursionError, KeyError, TypeError):
-        who = ""
+        writer_text = ""
     rule = f"must have the format {FORMAT}, which heros-learn {_version()} reads"
-    return f"The file {os.fspath(path)} {rule}. Got {found}{who}."
+    return f"The file {os.fspath(path)} {rule}. Got {found}{writer_text}."
 
 
 def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[Any], tuple[int, ...]]:
@@ -209,7 +209,7 @@ def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[A
             kept in TYPES and len(shape) <= 8 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
         ):
             return name, np.dtype(kept), tuple(shape)
-    raise _broken(path, "is damaged", "the description of an array is invalid")
+    raise _damaged(path, "is damaged", "the description of an array is invalid")
 
 
 def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -220,5 +220,5 @@ def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(plain, dtype=little).reshape(plain.shape)
 
 
-def _broken(path: str | os.PathLike[str], rule: str, got: str) -> DataError:
+def _damaged(path: str | os.PathLike[str], rule: str, got: str) -> DataError:
     return DataError(f"The file {os.fspath(path)} {rule}: {got}.")

@@ -195,7 +195,7 @@ class PredictionsFile:
         """
         length, sha256, stretches = _checked(directory, extent)
         predictions = cls(directory)
-        data = _head(predictions.path, length)
+        data = _read_start(predictions.path, length)
         predictions._digest.update(data)
         if len(data) != length or predictions._digest.hexdigest() != sha256:
             raise DataError(f"The file {predictions.path} does not match the checksum in the checkpoint.")
@@ -208,7 +208,7 @@ class PredictionsFile:
         return predictions, parts
 
 
-def _head(path: Path, length: int) -> bytes:
+def _read_start(path: Path, length: int) -> bytes:
     try:
         if length == 0:
             return b""

@@ -46,9 +46,9 @@ class OutputFile(io.RawIOBase):
 
     def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
         """Write all bytes and return their number."""
-        left = memoryview(data).cast("B")
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        remaining = memoryview(data).cast("B")
+        while remaining:
+            remaining = remaining[os.write(self._descriptor, remaining) :]
         return memoryview(data).nbytes
 
     def tell(self) -> int:
@@ -88,13 +88,13 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], *, private: boo
     ...     path.read_bytes(), len(os.listdir(directory))
     (b'all of it', 1)
     """
-    with drafted(path, private=private) as file:
+    with temporary_file(path, private=private) as file:
         for part in parts:
             file.write(part)
 
 
 @contextmanager
-def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
+def temporary_file(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
     """Open a temporary file that is synced and renamed to `path` at the end of the ``with`` block.
 
     Permissions follow the umask of the process; with `private`, only the owner may read the file.
@@ -116,7 +116,7 @@ def drafted(path: Path, *, private: bool = False) -> Iterator[OutputFile]:
         if isinstance(error, OSError):
             raise HerosError(f"The file {path} cannot be written: {reason(error)}.") from None
         raise
-    to_disk(path.parent)
+    sync_directory(path.parent)
 
 
 def _umask() -> int:
@@ -134,14 +134,14 @@ _AT_START = os.umask(0o077)
 os.umask(_AT_START)
 
 
-def expect_place(path: Path) -> None:
+def expect_writable(path: Path) -> None:
     """Raise an error, before any work begins, if a file cannot be written at this path.
 
     Missing directories are not created; the nearest existing parent directory must be writable.
 
     Examples
     --------
-    >>> expect_place(Path(__file__, "model.heros"))
+    >>> expect_writable(Path(__file__, "model.heros"))
     Traceback (most recent call last):
         ...
     heros.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.
@@ -159,7 +159,7 @@ def expect_place(path: Path) -> None:
         raise HerosError(f"The file {path} cannot be written: {reason(error)}.") from None
 
 
-def to_disk(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Sync a directory to disk."""
     with suppress(OSError):  # some file systems cannot sync directories; the files themselves are synced
         descriptor = os.open(directory, os.O_RDONLY)

@@ -10,7 +10,7 @@ from typing import Any
 
 from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa, pq
-from heros.storage.disk import expect_place, write_whole
+from heros.storage.disk import expect_writable, write_whole
 
 
 def write_table(path: Path, table: pa.Table) -> None:
@@ -35,7 +35,7 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
     if path.suffix.lower() not in WRITERS:
         rule = f"a file whose name ends in one of {', '.join(WRITERS)}"
         raise ParameterError.of(parameter, owner, rule, str(path))
-    expect_place(path)
+    expect_writable(path)
 
 
 def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> None:

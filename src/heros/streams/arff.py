@@ -100,7 +100,7 @@ class ArffReader(TextReader):
             cells = _split(text)
             if cells is None:
                 rule = "close all quotes and separate values with commas"
-                yield self._wrong(line, repr(text[:60]), rule)
+                yield self._error_of(line, repr(text[:60]), rule)
             else:
                 yield self._checked(line, cells)
 
@@ -109,7 +109,7 @@ class ArffReader(TextReader):
         names = (column.values if isinstance(column, NameColumn) else () for column in self._columns)
         cells = [next(iter(values), "0") for values in names]
         inner, at = text[1:-1].strip(), 0
-        bad = self._wrong(line, repr(text[:60]), "be {index value, …} with known indices")
+        bad = self._error_of(line, repr(text[:60]), "be {index value, …} with known indices")
         if not text.endswith("}"):
             return bad
         while at < len(inner):

@@ -223,10 +223,10 @@ class ExcelReader(TableReader):
             [label_of(value) or f"x{at}" for at, value in enumerate(names[:width], 1)]
         )
         if skipped := sum(at < self._start for at, _ in rows):
-            self._tell_skipped(skipped, "row", self._start)
+            self._notify_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._tell(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
+            self._notify(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
         self._at = self._start + 1  # the next row
         self._rows: Iterator[Row] | None = None
 
@@ -234,10 +234,10 @@ class ExcelReader(TableReader):
         """Yield the non-empty rows, starting at row `first`."""
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
-            book = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        with closing(book), readable(self.label, "cannot be read to its end", BrokenOff):
-            self._sheets = [sheet.title for sheet in book.worksheets]
-            sheet = book.worksheets[0]
+            workbook = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
+        with closing(workbook), readable(self.label, "cannot be read to its end", BrokenOff):
+            self._sheets = [sheet.title for sheet in workbook.worksheets]
+            sheet = workbook.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions
             for number, cells in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
                 if _filled(cells):

@@ -11,7 +11,7 @@ from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
 from heros.data.values import NO_TARGET
 
-__all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "tell_skipped"]
+__all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "notify_skipped"]
 
 SHOWN = 200
 """The maximum length of a value in a message, in characters."""
@@ -202,11 +202,11 @@ def _counted(n: int, what: str) -> str:
     return f"1 {what.format(s='')} was" if n == 1 else f"{n:,} {what.format(s='s')} were"
 
 
-def tell_skipped(skipped: BadRows, told: set[bool]) -> None:
-    """Warn about the first bad row and the first row without a target; `told` holds the reported kinds."""
+def notify_skipped(skipped: BadRows, reported: set[bool]) -> None:
+    """Warn about the first bad row and the first row without a target, unless its kind is in `reported`."""
     for row in skipped.first:
-        if row.unlabelled not in told:
-            told.add(row.unlabelled)
+        if row.unlabelled not in reported:
+            reported.add(row.unlabelled)
             what = "Rows without a target" if row.unlabelled else "Bad rows"
             counted = f"{what} are skipped and counted (on_bad_row='raise' stops at the first)."
             notice(f"{row} {counted}", DataNotice)

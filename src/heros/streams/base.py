@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import number, one_of, whole
 from heros.data.schema import Schema
-from heros.data.weights import WEIGHTS, weighs
+from heros.data.weights import WEIGHTS, are_weights
 from heros.streams.live.base import END, IDLE, Block, DriftPoint, Polled, Signal, Source, joined, passed
 
-__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "rewound", "too_many"]
+__all__ = ["Block", "DriftPoint", "RowStream", "Stream", "at_position_of", "too_many"]
 
 
 class Stream(Source):
@@ -82,12 +82,12 @@ class Stream(Source):
         """
         most = whole(most, "most", "poll", 1)
         timeout = None if timeout is None else number(timeout, "timeout", "poll", 0)
-        got = self._poll(most, timeout)
-        if not isinstance(got, Signal):
-            self._position += len(got[1])
-        return got
+        polled = self._poll(most, timeout)
+        if not isinstance(polled, Signal):
+            self._position += len(polled[1])
+        return polled
 
-    def take(self, n: int) -> Taken:
+    def take(self, n: int) -> FirstInstances:
         """Return the next n instances as a new stream; this stream does not advance.
 
         Examples
@@ -96,7 +96,7 @@ class Stream(Source):
         >>> streams.Agrawal(function=2).take(1000).n_instances
         1000
         """
-        return Taken(self, n)
+        return FirstInstances(self, n)
 
     def with_target(self, feature: str) -> Stream:
         """Return the stream with a numeric feature as the target; the old target is dropped.
@@ -148,7 +148,7 @@ class Stream(Source):
         kind = np.float64 if self.schema.numeric else np.int64
         return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
-    def _fork(self) -> Stream:
+    def _copy_for_stream(self) -> Stream:
         """Return a copy of this stream for another stream to read, or this stream if it cannot be copied."""
         return copy.copy(self)
 
@@ -186,12 +186,12 @@ class RowStream(Stream):
         """Return the next rows, or a signal if no rows are available."""
 
     def _draw(self, n: int) -> Block:
-        got = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
-        return self._nothing() if isinstance(got, Signal) else got
+        polled = self._rows.take(self._fetch, n, None, span=True) if n else IDLE
+        return self._nothing() if isinstance(polled, Signal) else polled
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        got: Polled = self._rows.take(self._fetch, n, timeout)
-        return got
+        polled: Polled = self._rows.take(self._fetch, n, timeout)
+        return polled
 
 
 class Derived(Stream):
@@ -203,14 +203,14 @@ class Derived(Stream):
 
     def __init__(self, source: Stream, name: str) -> None:
         self.name = name
-        self._source = source._fork()
-        self._origin = self._source._fork()
+        self._source = source._copy_for_stream()
+        self._origin = self._source._copy_for_stream()
 
     def _restart(self) -> None:
-        self._source = rewound(self._origin, self._source)
+        self._source = at_position_of(self._origin, self._source)
 
 
-class Taken(Derived):
+class FirstInstances(Derived):
     """A stream of the next n instances of another stream."""
 
     weighed = passed("weighed", "_source")
@@ -236,8 +236,8 @@ class Taken(Derived):
         return self._source.draw(min(n, self._n - self._position))
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        left = self._n - self._position
-        return self._source.poll(min(n, left), timeout) if left else END
+        remaining = self._n - self._position
+        return self._source.poll(min(n, remaining), timeout) if remaining else END
 
     def _restart(self) -> None:
         super()._restart()
@@ -245,16 +245,16 @@ class Taken(Derived):
             self._source.draw(self._start - self._source.position)
 
 
-class Turned(Derived):
+class FeatureAsTarget(Derived):
     """The base class of streams that use a numeric feature of another stream as the target or weight."""
 
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
     n_instances = passed("n_instances", "_source")
 
-    def __init__(self, source: Stream, feature: str, name: str, asked: str) -> None:
+    def __init__(self, source: Stream, feature: str, name: str, parameter: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
-        one_of(feature, "feature", asked, names, f"a numeric feature, one of {', '.join(names)}")
+        one_of(feature, "feature", parameter, names, f"a numeric feature, one of {', '.join(names)}")
         self.feature = feature
         super().__init__(source, name)
 
@@ -268,21 +268,22 @@ class Turned(Derived):
         return [f.name for f in self._source.schema.features].index(self.feature)
 
     @abstractmethod
-    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
+    def _converted(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         """Convert instances of the other stream to instances of this stream."""
 
     def _draw(self, n: int) -> Block:
-        return self._turned(*self._source.draw(n))
+        return self._converted(*self._source.draw(n))
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        got = self._source.poll(n, timeout)
-        return got if isinstance(got, Signal) else self._turned(*got)
+        polled = self._source.poll(n, timeout)
+        return polled if isinstance(polled, Signal) else self._converted(*polled)
 
-    def _fork(self) -> Stream:
-        return self if self._origin is self._source else super()._fork()  # some streams cannot be copied
+    def _copy_for_stream(self) -> Stream:
+        # some streams cannot be copied
+        return self if self._origin is self._source else super()._copy_for_stream()
 
 
-class Retargeted(Turned):
+class Retargeted(FeatureAsTarget):
     """A stream with a feature of another stream as the target. Rows that lack this feature are skipped."""
 
     target = passed("feature")
@@ -302,17 +303,17 @@ class Retargeted(Turned):
     def _draw(self, n: int) -> Block:
         parts: list[Block] = []
         while n > 0 and len((block := self._source.draw(n))[1]):
-            parts.append(self._turned(*block))
+            parts.append(self._converted(*block))
             n -= len(parts[-1][1])
         return joined(parts) if parts else self._nothing()
 
-    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
+    def _converted(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         y = X[:, self._column]
-        known = ~np.isnan(y)
-        return np.delete(X[known], self._column, axis=1), y[known].copy()
+        has_target = ~np.isnan(y)
+        return np.delete(X[has_target], self._column, axis=1), y[has_target].copy()
 
 
-class Weighed(Turned):
+class Weighed(FeatureAsTarget):
     """A stream with a feature of another stream as the weight of each instance."""
 
     weighed = passed("feature")
@@ -324,19 +325,19 @@ class Weighed(Turned):
     def weights(self) -> NDArray[np.float64] | None:
         return self._weights
 
-    def _turned(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
+    def _converted(self, X: NDArray[np.float64], y: NDArray[Any]) -> Block:
         weights = X[:, self._column].copy()
-        if not (good := weighs(weights)).all():
-            row = int(good.argmin())
+        if not (valid := are_weights(weights)).all():
+            row = int(valid.argmin())
             place = f"{weights[row]:g} in instance {self._position + row + 1:,}"
             raise DataError(f"The weights in {self.feature!r} must be {WEIGHTS}. Got {place} instead.")
         self._weights = weights
         return np.delete(X, self._column, axis=1), y
 
 
-def rewound(origin: Stream, current: Stream) -> Stream:
+def at_position_of(origin: Stream, current: Stream) -> Stream:
     """Return a stream at the position of `origin`, to replace `current`."""
-    fresh = origin._fork()
+    fresh = origin._copy_for_stream()
     if fresh is current:
         current.restart()  # a stream that cannot be copied may still be restarted
     return fresh

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
-from heros.data.number_format import number_in
+from heros.data.number_format import parsed_number
 from heros.data.values import BLANKS, listed
 from heros.streams.bad_rows import SHOWN, BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
@@ -57,15 +57,15 @@ class DelimitedReader(TextReader):
         self._quote = quote
         self._scanned = NOTHING_SCANNED
         lines = self._first_lines()
-        if said := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
-            delimiter = delimiter or said[1].decode()
+        if declared := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
+            delimiter = delimiter or declared[1].decode()
             lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]
         self._delimiter = delimiter or _likeliest_delimiter(texts, quote)
         self.decimal_comma = self._delimiter != ","
         if header and (skipped := self._preamble(texts)):
             lines = self._skip_lines(skipped, lines)
-            self._tell_skipped(skipped, "line", self._at[1])
+            self._notify_skipped(skipped, "line", self._at[1])
         reader = self._reader(one.decode(self._encoding, "replace") for one in lines)
         try:
             cells = next(reader)
@@ -75,7 +75,7 @@ class DelimitedReader(TextReader):
         if header:
             cells = [cell.strip(BLANKS) for cell in cells]
             if self._looks_like_a_row(cells, texts[len(texts) - len(lines) + reader.line_num :]):
-                self._tell_of_a_row(cells)
+                self._notify_of_missing_header(cells)
             self.names = self._distinct(cells)
             self._start_after(lines[: reader.line_num])  # a name may span several lines
         else:
@@ -92,17 +92,17 @@ class DelimitedReader(TextReader):
             rows = []
         columns = [*zip(*(row for row in rows if len(row) == len(names)), strict=True)] or [()] * len(names)
         filled = [pair for pair in zip(names, columns, strict=True) if pair[0] not in self.words]
-        like_values = all(number_in(name) is not None or name in values for name, values in filled)
+        like_values = all(parsed_number(name) is not None or name in values for name, values in filled)
         counted = any([*names] == [str(i + first) for i in range(len(names))] for first in (0, 1))
         return bool(filled) and like_values and not counted
 
-    def _tell_of_a_row(self, names: Sequence[str]) -> None:
+    def _notify_of_missing_header(self, names: Sequence[str]) -> None:
         """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
         way = "(pass header=False if it is a row)"
         if len(set(names)) < len(names):
             what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
             raise DataError(f"{what}. Got a line that looks like a row {way}.")
-        self._tell(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
+        self._notify(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""
@@ -131,9 +131,10 @@ class DelimitedReader(TextReader):
             if self._quote and lines[at].count(self._quote) % 2:
                 return 0  # the header spans several lines
             if len(row) == usual and 2 * len(filled) > usual:
-                names = len(set(filled)) == len(filled) and all(number_in(cell) is None for cell in filled)
+                has_number = any(parsed_number(cell) is not None for cell in filled)
+                names = len(set(filled)) == len(filled) and not has_number
                 below = [cell for other in rows[at + 1 :] if len(other) == usual for cell in other]
-                clear = 2 * fullest <= max(usual, 2) or any(number_in(cell) is not None for cell in below)
+                clear = 2 * fullest <= max(usual, 2) or any(parsed_number(cell) is not None for cell in below)
                 return at if names and below and clear else 0
             fullest = max(fullest, len(filled))
         return 0
@@ -168,17 +169,17 @@ class DelimitedReader(TextReader):
         return np.asarray(ends[np.searchsorted(quotes, ends) % 2 == 0])
 
     def _closed(self, data: bytes, ended: bool) -> bytes:
-        while (found := self._row_left_open(data, ended)) is not None:
+        while (found := self._unclosed_row(data, ended)) is not None:
             start, end = found
             line = self._at[1] + data.count(b"\n", 0, end) - 1
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
             rule = "close its quote (or pass quote='' if quotes have no meaning)"
-            self._left_open.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
-            lines = (self._blank * len(one) for one in data[start:end].split(b"\n"))
+            self._unclosed.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
+            lines = (self._filler * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]
         return data
 
-    def _row_left_open(self, data: bytes, ended: bool) -> tuple[int, int] | None:
+    def _unclosed_row(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
         A quote counts as unclosed if its value is very long or ends with the file. In addition, most lines
@@ -207,10 +208,10 @@ class DelimitedReader(TextReader):
     def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn."""
         if self._scanned[0] is not data:
-            self._scanned = data, self._searched_quotes(data)
+            self._scanned = data, self._quotes_by_search(data)
         return self._scanned[1]
 
-    def _searched_quotes(self, data: bytes) -> NDArray[np.intp]:
+    def _quotes_by_search(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes that open or close a cell, in turn.
 
         A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
@@ -240,7 +241,7 @@ class DelimitedReader(TextReader):
             try:
                 cells = next(reader, None)
             except csv.Error:  # the reader continues at the next line
-                yield self._wrong(at, "one", rule)
+                yield self._error_of(at, "one", rule)
             else:
                 if cells is None:
                     return

@@ -10,7 +10,7 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import seed as seed_of
 from heros._base.parameters import whole
 from heros.streams.bad_rows import BadRows
-from heros.streams.base import Block, DriftPoint, Stream, rewound, too_many
+from heros.streams.base import Block, DriftPoint, Stream, at_position_of, too_many
 from heros.streams.live.base import passed
 
 __all__ = ["Drift"]
@@ -61,8 +61,8 @@ class Drift(Stream):
         self.name = f"{before.name} → {after.name}"
         later = (DriftPoint(self.at + point.position, point.width) for point in after._drifts_ahead())
         self._drifts = (*before._drifts_ahead(), DriftPoint(self.at, self.width), *later)
-        self._before, self._after = before._fork(), after._fork()
-        self._origins = self._before._fork(), self._after._fork()
+        self._before, self._after = before._copy_for_stream(), after._copy_for_stream()
+        self._origins = self._before._copy_for_stream(), self._after._copy_for_stream()
         self._begin()
 
     schema = passed("schema", "_before")
@@ -80,12 +80,12 @@ class Drift(Stream):
         return self._before.bad_rows + self._after.bad_rows
 
     def _restart(self) -> None:
-        self._before = rewound(self._origins[0], self._before)
-        self._after = rewound(self._origins[1], self._after)
+        self._before = at_position_of(self._origins[0], self._before)
+        self._after = at_position_of(self._origins[1], self._after)
         self._begin()
 
     def _begin(self) -> None:
-        self._coin = _core.Drift(self.at, self.width, self.seed)
+        self._choice_rng = _core.Drift(self.at, self.width, self.seed)
         self._ended = False
         self._fault: DataError | None = None  # the error of the next instance
 
@@ -100,7 +100,7 @@ class Drift(Stream):
             from_after = np.empty(n, dtype=np.bool_)
         except (MemoryError, ValueError):
             raise too_many(n) from None
-        self._coin.fill(from_after)
+        self._choice_rng.fill(from_after)
         n_after = int(np.count_nonzero(from_after))
         before, before_fault = _drawn(self._before, n - n_after)
         after, after_fault = _drawn(self._after, n_after)
@@ -135,6 +135,6 @@ def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> 
             n = min(n, int(np.flatnonzero(drawn)[len(targets)]))
     X, y = np.empty((n, before[0].shape[1])), np.empty(n, dtype=before[1].dtype)
     for block, drawn in sides:
-        kept = np.flatnonzero(drawn[:n])
-        X[kept], y[kept] = block[0][: len(kept)], block[1][: len(kept)]
+        available = np.flatnonzero(drawn[:n])
+        X[available], y[available] = block[0][: len(available)], block[1][: len(available)]
     return X, y

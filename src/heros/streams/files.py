@@ -138,9 +138,9 @@ def read(
     return weighed(TableStream(reader, options, name), options)
 
 
-def opened(path: str | os.PathLike[str], **how: Any) -> tuple[TableReader, Options]:
+def opened(path: str | os.PathLike[str], **settings: Any) -> tuple[TableReader, Options]:
     """Return the reader of a file and the column options; `read` describes the parameters."""
-    options, text = Options.of("read", how)
+    options, text = Options.of("read", settings)
     return reader_of(Path(path), ignore=tuple(options.ignore), **text), options
 
 
@@ -161,10 +161,10 @@ def reader_of(
     except OSError as error:
         what = f"{error.strerror}"
     if what is not None:
-        there = list[str]()
+        names = list[str]()
         with suppress(OSError):
-            there += [one.name for one in file.parent.iterdir() if one.is_file()]
-        close = did_you_mean(file.name, there, 0.8)  # names with the same ending are always similar
+            names += [one.name for one in file.parent.iterdir() if one.is_file()]
+        close = did_you_mean(file.name, names, 0.8)  # names with the same ending are always similar
         raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
     kind = _format(file, format)
     head = b""
@@ -172,13 +172,13 @@ def reader_of(
         with suppress(*BROKEN, pa.ArrowException), opened_file(file) as text:
             head = bytes(text.read(4096))
     encoding = encoding or encoding_of(head)
-    how: dict[str, Any] = {"encoding": encoding, "missing": missing}
+    settings: dict[str, Any] = {"encoding": encoding, "missing": missing}
     if kind == "json" or (kind == "csv" and format is None and is_json(_utf8(head, encoding))):
-        return JsonReader(file, **how)
+        return JsonReader(file, **settings)
     if kind == "csv":
-        return DelimitedReader(file, delimiter=delimiter, quote=quote, header=header, **how)
+        return DelimitedReader(file, delimiter=delimiter, quote=quote, header=header, **settings)
     if kind == "arff":
-        return ArffReader(file, ignore=ignore, **how)
+        return ArffReader(file, ignore=ignore, **settings)
     if kind == "excel":
         return ExcelReader(file, missing)
     return ParquetReader(file, missing) if kind == "parquet" else IPCReader(file, missing)

@@ -110,8 +110,8 @@ class Agrawal(Synthetic):
         if not isinstance(balance, bool | np.bool_):
             raise ParameterError.of("balance", "Agrawal", "True or False", balance)
         self.balance = bool(balance)
-        how = self.function, self.seed, self.perturbation, self.balance
-        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *how)
+        settings = self.function, self.seed, self.perturbation, self.balance
+        super().__init__(f"Agrawal(function={self.function})", self._SCHEMA, _core.Agrawal, *settings)
 
 
 class RandomRBF(Synthetic):
@@ -162,8 +162,8 @@ class RandomRBF(Synthetic):
         attributes = [f"att{i}" for i in range(1, self.features + 1)]
         schema = Schema.of(attributes, classes=[f"class{i}" for i in range(1, self.classes + 1)])
         sizes = self.classes, self.features, self.centroids
-        how = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
-        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *how)
+        settings = *sizes, self.model_seed, self.instance_seed, self.drifting, self.speed
+        super().__init__(f"RandomRBF(speed={self.speed:g})", schema, _core.RandomRBF, *settings)
 
 
 class LED(Synthetic):
@@ -218,7 +218,7 @@ class Numbers(Generator):
 
     def _restart(self) -> None:
         seeds = np.random.SeedSequence(self.seed).spawn(3)
-        self._features, self._noise, self._coins = map(np.random.default_rng, seeds)
+        self._features, self._noise, self._choice_rng = map(np.random.default_rng, seeds)
 
     def _fill(self, X: Rows, y: NDArray[Any]) -> None:
         self._features.random(out=X)
@@ -301,8 +301,8 @@ class Friedman(Numbers):
             changed = (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
             return np.where(changed, local, _friedman(X))
-        coins = self._coins.random((len(t), 2))  # drawn row by row, so the block size does not matter
-        first, second = (coins < (t[:, None] - points + 1) / self.width).T
+        draws = self._choice_rng.random((len(t), 2))  # drawn row by row, so the block size does not matter
+        first, second = (draws < (t[:, None] - points + 1) / self.width).T
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 
 
@@ -346,8 +346,8 @@ class Hyperplane(Numbers):
 
     def _restart(self) -> None:
         super()._restart()
-        self._weights = self._coins.uniform(-1, 1, self.features)
-        self._phases = self._coins.uniform(0, 2 * np.pi, self.features)
+        self._weights = self._choice_rng.uniform(-1, 1, self.features)
+        self._phases = self._choice_rng.uniform(0, 2 * np.pi, self.features)
 
     def _target(self, X: Rows, t: NDArray[np.int64]) -> NDArray[np.float64]:
         turned = np.cos(2 * np.pi * self.speed * t[:, None] + self._phases[: self.drifting])

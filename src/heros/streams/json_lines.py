@@ -52,15 +52,15 @@ class JsonReader(TextReader):
         for number, text in enumerate(records.text, start=records.line):
             if not text.strip():
                 continue
-            row = _row_of(text)
+            row = _parsed_row(text)
             if row is None:
-                yield self._wrong(number, repr(text.strip()[:80]), "be a JSON object")
+                yield self._error_of(number, repr(text.strip()[:80]), "be a JSON object")
             else:
                 if not row.keys() <= self._known:
-                    self._say_late(row.keys() - self._known, number)
+                    self._notify_late_fields(row.keys() - self._known, number)
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
-    def _say_late(self, names: Iterable[str], line: int) -> None:
+    def _notify_late_fields(self, names: Iterable[str], line: int) -> None:
         """Warn about up to five fields that appear too late to become columns."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
@@ -102,14 +102,14 @@ def _names_in(lines: Sequence[str]) -> list[str]:
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # not in the first hundred lines
     for number, line in enumerate(lines):
-        for name in _row_of(line) or ():
+        for name in _parsed_row(line) or ():
             if name not in early:
                 (early if number < 100 or not early else late)[name] = None
     names = list(early)
     return [*names[:-1], *late, *names[-1:]]
 
 
-def _row_of(text: str) -> dict[str, Any] | None:
+def _parsed_row(text: str) -> dict[str, Any] | None:
     """Parse an object, and give nested fields dotted names; return None if the text is not an object."""
     try:
         row = json.loads(text)

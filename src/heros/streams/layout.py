@@ -12,8 +12,8 @@ from heros.data.check import MANY
 from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text, reading_of
 from heros.data.dates import DateFormat, date_format_of, date_format_of_numbers
-from heros.data.infer import date_column, infer, infer_array, no_feature, number_column
-from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, number_in
+from heros.data.infer import date_column, infer, infer_array, number_column, reason_not_a_feature
+from heros.data.number_format import NumberFormat, format_of, has_decimal_commas, parsed_number
 from heros.data.values import NUMBER, label_of
 from heros.streams.options import Options
 from heros.streams.readers import Chunk, TableReader
@@ -44,7 +44,7 @@ class Layout:
         for index, name in enumerate(reader.names):
             if index == self.target or name in options.ignore:
                 continue
-            column = self._as_told(index) or self._as_seen(index)
+            column = self._declared_by_user(index) or self._declared_or_inferred(index)
             if column is None:
                 self.empty.append(index)
             elif isinstance(column, str):
@@ -54,14 +54,14 @@ class Layout:
                 if not isinstance(column, NameColumn):
                     column.hint = HINT
         if not self.features:  # use the ignored columns, as there are no others
-            kept = [index for index in self.ignored if not no_feature(first.columns[index].type)]
-            self.features = {index: self._nominal(index, None, options.most_values) for index in kept}
-            self.ignored = {index: why for index, why in self.ignored.items() if index not in kept}
+            usable = [index for index in self.ignored if not reason_not_a_feature(first.columns[index].type)]
+            self.features = {index: self._nominal(index, None, options.most_values) for index in usable}
+            self.ignored = {index: why for index, why in self.ignored.items() if index not in usable}
         if not self.features:
             self.features = {index: NumberColumn(reader.names[index], missing=True) for index in self.empty}
             self.empty = []
-        told = (name for name in options.ignore if name in reader.names)
-        self.left_out = (*told, *(reader.names[index] for index in self.ignored))
+        ignored_by_user = (name for name in options.ignore if name in reader.names)
+        self.left_out = (*ignored_by_user, *(reader.names[index] for index in self.ignored))
 
     @property
     def numeric(self) -> bool:
@@ -92,7 +92,7 @@ class Layout:
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
-        if self._classes_said() or options.most_values is None:
+        if self._classes_declared() or options.most_values is None:
             return False
         counts = self.counts(self.target)
         if len(counts) <= FEW_NUMBERS:
@@ -103,10 +103,10 @@ class Layout:
         numbers = (float(value) if form is None else form.number(value) for value in counts)
         return not all(number is not None and number.is_integer() for number in numbers)
 
-    def _classes_said(self) -> bool:
+    def _classes_declared(self) -> bool:
         """Return whether the user or the table declares that the target holds classes."""
-        said = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
-        return said or self._declared_names(self.target) is not None
+        declared = self.options.classes is not None or self.reader.names[self.target] in self.options.nominal
+        return declared or self._declared_names(self.target) is not None
 
     def _format(self, index: int) -> NumberFormat | None:
         text = is_text(self.first.columns[index].type)
@@ -114,12 +114,12 @@ class Layout:
 
     def _has_decimal_commas(self) -> bool:
         """Return whether other columns, or else the delimiter, suggest that a comma is a decimal mark."""
-        names, left = self.reader.names, {*self.options.ignore, *self.options.nominal}
+        names, excluded = self.reader.names, {*self.options.ignore, *self.options.nominal}
         arrays = enumerate(self.first.columns)
-        texts = (index for index, array in arrays if is_text(array.type) and names[index] not in left)
+        texts = (index for index, array in arrays if is_text(array.type) and names[index] not in excluded)
         return has_decimal_commas(map(self.counts, texts), usual=self.reader.decimal_comma)
 
-    def _as_told(self, index: int) -> Column | None:
+    def _declared_by_user(self, index: int) -> Column | None:
         """Return a column as the user declared it, or None if the user did not declare it."""
         name, array, options = self.reader.names[index], self.first.columns[index], self.options
         if name in options.nominal:
@@ -142,7 +142,7 @@ class Layout:
             raise ParameterError.of("dates", options.owner, rule, name)
         return date_column(name, form, labels)
 
-    def _as_seen(self, index: int) -> Column | str | None:
+    def _declared_or_inferred(self, index: int) -> Column | str | None:
         """Return a declared or inferred column, or the reason to ignore it; None if it has no values yet."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
@@ -184,7 +184,12 @@ class Layout:
     def no_classes(self) -> str:
         """Return an error message, with advice, if the target does not hold classes; else an empty string."""
         options, target = self.options, self.reader.names[self.target]
-        if self.numeric or options.task is not None or options.most_values is None or self._classes_said():
+        if (
+            self.numeric
+            or options.task is not None
+            or options.most_values is None
+            or self._classes_declared()
+        ):
             return ""
         what = not_classes(self.counts(self.target))
         if not what:
@@ -202,14 +207,14 @@ class Layout:
             f"target=; or set task='regression' if these are quantities, {each}"
         )
 
-    def doubtful_classes(self) -> str:
+    def numeric_classes_notice(self) -> str:
         """Return a notice if many numbers, or more than two amounts such as "5%", are read as classes."""
-        if self.numeric or self.options.task is not None or self._classes_said():
+        if self.numeric or self.options.task is not None or self._classes_declared():
             return ""
         counts = self.counts(self.target)
         form, matched = format_of(counts, comma=self._comma)
-        few = 10 if form is None else 2  # digits and grades are usual classes, but amounts are not
-        if len(counts) <= few or matched < sum(counts.values()):
+        most = 10 if form is None else 2  # digits and grades are usual classes, but amounts are not
+        if len(counts) <= most or matched < sum(counts.values()):
             return ""
         name = self.reader.names[self.target]
         return (
@@ -217,17 +222,21 @@ class Layout:
             "(set task='regression' if they are quantities, task='classification' if this is right)."
         )
 
-    def similar_classes(self) -> str:
+    def similar_classes_notice(self) -> str:
         """Return a notice if classes differ only in case or punctuation; else an empty string."""
-        said = self.numeric or self.options.classes is not None
-        if said or self._declared_names(self.target) is not None:
+        declared = self.numeric or self.options.classes is not None
+        if declared or self._declared_names(self.target) is not None:
             return ""
-        how = similar(self.counts(self.target))
-        return f"The target {self.reader.names[self.target]!r} has {how}: each is one class." if how else ""
+        description = similar(self.counts(self.target))
+        return (
+            f"The target {self.reader.names[self.target]!r} has {description}: each name is a separate class."
+            if description
+            else ""
+        )
 
     def notices(self) -> Iterator[str]:
         """Yield notices about columns that may be read in an unexpected way."""
-        yield from filter(None, (self.doubtful_classes(), self.similar_classes()))
+        yield from filter(None, (self.numeric_classes_notice(), self.similar_classes_notice()))
         options = self.options
         nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
@@ -237,25 +246,26 @@ class Layout:
         for index, column in self.features.items():
             if column.name in named:
                 continue
-            if how := reading_of(column):
+            if words := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
-                made = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {how}{made} ({nominal} reads it as names)."
-            elif options.most_values is not None and (doubt := self.suspicion(index)):
-                yield f"The column {column.name!r} is read as names: {doubt}."
-            if padded := self.padded(index):
-                lost = f"loses leading zeros, such as those of {padded!r}"
-                yield f"The column {column.name!r} {lost} ({nominal} reads it as names)."
-            if isinstance(column, NameColumn) and not column.closed and (how := similar(self.counts(index))):
-                yield f"The column {column.name!r} has {how}: each is a value ({nominal} hides this notice)."
+                into = f": {features}" if isinstance(column, DateColumn) else ""
+                yield f"The column {column.name!r} is read as {words}{into} ({nominal} reads it as names)."
+            elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
+                yield f"The column {column.name!r} is read as names: {hint}."
+            if example_with_zeros := self.example_with_zeros(index):
+                loss = f"loses leading zeros, such as those of {example_with_zeros!r}"
+                yield f"The column {column.name!r} {loss} ({nominal} reads it as names)."
+            if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
+                values = f"{same}: each name is a separate value"
+                yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."
 
-    def padded(self, index: int) -> str:
+    def example_with_zeros(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""
         if not isinstance(self.features[index], NumberColumn) or not is_text(self.first.columns[index].type):
             return ""
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
-    def suspicion(self, index: int) -> str:
+    def numeric_values_hint(self, index: int) -> str:
         """Return the reason why a nominal column may hold numbers; an empty string if it looks normal."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
@@ -294,7 +304,7 @@ def not_numbers(counts: Mapping[str, int]) -> list[str]:
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []
-    return [value for value in counts if number_in(value, form) is None]
+    return [value for value in counts if parsed_number(value, form) is None]
 
 
 def similar(counts: Mapping[str, int]) -> str:

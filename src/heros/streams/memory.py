@@ -92,11 +92,11 @@ def from_arrays(
             values = tuple(str(label_of(value)) for value in found)
             tables.append((j, found))
         features.append(Feature(feature, values, bool(absent.any())))
-    known = [str(label_of(value)) for value in classes or ()]
+    names_of_classes = [str(label_of(value)) for value in classes or ()]
     if classes is None and not numeric:
-        known = natural_order(name for name in map(label_of, labels.tolist()) if name is not None)
-    made = Schema(tuple(features), () if numeric else tuple(known), numeric)
-    return ArrayStream(rows, _targets(labels, made), made, tuple(tables), name)
+        names_of_classes = natural_order(name for name in map(label_of, labels.tolist()) if name is not None)
+    given = Schema(tuple(features), () if numeric else tuple(names_of_classes), numeric)
+    return ArrayStream(rows, _targets(labels, given), given, tuple(tables), name)
 
 
 def from_frame(
@@ -186,13 +186,13 @@ class ArrayStream(Stream):
         self._tables = tables  # (column, sorted values) for columns that must be converted to codes
 
     def _draw(self, n: int) -> Block:
-        here = slice(self._position, self._position + n)
-        X = np.array(self._X[here], dtype=np.float64, order="C")  # a copy, since the caller may write to it
+        part = slice(self._position, self._position + n)
+        X = np.array(self._X[part], dtype=np.float64, order="C")  # a copy, since the caller may write to it
         for column, values in self._tables:
             missing = np.isnan(X[:, column])
             X[:, column] = np.searchsorted(values, X[:, column])
             X[missing, column] = np.nan
-        return X, self._y[here].copy()
+        return X, self._y[part].copy()
 
     def _restart(self) -> None:
         pass
@@ -205,8 +205,8 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
     if len(chosen) != width:
         raise ParameterError.of("names", "from_arrays", f"{width} names", names)
     for feature in nominal:
-        known = isinstance(feature, str | int | np.integer) and (feature in chosen or feature in range(width))
-        if not known:
+        valid = isinstance(feature, str | int | np.integer) and (feature in chosen or feature in range(width))
+        if not valid:
             raise ParameterError.of("nominal", "from_arrays", "a list of feature names or indices", feature)
     return chosen
 

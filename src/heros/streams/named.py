@@ -60,8 +60,8 @@ def load(name: str, *, length: int | None = None) -> Stream:
             warnings.simplefilter("ignore", DataNotice)  # the examples are read correctly
             stream = read(EXAMPLES[name], target="late")
     else:
-        known = (*NAMES, *EXAMPLES)
-        raise ParameterError.of("name", "load", f"one of {', '.join(known)}", name, known)
+        names = (*NAMES, *EXAMPLES)
+        raise ParameterError.of("name", "load", f"one of {', '.join(names)}", name, names)
     return stream if length is None else stream.take(length)
 
 

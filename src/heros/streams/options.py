@@ -57,8 +57,8 @@ class Options:
         checked_most_values(self.most_values, self.owner)
         for name in ("nominal", "numeric", "ignore", "dates"):
             given = getattr(self, name)
-            listed = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
-            if not listed or not all(isinstance(column, str) for column in given):
+            is_list = isinstance(given, Sequence | Mapping | Set) and not isinstance(given, str)
+            if not is_list or not all(isinstance(column, str) for column in given):
                 raise self._error(name, "a list of column names", given)
         if self.weights is not None and not isinstance(self.weights, str):
             raise self._error("weights", "the name of a column", self.weights)
@@ -74,39 +74,39 @@ class Options:
                 raise self._error(parameter, "a list of distinct names", given)
 
     @classmethod
-    def of(cls, owner: str, how: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    def of(cls, owner: str, settings: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
         """Split the user's settings into column options and other settings."""
-        known = {field.name for field in fields(cls)} & how.keys()
-        options = cls(owner, **{name: how[name] for name in known}).with_columns(how.get("columns"))
-        return options, {name: value for name, value in how.items() if name not in {*known, "columns"}}
+        known = {field.name for field in fields(cls)} & settings.keys()
+        options = cls(owner, **{name: settings[name] for name in known}).with_columns(settings.get("columns"))
+        return options, {name: value for name, value in settings.items() if name not in {*known, "columns"}}
 
     def with_columns(self, columns: Columns | None) -> Options:
         """Return the options, extended with the column kinds in `columns`."""
         if columns is None:
             return self
-        how: dict[str, Any] = {"nominal": {**self.nominal}, "date": {**self.dates}}
-        how |= {"numeric": [*self.numeric], "ignore": [*self.ignore]}
-        how |= {"target": self.target, "weights": self.weights}
+        kinds: dict[str, Any] = {"nominal": {**self.nominal}, "date": {**self.dates}}
+        kinds |= {"numeric": [*self.numeric], "ignore": [*self.ignore]}
+        kinds |= {"target": self.target, "weights": self.weights}
         roles = dict[str, str]()
         for name, kind in _kinds(columns).items():
             if isinstance(kind, Sequence) and not isinstance(kind, str):
-                how["nominal"][name] = kind
+                kinds["nominal"][name] = kind
                 continue
             word, _, rest = str(kind).strip().partition(" ")
             if word not in KINDS or (rest and word != "date"):
                 text = f"The kind of the column {name!r} must be {RULE}. Got {kind!r} instead."
                 raise DataError(f"{text}{did_you_mean(word, KINDS)}")
             if word in ("nominal", "date"):
-                how[word][name] = rest.strip() or None
+                kinds[word][name] = rest.strip() or None
             elif word in ("numeric", "ignore"):
-                how[word].append(name)
+                kinds[word].append(name)
             elif word in roles:
                 rule = f"The columns must have at most one column of the kind {word!r}"
                 raise DataError(f"{rule}. Got {roles[word]!r} and {name!r}.")
             else:
                 roles[word] = name
-        how |= {word: name for word, name in roles.items() if how[word] is None}
-        return replace(self, dates=how.pop("date"), **how)
+        kinds |= {word: name for word, name in roles.items() if kinds[word] is None}
+        return replace(self, dates=kinds.pop("date"), **kinds)
 
     def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
         """Return the values that `nominal` and `classes` list, by column."""

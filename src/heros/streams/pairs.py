@@ -76,8 +76,10 @@ def from_iter(
     """
     if waits not in (None, True, False):
         raise ParameterError.of("waits", "from_iter", "True, False or None", waits)
-    how = {setting: given for setting, given in locals().items() if setting not in ("pairs", "waits", "name")}
-    rows = rows_of(name, "from_iter", **how)
+    settings = {
+        setting: given for setting, given in locals().items() if setting not in ("pairs", "waits", "name")
+    }
+    rows = rows_of(name, "from_iter", **settings)
     if not callable(pairs) and not isinstance(pairs, Iterable | AsyncIterable):
         raise ParameterError.of("pairs", "from_iter", RULE, pairs)
     return PairStream(pairs, rows, waits)
@@ -90,7 +92,7 @@ class PairStream(RowStream):
 
     def __init__(self, pairs: Pairs | Callable[[], Pairs], rows: RowBlocks, waits: bool | None) -> None:
         self.name, self._pairs, self._rows, self._waits = rows.name, pairs, rows, waits
-        self._once = isinstance(pairs, Iterator | AsyncIterator)
+        self._single_use = isinstance(pairs, Iterator | AsyncIterator)
         self._reader: DirectReader | BackgroundReader | None = None
         self._may_wait = False  # set when the pairs are opened
 
@@ -108,10 +110,10 @@ class PairStream(RowStream):
         pairs = self._pairs() if callable(self._pairs) else self._pairs
         done = self._rows.read
         if isinstance(pairs, AsyncIterable):
-            return BackgroundReader(_behind(pairs, done) if done else pairs)
+            return BackgroundReader(_skip_pairs(pairs, done) if done else pairs)
         if not isinstance(pairs, Iterable):
             raise ParameterError.of("pairs", "from_iter", RULE, pairs)
-        stored = isinstance(pairs, Sequence) or not (self._once or callable(self._pairs))
+        stored = isinstance(pairs, Sequence) or not (self._single_use or callable(self._pairs))
         self._may_wait = not stored if self._waits is None else self._waits
         return DirectReader(islice(pairs, done, None) if done else iter(pairs))
 
@@ -122,19 +124,19 @@ class PairStream(RowStream):
 
     def _expect_source(self, what: str) -> None:
         """Raise a DataError if the pairs cannot be read again."""
-        if self._once:
-            how = "pass from_iter a function that returns a new iterator"
-            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {how}.")
+        if self._single_use:
+            advice = "pass from_iter a function that returns a new iterator"
+            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {advice}.")
 
-    def _fork(self) -> Stream:
-        return self if self._once else super()._fork()
+    def _copy_for_stream(self) -> Stream:
+        return self if self._single_use else super()._copy_for_stream()
 
     def __getstate__(self) -> dict[str, Any]:
         self._expect_source("be copied")
         return {**self.__dict__, "_reader": None}
 
 
-async def _behind(pairs: AsyncIterable[Pair], n: int) -> AsyncIterator[Pair]:
+async def _skip_pairs(pairs: AsyncIterable[Pair], n: int) -> AsyncIterator[Pair]:
     """Yield the pairs after the first n."""
     async for pair in pairs:
         if n == 0:

@@ -21,7 +21,7 @@ from heros._base.errors import DataError, HerosError
 from heros._base.lazy import pa, platformdirs, pq
 from heros._base.progress import progress
 from heros.data.schema import Feature, Schema
-from heros.storage.disk import OutputFile, drafted, reason
+from heros.storage.disk import OutputFile, reason, temporary_file
 from heros.streams.arrow import ParquetReader
 from heros.streams.base import Stream
 from heros.streams.files import read
@@ -175,7 +175,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
     stream = read(arff, target=-1, format="arff", name=real.name, on_bad_row="raise")
     counts: Counter[str] = Counter()
     digest = hashlib.sha256()
-    with drafted(path) as file:
+    with temporary_file(path) as file:
         columns = _table(np.empty((0, stream.schema.n_features)), np.empty(0), stream.schema).schema
         with pq.ParquetWriter(file, columns, compression="zstd") as writer, progress("count") as bar:
             task = bar.add_task(f"converting {real.name}", total=real.n_instances)
@@ -214,10 +214,10 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "heros"})
         with _opener(url).open(request, timeout=30) as answer, progress("bytes") as bar:
-            announced = answer.headers.get("Content-Length")
-            if announced is not None and not announced.strip().isdecimal():
-                raise DataError(f"{url} returned an invalid length ({announced!r}).")
-            total = None if announced is None else int(announced)
+            length_header = answer.headers.get("Content-Length")
+            if length_header is not None and not length_header.strip().isdecimal():
+                raise DataError(f"{url} returned an invalid length ({length_header!r}).")
+            total = None if length_header is None else int(length_header)
             task = bar.add_task(title, total=total)
             received = 0
             with OutputFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)) as file:

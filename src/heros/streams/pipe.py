@@ -33,7 +33,7 @@ def read_pipe(
     delimiter: str | None = None,
     encoding: str | None = None,
     header: bool = True,
-    **how: Any,
+    **settings: Any,
 ) -> Stream:
     r"""Open a stream of CSV or JSON lines from a pipe. See `heros.streams.read` for the parameters.
 
@@ -47,7 +47,7 @@ def read_pipe(
     >>> stream.draw(10)[1]
     array([0, 1])
     """
-    options, text = Options.of("read", how)
+    options, text = Options.of("read", settings)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
         rule = "one that extends ASCII, such as 'latin-1', for standard input"
         raise ParameterError.of("encoding", "read", rule, encoding)
@@ -63,7 +63,7 @@ def read_pipe(
 class PipeStream(TableStream):
     """A stream from a pipe, which can only be read forwards."""
 
-    def _fork(self) -> Stream:
+    def _copy_for_stream(self) -> Stream:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PipeStream:
@@ -76,11 +76,11 @@ class PipeStream(TableStream):
 class PipeReader(TextReader):
     """A reader of text records from a pipe; subclasses add a second base class for the format."""
 
-    def __init__(self, pipe: Pipe, **how: Any) -> None:
+    def __init__(self, pipe: Pipe, **settings: Any) -> None:
         self._pipe = pipe
         self._head = b""  # bytes read to find the column names
         self._first = True
-        super().__init__(Path("standard input"), **how)
+        super().__init__(Path("standard input"), **settings)
         self._tail, self._head = self._head[self._at[0] :], b""
 
     def read(self) -> Chunk | None:
@@ -100,9 +100,9 @@ class PipeReader(TextReader):
                     return END
                 if late:
                     return IDLE
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = self._pipe.wait(left)
-            late = left == 0 or not ready
+            seconds_left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = self._pipe.wait(seconds_left)
+            late = seconds_left == 0 or not ready
             if ready:
                 self._tail += self._pipe.read()
 
@@ -113,10 +113,10 @@ class PipeReader(TextReader):
         if self._pipe.ended:
             end = end if self._first and end else len(self._tail)
         if end == 0:
-            self._expect_an_end(self._tail)
+            self._expect_line_end(self._tail)
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
-        chunk = self._parse(self._passed(data))
+        chunk = self._parse(self._take_bytes(data))
         filled = chunk.n_rows or chunk.faults
         self._first = self._first and not filled
         return chunk if filled else None
@@ -179,7 +179,7 @@ class Pipe:
         try:
             if self._poll is not None:
                 return bool(self._poll.poll(1000 * timeout))
-            return self._bring(timeout)
+            return self._read_in_background(timeout)
         except KeyboardInterrupt:
             self.ended = True
             return True
@@ -196,7 +196,7 @@ class Pipe:
             if self._background is None:
                 data = bytes(self._file.read1(READ_BYTES))
             else:
-                self._bring(None)
+                self._read_in_background(None)
                 data, self._ready = self._ready, b""
         except KeyboardInterrupt:
             data = b""
@@ -205,13 +205,13 @@ class Pipe:
         self.ended = not data
         return data
 
-    def _bring(self, timeout: float | None) -> bool:
+    def _read_in_background(self, timeout: float | None) -> bool:
         """Read bytes in the background; return whether data or the end arrived in time."""
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))
-        got = self._background.take(1, timeout)
-        if isinstance(got, Signal):
-            return got is END
-        self._ready = got[0]
+        items = self._background.take(1, timeout)
+        if isinstance(items, Signal):
+            return items is END
+        self._ready = items[0]
         return True

@@ -19,7 +19,7 @@ from heros._base.lazy import pa
 from heros._base.tables import Table
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, is_text
 from heros.data.dates import date_format_of_numbers
-from heros.data.infer import FEWEST, no_feature
+from heros.data.infer import FEWEST, reason_not_a_feature
 from heros.data.values import Words
 from heros.streams.files import opened
 from heros.streams.layout import Layout, similar
@@ -54,7 +54,7 @@ class ColumnLook:
     numbers_rows: bool = False  # whether the column seems to number the rows
 
     @property
-    def doubt(self) -> str:
+    def warning(self) -> str:
         """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
             way = f"(ignore=[{self.name!r}] leaves it out)"
@@ -114,8 +114,8 @@ class Look:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
         gaps = sum(one.missing > 0 for one in self.columns)
         text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
-        left = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
-        text = f"{text} Only the target and unusual columns are shown{left} (all= shows all columns)."
+        omitted = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
+        text = f"{text} Only the target and unusual columns are shown{omitted} (all= shows all columns)."
         return odd[:MOST_ODD], (text,)
 
     def _classes(self) -> str:
@@ -127,7 +127,7 @@ class Look:
         return f"target {self.target!r}: {', '.join(words)}{more}"
 
 
-def look(path: str | os.PathLike[str], **how: Any) -> Look:
+def look(path: str | os.PathLike[str], **settings: Any) -> Look:
     r"""Return a preview of how a file is read: its columns, their kinds, anything unusual, and the classes.
 
     Only the first rows (about 2 MB of text) are read, because they decide how all rows are read.
@@ -151,20 +151,22 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)  # the result contains the notices
-        reader, options = opened(path, **how)
+        reader, options = opened(path, **settings)
         options.check(reader.names)
         reader.keep_names(options.listed_values(reader.names))
         first = reader.read()
-        raw_reader, _ = opened(path, **how)
+        raw_reader, _ = opened(path, **settings)
         raw_reader.words = Words()  # no string is read as missing
         raw = raw_reader.read()
     if first is None or raw is None:
         return Look(reader.label, 0, 0, (), options.target_among(reader.names), {}, notes=reader.notes)
-    first = reader.without_kept(first)
+    first = reader.without_missing_words(first)
     layout = Layout(reader, options, first)
     wrong = layout.no_classes()
     doubts = (
-        [wrong[:1].upper() + wrong[1:]] if wrong else [layout.doubtful_classes(), layout.similar_classes()]
+        [wrong[:1].upper() + wrong[1:]]
+        if wrong
+        else [layout.numeric_classes_notice(), layout.similar_classes_notice()]
     )
     if lacking := np.count_nonzero(first.columns[layout.target].is_null(nan_is_null=True)):
         rows = f"{lacking:,} of the first {first.n_rows:,} rows"
@@ -173,7 +175,7 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
         source=reader.label,
         rows=first.n_rows,
         features=sum(one.width for one in layout.features.values()) - (options.weights is not None),
-        columns=tuple(_seen(layout, index, raw) for index in range(len(reader.names))),
+        columns=tuple(_preview_of(layout, index, raw) for index in range(len(reader.names))),
         target=reader.names[layout.target],
         classes={} if wrong or layout.numeric else layout.counts(layout.target),
         numeric=layout.numeric,
@@ -182,15 +184,15 @@ def look(path: str | os.PathLike[str], **how: Any) -> Look:
     )
 
 
-def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
+def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
     array, rows, name = layout.first.columns[index], layout.first.n_rows, layout.reader.names[index]
-    counts = {} if no_feature(array.type) else layout.counts(index)
+    counts = {} if reason_not_a_feature(array.type) else layout.counts(index)
     missing = float(np.asarray(array.is_null(nan_is_null=True)).mean()) if rows else 0.0
     column = layout.features.get(index)
-    few = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
-    examples = tuple(_cut(value) for value in list(counts)[:few])
+    most = NAMES if isinstance(column, NameColumn) and len(counts) <= NAMES else EXAMPLES
+    examples = tuple(_cut(value) for value in list(counts)[:most])
     words = _missing_words(array, raw.columns[index])
-    usual = {word: n for word, n in words.most_common() if word not in layout.reader.said_words}
+    usual = {word: n for word, n in words.most_common() if word not in layout.reader.given_words}
     if index == layout.target:
         note = _words_note(words, "target")
         return ColumnLook(name, "target", len(counts), missing, examples, note, usual)
@@ -202,7 +204,7 @@ def _seen(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
         kind = "weights" if name == layout.options.weights else _kind(column)
         note = "; ".join(filter(None, (*_notes(layout, index, counts), _words_note(words, kind))))
         numbers = (
-            isinstance(column, NumberColumn) and kind != "weights" and _numbers_rows(layout, column, index)
+            isinstance(column, NumberColumn) and kind != "weights" and _is_row_number(layout, column, index)
         )
         return ColumnLook(name, kind, len(counts), missing, examples, note, usual, numbers)
     return ColumnLook(name, kind, len(counts), missing, examples, note)
@@ -229,7 +231,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
     return f"missing: {shown}{more}{hint if may_be_name else ''}"
 
 
-def _numbers_rows(layout: Layout, column: NumberColumn, index: int) -> bool:
+def _is_row_number(layout: Layout, column: NumberColumn, index: int) -> bool:
     """Return whether a column seems to number the rows, judging by its values or else by its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
@@ -255,13 +257,13 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         most = column.values.most
         if most is not None and len(counts) > most and not column.closed:
             yield f"{most} inputs, shared by rare values"
-        yield layout.suspicion(index)
+        yield layout.numeric_values_hint(index)
         yield similar(counts)
         words = {word: n for word, n in counts.items() if word.casefold() in WORDS_FOR_NOTHING.split()}
         if words and not column.closed:
-            said = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
+            counted = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
             listed = ",".join(map(repr, words))
-            yield f"{said} times (missing=[{listed}] reads such values as missing)"
+            yield f"{counted} times (missing=[{listed}] reads such values as missing)"
     else:
         _, faults = column.convert(layout.first.columns[index])
         if faults:
@@ -270,11 +272,11 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
             yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] reads them as missing)"
         if isinstance(column, NumberColumn):
-            if padded := layout.padded(index):
-                yield f"leading zeros, such as {padded!r}, are lost (nominal= keeps them, as names)"
+            if zeros := layout.example_with_zeros(index):
+                yield f"leading zeros, such as {zeros!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
                 yield "seconds since 1970 (dates=)?"
-            elif _numbers_rows(layout, column, index):
+            elif _is_row_number(layout, column, index):
                 yield "a different whole number in every row: an identifier?"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"

@@ -55,22 +55,26 @@ class TableReader(ABC):
         self.label = label
         words = checked_words((*usual, *checked_words(missing)))
         self.words = Words(words)  # strings read as missing values
-        self._kept: dict[str, set[str]] = {}
-        self._kept_elsewhere = Words()
-        self.said_words = tuple(word for word in words if word not in MISSING)
+        self._kept_names: dict[str, set[str]] = {}
+        self._kept_in_other_columns = Words()
+        self.given_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
         """Keep the strings that a column lists among its values, even if they usually mean missing values."""
         listed = {name: Words(names) for name, names in values.items()}
-        self._kept = {name: {word for word in self.words if word in names} for name, names in listed.items()}
-        self._kept_elsewhere = Words(chain.from_iterable(self._kept.values()))
-        self.words = Words(self.words - self._kept_elsewhere)
+        self._kept_names = {
+            name: {word for word in self.words if word in names} for name, names in listed.items()
+        }
+        self._kept_in_other_columns = Words(chain.from_iterable(self._kept_names.values()))
+        self.words = Words(self.words - self._kept_in_other_columns)
 
-    def without_kept(self, chunk: Chunk) -> Chunk:
+    def without_missing_words(self, chunk: Chunk) -> Chunk:
         """Replace the strings of `keep_names` with null in the columns that do not list them as values."""
-        if not self._kept_elsewhere:
+        if not self._kept_in_other_columns:
             return chunk
-        words = (Words(self._kept_elsewhere - self._kept.get(name, set())) for name in self.names)
+        words = (
+            Words(self._kept_in_other_columns - self._kept_names.get(name, set())) for name in self.names
+        )
         return replace(chunk, columns=[*map(trimmed, chunk.columns, words)])
 
     @abstractmethod
@@ -100,15 +104,15 @@ class TableReader(ABC):
             raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
         return names
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         """Warn that the table may be read in an unexpected way."""
         self.notes += (text,)
         notice(text, DataNotice)
 
-    def _tell_skipped(self, skipped: int, what: str, header: int) -> None:
+    def _notify_skipped(self, skipped: int, what: str, header: int) -> None:
         """Warn that lines or rows above the header are skipped."""
         which = f"{what} is" if skipped == 1 else f"{skipped} {what}s are"
-        self._tell(f"The first {which} skipped: the header of {self.label} is in {what} {header}.")
+        self._notify(f"The first {which} skipped: the header of {self.label} is in {what} {header}.")
 
 
 def written(path: Path) -> tuple[int, int, int]:

@@ -13,10 +13,10 @@ from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, counts_of
-from heros.data.encoder import Encoder, Item, Stretches, in_micros
+from heros.data.encoder import Encoder, Item, Stretches, to_microseconds
 from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
-from heros.data.weights import weighs
+from heros.data.weights import are_weights
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
 from heros.streams.base import RowStream, Stream
 from heros.streams.layout import Layout
@@ -64,7 +64,7 @@ class TableRows(RowBlocks):
         first = reader.read()
         if first is None:
             raise DataError(f"{reader.label} must have at least one row. Got a header without rows instead.")
-        first = reader.without_kept(first)
+        first = reader.without_missing_words(first)
         layout = Layout(reader, options, first)
         if what := layout.no_classes():
             raise DataError(f"{reader.label}: {what}")
@@ -73,7 +73,7 @@ class TableRows(RowBlocks):
         encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
-            words=reader.said_words,
+            words=reader.given_words,
             ignore=layout.left_out,
             nominal=options.nominal,
         )
@@ -98,12 +98,12 @@ class TableRows(RowBlocks):
         closed = any(one.closed for _, one in nominal)
         self._first = None if faults or closed else found  # reused by _convert
         if faults:  # names and classes come from good rows only
-            good = np.ones(first.n_rows, dtype=np.bool_)
-            good[list(faults)] = False
+            valid = np.ones(first.n_rows, dtype=np.bool_)
+            valid[list(faults)] = False
             for at, column in fresh:
-                column.learn(counts_of(first.columns[at].filter(pa.array(good))))
+                column.learn(counts_of(first.columns[at].filter(pa.array(valid))))
             encoder.begin([], classes)
-            X = X[good]
+            X = X[valid]
         if found[2].any():
             encoder.note_missing(X)
         if self._first is not None:  # all of its values are known now
@@ -112,7 +112,7 @@ class TableRows(RowBlocks):
     def read_as(self, schema: Schema, seen: int) -> None:
         fresh = self.read == 0 and schema.numeric == self.encoder.numeric
         if fresh and schema != self.encoder.schema:
-            self.encoder.know(schema)
+            self.encoder.use_schema(schema)
             self.encoder.seen = seen
             self._ahead, self._first = [], None
             self._load(self._chunk)
@@ -124,16 +124,16 @@ class TableRows(RowBlocks):
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next stretch, and the next row that is bad or must be encoded alone (as an index)."""
         try:
-            while self._stretches is None or not (got := self._stretches.next()):
+            while self._stretches is None or not (items := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)
                 if isinstance(chunk, Signal):
                     return chunk
-                self._load(self.reader.without_kept(chunk))
+                self._load(self.reader.without_missing_words(chunk))
         except DataError as error:
             strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
             self._fault = DataError(str(error)) if strict else error
             return IDLE
-        return got
+        return items
 
     def _pair(self, row: Any) -> tuple[dict[str, object], object]:
         """Return a row of the chunk as a mapping, and its label."""
@@ -155,16 +155,16 @@ class TableRows(RowBlocks):
     def _load(self, chunk: Chunk) -> None:
         """Prepare to return the rows of a new chunk."""
         self._chunk = chunk
-        self._arrays = [in_micros(array) for array in chunk.columns]
+        self._arrays = [to_microseconds(array) for array in chunk.columns]
         self._stretches = Stretches(self.encoder, chunk.n_rows, self._convert)
 
     def _convert(self) -> tuple[NDArray[np.float64], NDArray[Any], list[Item]]:
         """Convert the chunk; collect the bad rows and the rows that must be encoded one by one."""
-        X, y, closely, faults = self._first or self._converted(self._chunk)
+        X, y, one_by_one, faults = self._first or self._converted(self._chunk)
         self._first = None
-        closely |= bool(self.encoder.tentative)
-        closely[list(faults)] = False
-        items: list[Item] = [(row, row + 1, row) for row in np.flatnonzero(closely).tolist()]
+        one_by_one |= bool(self.encoder.tentative)
+        one_by_one[list(faults)] = False
+        items: list[Item] = [(row, row + 1, row) for row in np.flatnonzero(one_by_one).tolist()]
         items += [(row, row + 1, self._bad(row, why, 0)) for row, why in faults.items()]
         items += [(row, row, bad) for row, bad in self._chunk.faults]  # not split into columns
         items.sort(key=lambda item: item[:2])
@@ -176,15 +176,15 @@ class TableRows(RowBlocks):
         names, arrays = [*self.reader.names], [*chunk.columns]
         del names[self._label_at]
         labels = arrays.pop(self._label_at)
-        X, closely, faults = self.encoder.converted(names, arrays, chunk.n_rows, plain=True)
+        X, one_by_one, faults = self.encoder.converted(names, arrays, chunk.n_rows, plain=True)
         y, wrong = self._targets(labels)
-        closely |= np.isnan(y)
+        one_by_one |= np.isnan(y)
         if self._weights is not None and (column := self.encoder.known.get(self._weights)) is not None:
             weights, rule = X[:, column.at[0]], "be a weight in [0, 10000]"
-            for row in np.flatnonzero(~weighs(weights)).tolist():
+            for row in np.flatnonzero(~are_weights(weights)).tolist():
                 value = "a missing value" if np.isnan(weights[row]) else f"{weights[row]:g}"
                 wrong.setdefault(row, Refused(self._weights, value, rule))
-        return X, y, closely, faults | wrong
+        return X, y, one_by_one, faults | wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
         """Return the targets, with NaN for new classes, and the unreadable targets."""

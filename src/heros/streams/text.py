@@ -56,21 +56,23 @@ class TextReader(TableReader):
     def __init__(self, path: Path, encoding: str | None = None, **words: Sequence[str]) -> None:
         super().__init__(str(path), **words)
         self._path = path
-        self._encoding, self._recoded = checked_encoding(encoding or "utf-8")
+        self._encoding, self._is_converted = checked_encoding(encoding or "utf-8")
         self._seen = encoding is not None  # whether the encoding is known
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
         self._written, self._beginning = (0, 0, 0), b""  # when the file was opened
         self._tail = b""
-        self._left_open: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
+        self._unclosed: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
-    def _look_at(self, data: bytes) -> None:
+    def _detect_encoding(self, data: bytes) -> None:
         """Detect from the first non-ASCII bytes whether the text is UTF-8; if not, use a legacy encoding."""
         if not self._seen and not data.isascii():
             self._seen = True
             if (encoding := legacy_encoding(data)) is not None:
                 self._encoding = encoding
-                self._tell(f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this).")
+                self._notify(
+                    f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this)."
+                )
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
         """Read the first bytes of the file until `enough` returns True, so that the columns can be found."""
@@ -81,7 +83,7 @@ class TextReader(TableReader):
         if b"\0" in head.partition(b"\n")[0]:
             rule = "be text (or set encoding=, such as utf-16-le)"
             raise DataError(f"{self.label} must {rule}. Got NUL bytes in its first line.")
-        self._look_at(head)
+        self._detect_encoding(head)
         return head
 
     def read(self) -> Chunk | None:
@@ -111,7 +113,7 @@ class TextReader(TableReader):
         return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
     def _closed(self, data: bytes, ended: bool) -> bytes:
-        """Replace rows whose quote is not closed in time by blanks, and note them in `_left_open`."""
+        """Replace rows whose quote is not closed in time by blanks, and note them in `_unclosed`."""
         return data
 
     def _next_records(self) -> RawRecords | None:
@@ -124,22 +126,22 @@ class TextReader(TableReader):
             end = self._end_of_records(data) if more else len(data)
             if end or not more:
                 break
-            self._expect_an_end(data)
+            self._expect_line_end(data)
         self._tail = data[end:]
-        return self._passed(data[:end]) if end else None
+        return self._take_bytes(data[:end]) if end else None
 
-    def _expect_an_end(self, data: bytes) -> None:
+    def _expect_line_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
             rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no meaning)"
             raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got an unclosed quote.")
 
-    def _passed(self, data: bytes) -> RawRecords:
+    def _take_bytes(self, data: bytes) -> RawRecords:
         """Return the bytes as records, and move `_at` after them."""
-        self._look_at(data)
+        self._detect_encoding(data)
         offset, line = self._at
         self._at = (offset + len(data), line + data.count(b"\n"))
-        faults = [one for one in self._left_open if one[0] < self._at[1]]
-        self._left_open = self._left_open[len(faults) :]
+        faults = [one for one in self._unclosed if one[0] < self._at[1]]
+        self._unclosed = self._unclosed[len(faults) :]
         return RawRecords(data, line, self._encoding, faults)
 
     def _open(self) -> pa.NativeFile:
@@ -151,8 +153,8 @@ class TextReader(TableReader):
             self._written = written(self._path)
             with self._path.open("rb") as beginning:
                 self._beginning = beginning.read(HEAD)
-            if self._recoded is not None:
-                self._file = pa.transcoding_input_stream(self._file, self._recoded, "utf-8")
+            if self._is_converted is not None:
+                self._file = pa.transcoding_input_stream(self._file, self._is_converted, "utf-8")
             if isinstance(self._file, pa.OSFile):
                 self._file.seek(offset)
                 offset = 0
@@ -180,7 +182,7 @@ class TextReader(TableReader):
         if self._file is not None:
             self._file.close()
         self._file = None
-        self._tail, self._left_open = b"", []
+        self._tail, self._unclosed = b"", []
 
     def _parse(self, records: RawRecords) -> Chunk:
         several = bool(records.faults) and self._quote.encode() in records.data  # records may have line ends
@@ -211,14 +213,14 @@ class TextReader(TableReader):
         try:
             data = self._without_blank_lines(records.utf8()) if records.faults else records.utf8()
             blanks = b" " in data or b"\t" in data
-            how = (
+            options = (
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=list(types)),
                 pa.csv.ParseOptions(delimiter=self._delimiter, quote_char=quote, newlines_in_values=True),
                 pa.csv.ConvertOptions(
                     column_types=types, null_values=list(self.words), strings_can_be_null=not blanks
                 ),
             )
-            table = pa.csv.read_csv(pa.BufferReader(data), *how)
+            table = pa.csv.read_csv(pa.BufferReader(data), *options)
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
         except pa.ArrowCancelled:  # Arrow also catches Ctrl-C; Python handles it
@@ -228,34 +230,34 @@ class TextReader(TableReader):
         return [trimmed(column, self.words) for column in columns] if trim else columns
 
     @property
-    def _blank(self) -> bytes:
+    def _filler(self) -> bytes:
         """The character that replaces the bytes of a row whose quote is not closed."""
         return b"\t" if self._delimiter == " " else b" "
 
     def _without_blank_lines(self, data: bytes) -> bytes:
-        return re.sub(rb"^%b+$\n?" % self._blank, b"", data, flags=re.MULTILINE)
+        return re.sub(rb"^%b+$\n?" % self._filler, b"", data, flags=re.MULTILINE)
 
     def _filled_before(self, records: RawRecords, line: int) -> int:
         """Return the number of lines before this line that are not blank."""
         lines = records.data.split(b"\n", line - records.line)[:-1]
-        return sum(one.strip(self._blank + b"\r") != b"" for one in lines)
+        return sum(one.strip(self._filler + b"\r") != b"" for one in lines)
 
     def _checked(self, line: int, cells: list[str]) -> Record:
         """Return a record with the right number of cells and a valid encoding, or its error."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
             quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
-            return self._wrong(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
+            return self._error_of(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         if not all(map(str.isascii, cells)):
             for name, cell in zip(self.names, cells, strict=True):
                 if any("\udc80" <= character <= "\udcff" for character in cell):
                     raw = cell.encode(self._encoding, "surrogateescape")
                     rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
-                    return self._wrong(line, repr(raw), rule, name)
+                    return self._error_of(line, repr(raw), rule, name)
         words = self.words
         return line, [None if (cell := one.strip(BLANKS)) in words else cell for one in cells]
 
-    def _wrong(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
+    def _error_of(self, line: int, value: str, rule: str, name: str | None = None) -> Record:
         return line, BadRow(self.label, f"line {line}", name, value, rule)
 
     def _lines(self, records: RawRecords) -> list[int]:

@@ -73,10 +73,10 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
         if described(given) != description:
             raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))
         return given
-    return _built(description, role, DEEPEST)
+    return _part_from(description, role, DEEPEST)
 
 
-def _built(description: object, role: str, depth: int) -> Any:
+def _part_from(description: object, role: str, depth: int) -> Any:
     """Create a part from its description, after creating its nested parts."""
     if not isinstance(description, dict):
         raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
@@ -89,28 +89,30 @@ def _built(description: object, role: str, depth: int) -> Any:
     kind = parts(role).get(name) if isinstance(name, str) else None
     if kind is None or not kind.plain:
         raise DataError(f"A description must name a class of HEROS for the {role}. Got {name!r} instead.")
-    settings = {key: _inside(value, role, depth - 1) for key, value in description.items() if key != "kind"}
+    settings = {
+        key: _nested_value(value, role, depth - 1) for key, value in description.items() if key != "kind"
+    }
     try:
-        return _made(kind, settings)
+        return _constructed(kind, settings)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
         raise DataError(f"A description of {name} must have valid parameters. Got: {error}.") from None
 
 
-def _inside(value: object, role: str, depth: int) -> object:
+def _nested_value(value: object, role: str, depth: int) -> object:
     """Return a value of a description, with nested descriptions replaced by parts of the same role."""
     if isinstance(value, list):
-        return [_inside(one, role, depth) for one in value]
+        return [_nested_value(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):
-        return _built(value, role, depth)
+        return _part_from(value, role, depth)
     return value
 
 
-def _made(kind: Any, settings: dict[str, Any]) -> Any:
+def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
     """Create a part with the constructor of the class or base class that defines its description."""
     own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
     maker: Any = next(own, kind)
     if maker is kind:
-        return kind.made_of(**settings)
+        return kind.from_settings(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part

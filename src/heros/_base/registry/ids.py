@@ -56,12 +56,12 @@ def variant_id(
     >>> variant_id("trained", "best", burst=300), variant_id("all", "best", budget="500 J/h")
     ('-watch_trained-burst_300', '-budget_500_j_per_h')
     """
-    who_looks = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
-    who_looks += f"-burst_{burst}" if burst else ""
-    who_looks += f"-warmup_{warmup}" if warmup != 100 else ""
-    who_looks += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
-    who_looks += "" if class_weight is None else f"-weights_{_weights_word(class_weight)}"
-    return who_looks + ("" if answer == "best" else f"-{_word(str(answer))}")
+    name = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    name += f"-burst_{burst}" if burst else ""
+    name += f"-warmup_{warmup}" if warmup != 100 else ""
+    name += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
+    name += "" if class_weight is None else f"-weights_{_weights_word(class_weight)}"
+    return name + ("" if answer == "best" else f"-{_word(str(answer))}")
 
 
 def _weights_word(class_weight: object) -> str:

@@ -40,10 +40,10 @@ def _missing(kind: type[Any]) -> list[str]:
     """Return the required parameters that are not numbers."""
     if kind.role == "pool":
         return []
-    needed = [
+    required = [
         field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
     ]
-    return [field.name for field in needed if field.type not in NUMBERS]
+    return [field.name for field in required if field.type not in NUMBERS]
 
 
 def _numeric(kind: type[Any]) -> list[Field[Any]]:
@@ -67,26 +67,26 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     >>> print(policy_of("cand+surprise:0.9"))
     Surprise(Cand(), 0.9, 0.1, 0.25, 1, 25000)
     """
-    around = sorted(
+    wrappers = sorted(
         (kind for kind in plain_parts("policy").values() if kind.suffix), key=lambda one: one.layer
     )
-    explore = around[0]
+    explore = wrappers[0]
     inner, outer = text, []
-    for wrapper in reversed(around):
+    for wrapper in reversed(wrappers):
         inner, suffix, numbers = inner.partition(wrapper.suffix)
         outer.append((wrapper, suffix, numbers))
     name, _, numbers = inner.partition(":")
-    known = written_parts("policy")
-    kind = known.get(name.replace("_", "-"))
+    policies = written_parts("policy")
+    kind = policies.get(name.replace("_", "-"))
     if kind is None:
-        error = ParameterError.of("policy", owner, f"one of {', '.join(known)}", text)
-        raise ParameterError(f"{error}{did_you_mean(name, known)}")
+        error = ParameterError.of("policy", owner, f"one of {', '.join(policies)}", text)
+        raise ParameterError(f"{error}{did_you_mean(name, policies)}")
     form = notation_of(kind)
     try:
         policy = kind(*_numbers(kind, numbers, text, owner))
         for wrapper, suffix, numbers in reversed(outer):
             if suffix:
-                form += form_around(wrapper)
+                form += wrapper_notation(wrapper)
                 policy = wrapper(policy, *_numbers(wrapper, numbers.removeprefix(":"), text, owner))
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
@@ -95,7 +95,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     return policy
 
 
-def form_around(kind: type[Any]) -> str:
+def wrapper_notation(kind: type[Any]) -> str:
     """Return the notation of a policy that wraps another one, e.g. ``@EPSILON``."""
     numbers = ":".join(field.name.upper() for field in _numeric(kind))
     suffix: str = kind.suffix
@@ -139,12 +139,12 @@ def pool_of(text: str) -> Any:
     table ``[grid]`` with the arguments of the grid, or tables ``[[models]]`` with the settings of each model.
     For a pool of pools, the file has one such table per pool.
     """
-    known = written_parts("pool")
-    if text in known:
-        return known[text]()
+    pools = written_parts("pool")
+    if text in pools:
+        return pools[text]()
     path = Path(text)
     if path.suffix != ".toml":
-        raise ParameterError.of("pool", "heros", f"one of {', '.join(known)} or a .toml file", text, known)
+        raise ParameterError.of("pool", "heros", f"one of {', '.join(pools)} or a .toml file", text, pools)
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -167,13 +167,13 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     }
     listed = {"configurations": settings["models"]} if "models" in settings else {}
     try:
-        return kind.made_of(**listed, **settings.get("grid", {}), **rest)
+        return kind.from_settings(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have valid arguments of its kind. Got: {error}") from None
+        raise DataError(f"The pool file {path} must have valid settings for its kind. Got: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
-    """Return a value of a pool file; a list of tables that describe pools becomes a list of pools."""
+    """Convert a value of a pool file: a list of tables that describe pools becomes a list of pools."""
     if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
         return [_pool_of(one, path, depth) for one in value]
     return value

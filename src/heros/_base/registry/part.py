@@ -58,7 +58,7 @@ class Part:
     """Whether files and checkpoints can store the part as plain data."""
 
     @classmethod
-    def made_of(cls, **settings: Any) -> Any:
+    def from_settings(cls, **settings: Any) -> Any:
         """Create a part of this class from its description."""
         return cls(**settings)
 
@@ -88,7 +88,7 @@ def parts(role: str) -> dict[str, type[Any]]:
 
 
 def plain_parts(role: str) -> dict[str, type[Any]]:
-    """Return the parts of a role that files can store."""
+    """Return the parts with the given role that can be stored in a file."""
     return {name: kind for name, kind in parts(role).items() if kind.plain}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
 __all__ = ["naive_bayes"]
@@ -22,8 +22,8 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     blocks = state["statistics"].reshape(bound.pool.n_models, 1 + classes, -1)[i]
     places = 1 + np.concatenate([[0], np.cumsum(np.where(values == 0, 3, 1 + values))[:-1]])
     weight, settings = float(state["weight"][i]), bound.pool.configurations[i]
-    seen = blocks[1:, 0]
-    logs = graph.for_each(_log(seen / blocks[0, 0]))
+    counts = blocks[1:, 0]
+    logs = graph.for_each(_log(counts / blocks[0, 0]))
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
     if len(numbers):
         density = _densities(graph, blocks, places, numbers, settings["variance_prior"] * weight)
@@ -35,8 +35,8 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
         logs = graph("Add", logs, graph("ReduceSum", rows, np.array([1]), keepdims=0))
     logs = graph("Where", graph("IsNaN", logs), np.float64(NONE), logs)
     logs = graph("Max", logs, np.float64(NONE))  # lower limit of the logarithm
-    logs = graph("Where", seen > 0, logs, np.float64(NONE))
-    shares, _ = normed(graph, logs, 1, seen)
+    logs = graph("Where", counts > 0, logs, np.float64(NONE))
+    shares, _ = normalised(graph, logs, 1, counts)
     graph.probabilities(shares)
 
 

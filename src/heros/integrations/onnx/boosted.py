@@ -26,13 +26,13 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
     trees = [Binned(ints, reals, WEIGHT, columns, state["values"]) for columns, ints, reals in _split(state)]
     node = walked(graph, [one.walk() for one in trees])
     steps = np.concatenate([_steps(one.numbers, outputs, settings["shrinkage"]) for one in trees])
-    taken = graph("Gather", settings["learning_rate"] * steps, node, axis=0)
-    said = graph("ReduceSum", taken, np.array([1]), keepdims=0)  # (n, outputs)
+    scaled = graph("Gather", settings["learning_rate"] * steps, node, axis=0)
+    total = graph("ReduceSum", scaled, np.array([1]), keepdims=0)  # (n, outputs)
     if numeric:
-        return graph.number(graph("Add", said, state["prior"][1]))  # the mean of the targets
+        return graph.number(graph("Add", total, state["prior"][1]))  # the mean of the targets
     prior = np.log(state["prior"] + 1)
     base = prior if outputs > 1 else (prior[1] if classes == 2 else 0.0) - prior[0]
-    return graph.log_odds(graph("Add", said, base), classes)
+    return graph.log_odds(graph("Add", total, base), classes)
 
 
 def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:

@@ -23,8 +23,8 @@ def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
     weights = bound.weights(i)
     _expect_finite(weights.values(), i)
     state = bound.native.state()
-    said = graph.cast(_perceptron(graph, _encoded(graph, state, bound.pool), weights), np.float64)
-    _answer(graph, said, bound.schema.numeric, state)
+    outputs = graph.cast(_perceptron(graph, _encoded(graph, state, bound.pool), weights), np.float64)
+    _answer(graph, outputs, bound.schema.numeric, state)
 
 
 def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
@@ -36,8 +36,9 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
         rule = "a model without hashed values (own_values must be at least the number of values)"
         raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
     inputs = graph.cast(_encoded(graph, state, bound.pool), np.float64)
-    said = graph("Add", graph("MatMul", inputs, rows[1:].copy()), rows[0].copy())  # the bias is the first row
-    _answer(graph, said, bound.schema.numeric, state)
+    products = graph("MatMul", inputs, rows[1:].copy())
+    outputs = graph("Add", products, rows[0].copy())  # the bias is the first row
+    _answer(graph, outputs, bound.schema.numeric, state)
 
 
 def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
@@ -45,12 +46,12 @@ def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
         raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
 
 
-def _answer(graph: Graph, said: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
+def _answer(graph: Graph, outputs: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
     """Set the output: class probabilities, or the predicted value in the unit of the target."""
     if numeric:
-        graph.number(graph("Add", graph("Mul", said, state["target_unit_sd"]), state["target_unit_mean"]))
+        graph.number(graph("Add", graph("Mul", outputs, state["target_unit_sd"]), state["target_unit_mean"]))
     else:
-        graph.probabilities(graph("Softmax", said, axis=1))
+        graph.probabilities(graph("Softmax", outputs, axis=1))
 
 
 def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:

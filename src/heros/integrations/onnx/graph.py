@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Graph", "codes_of", "normed", "numbers_of", "standardised"]
+__all__ = ["Graph", "codes_of", "normalised", "numbers_of", "standardised"]
 
 NONE = -1e30
 """The logarithm of probability 0; finite, since sums of infinities may be NaN."""
@@ -45,7 +45,7 @@ class Graph:
         """Cast a tensor to another data type."""
         return self("Cast", value, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
-    def either(self, condition: Any, one: Any, other: Any) -> str:
+    def boolean_where(self, condition: Any, one: Any, other: Any) -> str:
         """Return `one` where the condition holds, else `other`; like `Where`, but for booleans."""
         condition = condition if isinstance(condition, str) else self.constant(condition)
         return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
@@ -112,7 +112,7 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
     return graph("Add", code, begins)
 
 
-def normed(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
+def normalised(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
     """Return probabilities from logarithms and a mask of rows with a possible class; others: `otherwise`."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))

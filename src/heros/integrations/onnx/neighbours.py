@@ -23,14 +23,14 @@ def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
         if numeric:
             return graph.number(graph.for_each(state["target_mean"].reshape(1)))
         return graph.probabilities(graph.for_each(np.full(classes, 1 / classes)))
-    who, distance = _nearest(graph, state, width, bound.pool.configurations[i]["neighbours"])
+    nearest, distance = _nearest(graph, state, width, bound.pool.configurations[i]["neighbours"])
     weight = graph("Add", graph("Mul", distance, np.float64(0)), np.float64(1))
     if bound.pool.configurations[i]["weighting"] == "distance":
         weight = graph("Div", weight, graph("Add", distance, np.float64(EPSILON)))
     weight = graph("Unsqueeze", weight, np.array([2]))  # (n, near, 1)
     targets = state["targets"][_newest(width)]
-    said = targets[:, None].copy() if numeric else np.eye(classes)[targets.astype(np.int64)]
-    weighed = graph("Mul", graph("Gather", said, who, axis=0), weight)
+    values = targets[:, None].copy() if numeric else np.eye(classes)[targets.astype(np.int64)]
+    weighed = graph("Mul", graph("Gather", values, nearest, axis=0), weight)
     sums = graph("ReduceSum", weighed, np.array([1]), keepdims=0)
     if numeric:
         return graph.number(graph("Div", sums, graph("ReduceSum", weight, np.array([1]), keepdims=0)))
@@ -50,21 +50,21 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
     rows = state["numbers"].reshape(n, len(numbers))[_newest(width)].astype(np.float64)
     codes = state["codes"].reshape(n, len(nominal))[_newest(width)]
     x = _numbers(graph, state, numbers)
-    hot = np.concatenate(
+    one_hot = np.concatenate(
         [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
     )
     same = _same(graph, nominal, values)
-    stored = np.concatenate([rows, hot / 2], axis=1)  # a different value adds 1 to the squared distance
-    asked = graph("Concat", x, same, axis=1)
+    stored = np.concatenate([rows, one_hot / 2], axis=1)  # a different value adds 1 to the squared distance
+    query = graph("Concat", x, same, axis=1)
     lengths = (rows**2).sum(axis=1) + len(nominal)
-    rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", asked, stored.T.copy())))
-    who = graph.smallest(rough, min(k, width))
-    off = graph("Sub", graph("Gather", rows, who, axis=0), graph("Unsqueeze", x, np.array([1])))
+    rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", query, stored.T.copy())))
+    nearest = graph.smallest(rough, min(k, width))
+    off = graph("Sub", graph("Gather", rows, nearest, axis=0), graph("Unsqueeze", x, np.array([1])))
     squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, for k rows
-    alike = graph("Mul", graph("Gather", hot, who, axis=0), graph("Unsqueeze", same, np.array([1])))
-    alike = graph("ReduceSum", alike, np.array([2]), keepdims=0)
-    squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), alike))
-    return who, graph("Sqrt", squares)
+    equal = graph("Mul", graph("Gather", one_hot, nearest, axis=0), graph("Unsqueeze", same, np.array([1])))
+    equal = graph("ReduceSum", equal, np.array([2]), keepdims=0)
+    squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), equal))
+    return nearest, graph("Sqrt", squares)
 
 
 def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:
@@ -84,5 +84,5 @@ def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -
     owner = np.repeat(nominal, values[nominal] + 1)
     code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
     x = graph("Gather", "X", owner, axis=1)
-    alike = graph.either(np.isnan(code), graph("IsNaN", x), graph("Equal", x, np.nan_to_num(code)))
-    return graph.cast(alike, np.float64)
+    equal = graph.boolean_where(np.isnan(code), graph("IsNaN", x), graph("Equal", x, np.nan_to_num(code)))
+    return graph.cast(equal, np.float64)

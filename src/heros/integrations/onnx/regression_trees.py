@@ -30,12 +30,12 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
     slopes, constant = _models(reals, weights, bound.pool.configurations[i]["prediction"])
     tree = Binned(ints, reals, COUNT, np.arange(len(values)), values)
     leaf = graph("Squeeze", walked(graph, [tree.walk()]), np.array([1]))
-    said = graph("Gather", constant, leaf, axis=0)  # (n, 1)
+    outputs = graph("Gather", constant, leaf, axis=0)  # (n, 1)
     if len(numbers):
         x = numbers_of(graph, state, numbers, FARTHEST)
         shares = graph("Mul", graph("Gather", slopes, leaf, axis=0), x)
-        said = graph("Add", said, graph("ReduceSum", shares, np.array([1]), keepdims=1))
-    graph.number(said)
+        outputs = graph("Add", outputs, graph("ReduceSum", shares, np.array([1]), keepdims=1))
+    graph.number(outputs)
 
 
 def _models(

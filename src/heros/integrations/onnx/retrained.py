@@ -25,12 +25,12 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
     base = state["base"] if len(state["base"]) else _prior(state["prior"], numeric)
-    said = graph.for_each(base)
+    outputs = graph.for_each(base)
     if len(state["roots"]):
-        said = graph("Add", said, _steps(graph, state, len(base)))
+        outputs = graph("Add", outputs, _steps(graph, state, len(base)))
     if numeric:
-        return graph.number(said)
-    return graph.log_odds(said, classes)
+        return graph.number(outputs)
+    return graph.log_odds(outputs, classes)
 
 
 def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
@@ -47,9 +47,9 @@ def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
     stays = np.arange(n, n + leaves)  # both children of a leaf are the leaf itself
-    below, above = (np.concatenate([_places(nodes[:, side], n), stays]) for side in (2, 3))
+    below, above = (np.concatenate([_child_indices(nodes[:, side], n), stays]) for side in (2, 3))
     goes = np.concatenate([_tests(nodes[:, 1], state["sets"]), np.zeros((leaves, BYTES), bool)]).ravel()
-    found, at = _bytes(graph, state), graph.for_each(_places(state["roots"].astype(np.int64), n))
+    found, at = _bytes(graph, state), graph.for_each(_child_indices(state["roots"].astype(np.int64), n))
     for _ in range(_depth(nodes)):
         byte = graph("GatherElements", found, graph("Gather", feature, at), axis=1)
         is_below = graph("Gather", goes, graph("Add", graph("Mul", at, np.int64(BYTES)), byte))
@@ -76,7 +76,7 @@ def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
     return graph("Where", known, places, np.int64(0))
 
 
-def _places(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def _child_indices(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
     """Return the indices of children; leaves come after all nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import HerosError
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normed
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
@@ -30,8 +30,10 @@ def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
     """Export model i of a pool of Hoeffding trees."""
     state = bound.native.tree_state(i)
     features = np.arange(bound.schema.n_features)
-    said, _ = _answers(graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])])
-    graph.probabilities(graph("Squeeze", said, np.array([1])))
+    probabilities, _ = _answers(
+        graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])]
+    )
+    graph.probabilities(graph("Squeeze", probabilities, np.array([1])))
 
 
 def forest(graph: Graph, bound: BoundForest, i: int) -> None:
@@ -42,10 +44,10 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
     width = state[f"forest_{i}_drift_width"].astype(np.float64)
     mean = state[f"forest_{i}_drift_total"] / np.maximum(width, 1)
     weights = (np.clip(mean, 0, 1) * width + 1) / (width + 2)
-    said, heard = _answers(graph, bound, trees)
-    weight = graph("Where", heard, weights[:, None], np.float64(0))  # (n, trees, 1)
+    probabilities, can_predict = _answers(graph, bound, trees)
+    weight = graph("Where", can_predict, weights[:, None], np.float64(0))  # (n, trees, 1)
     total = graph("ReduceSum", weight, np.array([1]), keepdims=0)
-    sums = graph("ReduceSum", graph("Mul", said, weight), np.array([1]), keepdims=0)
+    sums = graph("ReduceSum", graph("Mul", probabilities, weight), np.array([1]), keepdims=0)
     any_heard = graph("Greater", total, np.float64(0))
     classes = bound.schema.n_classes
     sums = graph("Where", any_heard, sums, np.full((1, classes), 1 / classes))
@@ -86,7 +88,7 @@ class _Tree:
             chosen[chosen] = ~(hits[:, 0] > hits[:, 1])
         return chosen
 
-    def answering(self) -> Floats:
+    def class_counts(self) -> Floats:
         """Return the class counts of each node; an absent branch has the counts of its parent."""
         counts = self.counts.copy()
         for node in np.flatnonzero(self.splits).tolist():
@@ -120,7 +122,7 @@ class _Leaf:
     mean: Floats  # (classes, numeric features)
     precision: Floats
     constant: Floats
-    told: Flags  # (numeric features,) whether any class has values of the feature
+    has_values: Flags  # (numeric features,) whether any class has values of the feature
     rows: Floats  # (values + 1 of each nominal feature, classes)
 
 
@@ -143,31 +145,33 @@ class _Leaves:
         reals = tree.state["block_reals"].reshape(len(ints), 5, len(numbers))
         for node in np.flatnonzero(tree.by_bayes):
             blocks = tree.blocks[tree.link[node]]
-            there = blocks >= 0
-            seen, divisor, count = np.split(
-                np.where(there[:, None], ints[blocks], 0), [len(numbers), len(numbers) + len(nominal)], axis=1
+            has_block = blocks >= 0
+            counted, divisor, count = np.split(
+                np.where(has_block[:, None], ints[blocks], 0),
+                [len(numbers), len(numbers) + len(nominal)],
+                axis=1,
             )
             counts = tree.counts[node]
             yield _Leaf(
                 _log(counts / counts.sum()),
-                *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], seen),
+                *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], counted),
                 self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
             )
 
-    def _gaussians(self, places: Ints, reals: Floats, seen: Floats) -> tuple[Floats, Floats, Floats, Any]:
-        wide = (len(seen), len(self.numbers))
+    def _gaussians(self, places: Ints, reals: Floats, counted: Floats) -> tuple[Floats, Floats, Floats, Any]:
+        wide = (len(counted), len(self.numbers))
         mean, precision, constant = np.zeros(wide), np.zeros(wide), np.zeros(wide)
-        told = np.zeros(len(self.numbers), dtype=bool)
-        told[places] = (seen > 0).any(axis=0)
-        spread = np.where(seen > 1, reals[:, 2], 0)
+        has_values = np.zeros(len(self.numbers), dtype=bool)
+        has_values[places] = (counted > 0).any(axis=0)
+        spread = np.where(counted > 1, reals[:, 2], 0)
         varies = spread > 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            exact = np.where(varies, (seen - 1) / (2 * spread), NO_SPREAD)
+            exact = np.where(varies, (counted - 1) / (2 * spread), NO_SPREAD)
         exact = np.clip(exact, 1 / NO_SPREAD, NO_SPREAD)
-        mean[:, places] = np.where(seen > 0, reals[:, 0], 0)
-        precision[:, places] = np.where(seen > 0, exact, 0)
-        constant[:, places] = np.where(seen > 0, np.where(varies, np.log(exact / np.pi) / 2, 0), NONE)
-        return mean, precision, constant, told
+        mean[:, places] = np.where(counted > 0, reals[:, 0], 0)
+        precision[:, places] = np.where(counted > 0, exact, 0)
+        constant[:, places] = np.where(counted > 0, np.where(varies, np.log(exact / np.pi) / 2, 0), NONE)
+        return mean, precision, constant, has_values
 
     def _tables(self, places: Ints, slots: Ints, divisor: Floats, count: Floats) -> Floats:
         """Return a row per value; the last row of each feature, for missing values, is 0."""
@@ -186,17 +190,22 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
     node = walked(graph, [one.walk() for one in trees])
-    counts = np.concatenate([one.answering() for one in trees])
+    counts = np.concatenate([one.class_counts() for one in trees])
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
-    said, heard = graph("Gather", shares, node, axis=0), graph("Gather", total > 0, node, axis=0)
+    probabilities, can_predict = (
+        graph("Gather", shares, node, axis=0),
+        graph("Gather", total > 0, node, axis=0),
+    )
     by_bayes = np.concatenate([one.by_bayes for one in trees])
     if not by_bayes.any():
-        return said, heard
+        return probabilities, can_predict
     which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # leaf indices
     shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
     chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
-    return graph("Where", chosen, shares_by_bayes, said), graph.either(chosen, possible, heard)
+    return graph("Where", chosen, shares_by_bayes, probabilities), graph.boolean_where(
+        chosen, possible, can_predict
+    )
 
 
 @dataclass(frozen=True)
@@ -233,15 +242,15 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
         x = graph("GatherElements", "X", tested, axis=1)
         known = graph("Not", graph("IsNaN", x))
         x = graph("Where", known, x, np.float64(0))
-        hit = graph.either(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
-        branch = graph("Where", every, _whole(graph, x), graph.cast(graph("Not", hit), np.int64))
+        hit = graph.boolean_where(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
+        branch = graph("Where", every, _integer_codes(graph, x), graph.cast(graph("Not", hit), np.int64))
         branch = graph("Where", known, branch, without)
         goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
         node = graph("Where", goes, graph("Add", below, branch), node)
     return node
 
 
-def _whole(graph: Graph, x: str) -> str:
+def _integer_codes(graph: Graph, x: str) -> str:
     """Return codes as integers; values outside the range of codes are clipped."""
     return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
 
@@ -250,8 +259,8 @@ def _bayes(
     graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
 ) -> tuple[str, str]:
     """Return the naive Bayes probabilities (n, trees, classes), and whether any class is possible."""
-    room = sum(int(one.by_bayes.sum()) for one in trees)
-    size = 8 * room * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
+    leaf_count = sum(int(one.by_bayes.sum()) for one in trees)
+    size = 8 * leaf_count * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:
         rule = f"at most {LARGEST >> 20} MB for the export"
         raise HerosError(f"The leaf statistics of a tree must be {rule}. Got {size >> 20} MB instead.")
@@ -271,14 +280,14 @@ def _bayes(
     least = graph("Min", least, graph("Squeeze", prior, np.array([3])))
     votes = graph("Gather", partial, np.array(-1), axis=3)
     votes = graph("Where", graph("Less", least, np.float64(LEAST)), np.float64(NONE), votes)
-    return normed(graph, votes, 2, np.full((1, 1, classes), 1 / classes))
+    return normalised(graph, votes, 2, np.full((1, 1, classes), 1 / classes))
 
 
 def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:
     """Return the log densities (n, trees, classes, numeric features); 0 for a missing value."""
     x = graph("Gather", "X", leaves.numbers, axis=1)
     known = graph("Unsqueeze", graph("Not", graph("IsNaN", x)), np.array([1]))
-    told = graph("And", known, graph("Gather", np.stack([leaf.told for leaf in found]), which))
+    has_values = graph("And", known, graph("Gather", np.stack([leaf.has_values for leaf in found]), which))
     mean, precision, constant = (
         graph("Gather", np.stack([getattr(leaf, name) for leaf in found]), which)
         for name in ("mean", "precision", "constant")
@@ -286,7 +295,7 @@ def _numbers(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) 
     off = graph("Sub", graph("Unsqueeze", x, np.array([1, 2])), mean)
     away = graph("Mul", graph("Mul", off, off), precision)
     logs = graph("Max", graph("Sub", constant, away), np.float64(NONE))
-    return graph("Where", graph("Unsqueeze", told, np.array([2])), logs, np.float64(0))
+    return graph("Where", graph("Unsqueeze", has_values, np.array([2])), logs, np.float64(0))
 
 
 def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) -> str:

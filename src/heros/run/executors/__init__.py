@@ -124,7 +124,7 @@ class Processes:
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     """Start processes that stop with the `with` block; yield them and a function that starts another."""
     context = get_context("spawn")
-    watched, held = context.Pipe(duplex=False)
+    watched, kept_open = context.Pipe(duplex=False)
     started = []
 
     def start() -> Worker:
@@ -134,12 +134,12 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        held.close()  # ends the processes immediately
+        kept_open.close()  # ends the processes immediately
         raise
     finally:
         for worker in started:
             worker.shutdown()
-        held.close()
+        kept_open.close()
         watched.close()
 
 

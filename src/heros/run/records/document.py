@@ -92,7 +92,7 @@ def _array(kind: Kind, dtype: type) -> Kind:
     return Kind(_each(kind).fits, lambda value: np.array(value, dtype=dtype))
 
 
-def _made(cls: Any, **special: Kind) -> Kind:
+def _dataclass_kind(cls: Any, **special: Kind) -> Kind:
     """Return the kind for a dataclass, which is stored as a mapping of its fields."""
     kinds = {one.name: BY_TYPE.get(str(one.type), ANYTHING) for one in fields(cls)} | special
     optional = {one.name: (one.default, one.default_factory) != (MISSING, MISSING) for one in fields(cls)}
@@ -110,60 +110,63 @@ def _made(cls: Any, **special: Kind) -> Kind:
 def _is_importance(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() != {"columns", "values", "end", "history"}:
         return False
-    columns, known = value["columns"], _each(_optional(AMOUNT))
+    columns, optional_amounts = value["columns"], _each(_optional(AMOUNT))
     return (
         _each(TEXT).fits(columns)
         and _each(WHOLE).fits(value["end"])
-        and _each(known).fits(value["history"])
+        and _each(optional_amounts).fits(value["history"])
         and len(value["end"]) == len(value["history"])
-        and known.fits(value["values"])
+        and optional_amounts.fits(value["values"])
         and all(len(point) == len(columns) for point in [value["values"], *value["history"]])
     )
 
 
 # -- the fields --------------------------------------------------------------------------------------------
 
-_CHANGE = _made(
+_CHANGE = _dataclass_kind(
     Change,
     kind=TEXT,
-    classes=_each(_made(ClassChange)),
-    models=_each(_made(ModelChange)),
-    features=_each(_made(FeatureChange)),
+    classes=_each(_dataclass_kind(ClassChange)),
+    models=_each(_dataclass_kind(ModelChange)),
+    features=_each(_dataclass_kind(FeatureChange)),
 )
 _BETTER = Kind(lambda way: way in ("higher", "lower"))
 _SQUARE = Kind(
     lambda value: _each(_each(WHOLE)).fits(value) and all(len(row) == len(value) for row in value),
     lambda counts: Confusion(np.array(counts, np.int64)),
 )
-_CARBON = _made(Carbon, grams_per_kwh=AMOUNT)
-_BAD_ROWS = _made(BadRows, first=_each(_made(BadRow)), columns=_by_name(_by_name(WHOLE)))
+_CARBON = _dataclass_kind(Carbon, grams_per_kwh=AMOUNT)
+_BAD_ROWS = _dataclass_kind(BadRows, first=_each(_dataclass_kind(BadRow)), columns=_by_name(_by_name(WHOLE)))
 _COSTS = dict.fromkeys(("kwh", "cpu_seconds", "wall_seconds"), AMOUNT)
 
 OF_A_RUN: dict[str, tuple[str, Kind]] = {
     "stream/name": ("stream", TEXT),
-    "stream/drifts": ("drifts", _each(_made(DriftPoint, width=POSITIVE))),
+    "stream/drifts": ("drifts", _each(_dataclass_kind(DriftPoint, width=POSITIVE))),
     "stream/bad_rows": ("bad_rows", _BAD_ROWS),
     "changes": ("changes", _each(_CHANGE)),
     "importance": ("importance", _optional(Kind(_is_importance, Importance.from_plain))),
     "classes": ("classes", _each(TEXT)),
-    "reading": ("reading", _optional(_made(Reading, ignored=_each(TEXT), words=_each(TEXT)))),
+    "reading": ("reading", _optional(_dataclass_kind(Reading, ignored=_each(TEXT), words=_each(TEXT)))),
     "model": ("model", TEXT),
     "settings": ("settings", MAPPING),
     "n_instances": ("n_instances", POSITIVE),
     "window": ("window", POSITIVE),
     "interrupted": ("interrupted", TRUTH),
-    "measures": ("measures", _each(_made(Caption, better=_BETTER))),
+    "measures": ("measures", _each(_dataclass_kind(Caption, better=_BETTER))),
     "results/gamma_spent": ("gamma_spent", AMOUNT),
     "results/reward": ("reward", FIGURE),
     "results/diverged": ("diverged", WHOLE),
     "confusion": ("confusion", _optional(_SQUARE)),
     "baselines": ("baselines", _by_name(_by_name(NUMBER))),
-    "looked": ("looked", _array(WHOLE, np.int64)),
+    "looked": ("evaluated", _array(WHOLE, np.int64)),
     "trained": ("trained", _array(WHOLE, np.int64)),
     "invested": ("invested", _array(NUMBER, np.float64)),
-    "price": ("price", _optional(_made(Price, looking=AMOUNT, training=AMOUNT))),
+    "price": ("price", _optional(_dataclass_kind(Price, looking=AMOUNT, training=AMOUNT))),
     "cpu": ("cpu", _by_name(AMOUNT)),
-    "energy": ("energy", _made(Energy, by_phase=_by_name(NUMBER), carbon=_optional(_CARBON), **_COSTS)),
+    "energy": (
+        "energy",
+        _dataclass_kind(Energy, by_phase=_by_name(NUMBER), carbon=_optional(_CARBON), **_COSTS),
+    ),
 }
 """The fields that are attributes of a `Run`: path in the document, attribute and kind."""
 OTHERS: dict[str, Kind] = {
@@ -188,7 +191,7 @@ MAY_LACK = ("baselines", "changes", "classes", "importance", "reading")
 def document(run: Run, id: str | None = None) -> dict[str, Any]:
     """Return the content of `record.json` for a run."""
     versions = {name: metadata.version(name) for name in PACKAGES}
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "id": run_id(run) if id is None else id,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -199,20 +202,20 @@ def document(run: Run, id: str | None = None) -> dict[str, Any]:
     }
     for path, (attribute, _) in OF_A_RUN.items():
         group, _, name = path.rpartition("/")
-        (said.setdefault(group, {}) if group else said)[name] = getattr(run, attribute)
-    plain: dict[str, Any] = _plain(said)
+        (content.setdefault(group, {}) if group else content)[name] = getattr(run, attribute)
+    plain: dict[str, Any] = _plain(content)
     return plain
 
 
 def run_from(document: Mapping[str, Any], curves: Curves) -> Run:
     """Return the run that a document and its curves describe."""
-    said = {
+    attributes = {
         attribute: kind.read(at(document, path))
         for path, (attribute, kind) in OF_A_RUN.items()
         if path in document or path not in MAY_LACK
     }
     figures = {name: FIGURE.read(document["results"][name]) for name in figures_in(document)}
-    return Run(figures=figures, curves=curves, searched="changes" in document, **said)
+    return Run(figures=figures, curves=curves, searched="changes" in document, **attributes)
 
 
 def figures_in(document: Mapping[str, Any]) -> list[str]:
@@ -247,12 +250,12 @@ def _plain(value: Any) -> Any:
 # -- checks ------------------------------------------------------------------------------------------------
 
 
-def expect_whole(document: Mapping[str, Any], label: str) -> None:
+def expect_valid(document: Mapping[str, Any], label: str) -> None:
     """Raise an error if a document lacks a field or has an invalid value.
 
     Examples
     --------
-    >>> expect_whole({"stream": {"name": 5}}, "The record runs/one")
+    >>> expect_valid({"stream": {"name": 5}}, "The record runs/one")
     Traceback (most recent call last):
         ...
     heros.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
@@ -263,35 +266,35 @@ def expect_whole(document: Mapping[str, Any], label: str) -> None:
         except (KeyError, TypeError, IndexError):
             if path in MAY_LACK:
                 continue
-            raise _broken(label, f"no {path!r}") from None
+            raise _damaged(label, f"no {path!r}") from None
         if not kind.fits(value):
-            raise _broken(label, f"an invalid {path!r}: {_short(value)}")
+            raise _damaged(label, f"an invalid {path!r}: {_short(value)}")
     models = len(document["settings"]["models"])
     for path in ("settings/costs", "looked", "trained", "invested"):
         if len(at(document, path)) != models:
-            raise _broken(label, f"{len(at(document, path))} values in {path!r} for {models} models")
+            raise _damaged(label, f"{len(at(document, path))} values in {path!r} for {models} models")
     named = {caption["name"] for caption in document["measures"]}
     if named - document["results"].keys():
-        raise _broken(label, f"no value of {min(named - document['results'].keys())!r}")
+        raise _damaged(label, f"no value of {min(named - document['results'].keys())!r}")
 
 
 def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> None:
     """Raise an error if the curves of a record are not consistent with its document."""
     end, models = curves.end, len(document["settings"]["models"])
     if end.ndim != 1 or end.dtype.kind not in "iu" or not len(end):
-        raise _broken(label, "curves without windows")
+        raise _damaged(label, "curves without windows")
     if (np.diff(end, prepend=0) <= 0).any() or end[-1] > document["n_instances"]:
-        raise _broken(label, "curves whose windows are not in order")
+        raise _damaged(label, "curves whose windows are not in order")
     for name, values in curves.columns().items():
         wide = {"cpu": (curves.cpu.shape[-1],), **dict.fromkeys(PER_MODEL, (models,))}.get(name, ())
         fits = values.shape == (len(end), *wide) or (name in PER_MODEL and values.shape == (len(end), 0))
         if not fits or values.dtype.kind not in "iuf" or not _drawable(values, name in curves.figures):
-            raise _broken(label, f"an invalid curve {name!r}")
+            raise _damaged(label, f"an invalid curve {name!r}")
 
 
 def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
-    known = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
-    return bool((np.abs(known.astype(np.float64)) < LARGEST).all())
+    finite = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
+    return bool((np.abs(finite.astype(np.float64)) < LARGEST).all())
 
 
 def _short(value: object, most: int = 40) -> str:
@@ -299,7 +302,7 @@ def _short(value: object, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _broken(label: str, got: str) -> DataError:
+def _damaged(label: str, got: str) -> DataError:
     return DataError(f"{label} is damaged: {got}.")
 
 

@@ -24,12 +24,12 @@ from heros.run.records.document import (
     PER_MODEL,
     document,
     expect_curves,
-    expect_whole,
+    expect_valid,
     run_from,
     run_id,
 )
 from heros.run.result import Run
-from heros.storage.disk import DRAFT, reason, to_disk, write_file
+from heros.storage.disk import DRAFT, reason, sync_directory, write_file
 from heros.streams.arrow import readable
 
 RECORD, CURVES = "record.json", "curves.parquet"
@@ -75,7 +75,7 @@ def save(
     """
     id = run_id(run) if id is None else id
     place = Path(directory, id)
-    mend(place)
+    repair(place)
     if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} already exists; use force=True to replace it.")
     text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -86,7 +86,7 @@ def save(
         write_file(draft / RECORD, text.encode())
         write_file(draft / CURVES, _curves_file(run.curves, compact))
         draft.chmod(0o755)
-        to_disk(draft)
+        sync_directory(draft)
         _move(draft, place, force)
     except OSError as error:
         raise HerosError(f"The record {place} cannot be written: {reason(error)}.") from None
@@ -123,7 +123,7 @@ def find(directory: Path_) -> list[Path]:
 def exists(directory: Path_) -> bool:
     """Return whether there is a record in this directory, or a packed record with this path."""
     place = Path(directory)
-    return (_there(place) / RECORD).is_file() or packed.holder(place) is not None
+    return (_existing(place) / RECORD).is_file() or packed.holder(place) is not None
 
 
 def _records_below(root: Path) -> Iterator[Path]:
@@ -140,43 +140,43 @@ def _records_below(root: Path) -> Iterator[Path]:
 
 def _move(draft: Path, place: Path, force: bool) -> None:
     """Rename the draft to `place`; an old record is renamed first, because a directory cannot be replaced."""
-    aside = draft.with_suffix(OLD)
+    renamed = draft.with_suffix(OLD)
     if force and place.exists():
-        place.rename(aside)
+        place.rename(renamed)
     try:
         draft.rename(place)
     except OSError as error:
-        if aside.exists():
-            aside.rename(place)
+        if renamed.exists():
+            renamed.rename(place)
         if error.errno not in THERE_ALREADY:
             raise
         raise HerosError(f"The record {place} already exists; another process has written it.") from None
-    to_disk(place.parent)
-    shutil.rmtree(aside, ignore_errors=True)
+    sync_directory(place.parent)
+    shutil.rmtree(renamed, ignore_errors=True)
 
 
-def _set_aside(place: Path) -> list[Path]:
+def _renamed_records(place: Path) -> list[Path]:
     """Return the renamed old records of this path, left behind by processes that were killed."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
-def _place_of(aside: Path) -> Path:
+def _place_of(renamed: Path) -> Path:
     """Return the original path of a renamed record: ``.NAME.random.old`` was ``NAME``."""
-    return aside.with_name(aside.name.removesuffix(OLD)[1:].rpartition(".")[0])
+    return renamed.with_name(renamed.name.removesuffix(OLD)[1:].rpartition(".")[0])
 
 
-def _there(place: Path) -> Path:
+def _existing(place: Path) -> Path:
     """Return the directory of the record, or of the old record if a kill interrupted its replacement."""
-    return place if place.exists() else next(iter(_set_aside(place)), place)
+    return place if place.exists() else next(iter(_renamed_records(place)), place)
 
 
-def mend(place: Path) -> None:
+def repair(place: Path) -> None:
     """Restore or remove the old record left behind by a process that was killed while replacing it."""
-    for aside in _set_aside(place):
+    for renamed in _renamed_records(place):
         if place.exists():
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(renamed, ignore_errors=True)
         else:
-            aside.rename(place)
+            renamed.rename(place)
 
 
 def details(directory: Path_) -> dict[str, Any]:
@@ -188,20 +188,20 @@ def details(directory: Path_) -> dict[str, Any]:
         raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}.")
-    expect_whole(document, f"The record {place}")
+    expect_valid(document, f"The record {place}")
     return document
 
 
 def text_at(place: Path) -> str:
     """Return the text of a record's `record.json`."""
-    path = _there(place) / RECORD
+    path = _existing(place) / RECORD
     holder = None if path.exists() else packed.holder(place)
     return path.read_text(encoding="utf-8") if holder is None else packed.document_of(*holder)
 
 
 def curves_at(place: Path) -> pa.Table:
     """Return the table of a record's curves, with one row per window."""
-    path = _there(place)
+    path = _existing(place)
     holder = None if (path / RECORD).exists() else packed.holder(place)
     return pq.read_table(path / CURVES) if holder is None else packed.curves_of(*holder)
 

@@ -58,7 +58,7 @@ class _Curve(NamedTuple):
 
 def holder(place: Path) -> tuple[Path, str] | None:
     """Return the packed file that holds the record with this path and the record's id, or None."""
-    for path in _above(place):
+    for path in _packed_files_above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
     return None
@@ -66,7 +66,7 @@ def holder(place: Path) -> tuple[Path, str] | None:
 
 def below(root: Path) -> Iterator[Path]:
     """Yield the paths at or below `root` of records that are packed in `root` or a parent directory."""
-    for path in _above(root):
+    for path in _packed_files_above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
 
@@ -75,7 +75,7 @@ def ids_in(path: Path) -> list[str]:
     return list(_index(path))
 
 
-def _above(place: Path) -> list[Path]:
+def _packed_files_above(place: Path) -> list[Path]:
     """Return the packed files in this directory and its parents, nearest first."""
     return [path for folder in (place, *place.parents) if (path := folder / NAME).is_file()]
 
@@ -92,18 +92,18 @@ def curves_of(path: Path, id: str) -> pa.Table:
     """Return the curves of a record with their original columns and types."""
     with readable(f"The file {path}", "cannot be read as a table of records"):
         number = _index(path)[id][0]
-        group = _group(path, _stamp(path), number // ROWS).slice(number % ROWS, 1)
+        group = _group(path, _file_version(path), number // ROWS).slice(number % ROWS, 1)
         columns = zip(group.schema, group.columns, strict=True)
-        there = [(field, column) for field, column in columns if column[0].is_valid]
-        return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in there})
+        valid = [(field, column) for field, column in columns if column[0].is_valid]
+        return pa.table({field.metadata[CURVE].decode(): _shaped(column, field) for field, column in valid})
 
 
 def _index(path: Path) -> Mapping[str, tuple[int, str]]:
     with readable(f"The file {path}", "cannot be read as a table of records"):
-        return _rows(path, _stamp(path))
+        return _rows(path, _file_version(path))
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _file_version(path: Path) -> tuple[int, int]:
     """Return the modification time and the inode, which change when the file is replaced."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_ino
@@ -149,7 +149,7 @@ def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     table = plain.set_column(plain.column_names.index("id"), "id", pa.array(list(rows), pa.string()))
     table = table.append_column("document", pa.array([row.document for row in rows.values()], pa.string()))
     for kind in kinds:
-        table = table.append_column(kind.field, _lists(kind, [found.get(kind) for found in curves]))
+        table = table.append_column(kind.field, _list_array(kind, [found.get(kind) for found in curves]))
     file = io.BytesIO()
     pq.write_table(
         table.replace_schema_metadata({MARK: FORMAT}),
@@ -173,11 +173,11 @@ def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
     return found
 
 
-def _lists(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
+def _list_array(kind: _Curve, arrays: Sequence[pa.Array | None]) -> pa.Array:
     offsets = np.cumsum([0, *(0 if array is None else len(array) for array in arrays)])
-    there = pa.concat_arrays([array for array in arrays if array is not None])
+    joined = pa.concat_arrays([array for array in arrays if array is not None])
     mask = pa.array([array is None for array in arrays])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), there, mask=mask)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), joined, mask=mask)
 
 
 def _encoding(values: pa.DataType) -> str:

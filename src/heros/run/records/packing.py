@@ -95,7 +95,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
         raise HerosError(f"The directory {root} must have records below it. It is a record itself.")
     places = files.find(root)
     for place in places:
-        files.mend(place)
+        files.repair(place)
     single = {place.relative_to(root).as_posix(): place for place in places if place.is_dir()}
     table = root / NAME
     ids = ids_in(table) if table.is_file() else []

@@ -51,6 +51,6 @@ def _checked_out(tree: Path) -> str | None:
     """Return the commit checked out in this directory, or None if it is not a git working tree."""
     if (tree / ".git").exists():
         with suppress(OSError, subprocess.SubprocessError):
-            asked = ["git", "-C", str(tree), "rev-parse", "HEAD"]
-            return subprocess.check_output(asked, stderr=subprocess.DEVNULL, text=True, timeout=10).strip()
+            command = ["git", "-C", str(tree), "rev-parse", "HEAD"]
+            return subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True, timeout=10).strip()
     return None

@@ -113,7 +113,7 @@ class KafkaWorker:
         snapshots.expect_same(_described(model, target, key))
         self._scratch = TemporaryDirectory(prefix="heros-")
         self._opened = 0
-        task = model.task_asked
+        task = model.given_task
 
         def opened(partition: int) -> Partition:
             self._opened += 1
@@ -134,7 +134,7 @@ class KafkaWorker:
         self._partitions: dict[int, Partition] = {}
         self._stopping = False
         self._gathered = 0
-        self._heard = math.inf  # time of the last message or assignment
+        self._last_activity = math.inf  # time of the last message or assignment
         settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options)
         self._consumer = self._kafka.Consumer(settings)
 
@@ -153,26 +153,26 @@ class KafkaWorker:
                 message = self._consumer.poll(0.0 if self._gathered else STEP)
                 if message is not None:
                     self._take(message)
-                    self._heard = time.monotonic()
+                    self._last_activity = time.monotonic()
                 if self._gathered and (message is None or self._gathered >= AT_ONCE):
                     self._learn()
-                if idle is not None and time.monotonic() - self._heard >= idle:
+                if idle is not None and time.monotonic() - self._last_activity >= idle:
                     break
-            self._hand_over(list(self._partitions))
+            self._release_partitions(list(self._partitions))
         except TooManyBadRows:
             for partition in self._partitions.values():
                 self._save(partition)
             raise
         finally:
-            self._let_go(list(self._partitions))
-            self._leave()
+            self._close_partitions(list(self._partitions))
+            self._leave_group()
             self._scratch.cleanup()
 
     def stop(self) -> None:
         """Stop `run`; may be called from another thread or a signal handler."""
         self._stopping = True
 
-    def _leave(self) -> None:
+    def _leave_group(self) -> None:
         """Leave the group, then close: a rebalance while librdkafka closes a consumer may never end."""
         self._stopping = True
         with suppress(self._kafka.KafkaException):
@@ -221,7 +221,7 @@ class KafkaWorker:
             self._partitions[one.partition] = self._open(one.partition)
             one.offset = self._start(one.partition)
         consumer.assign(partitions)
-        self._heard = time.monotonic()
+        self._last_activity = time.monotonic()
 
     def _start(self, number: int) -> int:
         """Return the offset from which to read a partition; report messages that Kafka has deleted."""
@@ -230,10 +230,10 @@ class KafkaWorker:
         if not partition.next:  # nothing was learnt yet
             return low
         if not low <= partition.next <= high:
-            lost = low - partition.next if partition.next < low else None
+            deleted = low - partition.next if partition.next < low else None
             where = f"offset {partition.next - 1} of partition {number}"
-            way = "use another store" if lost is None else GO_ON if self._stops else None
-            tell_gap(f"The Kafka topic {self.topic}", lost, where, way)
+            way = "use another store" if deleted is None else GO_ON if self._stops else None
+            tell_gap(f"The Kafka topic {self.topic}", deleted, where, way)
         partition.skip_to(low)
         return partition.ahead
 
@@ -256,19 +256,19 @@ class KafkaWorker:
         return int(low), int(high)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
-        self._hand_over([one.partition for one in partitions])
+        self._release_partitions([one.partition for one in partitions])
 
     def _on_lost(self, consumer: Any, partitions: Sequence[Any]) -> None:
         """Close partitions that another worker has already taken over, without writing a snapshot."""
-        self._let_go([one.partition for one in partitions])
+        self._close_partitions([one.partition for one in partitions])
 
-    def _hand_over(self, numbers: Sequence[int]) -> None:
+    def _release_partitions(self, numbers: Sequence[int]) -> None:
         for partition in [self._partitions[one] for one in numbers if one in self._partitions]:
             partition.learn()
             self._save(partition)
-        self._let_go(numbers)
+        self._close_partitions(numbers)
 
-    def _let_go(self, numbers: Sequence[int]) -> None:
+    def _close_partitions(self, numbers: Sequence[int]) -> None:
         for one in numbers:
             if one in self._partitions:
                 self._partitions.pop(one).close()
@@ -277,7 +277,7 @@ class KafkaWorker:
 def _described(model: Heros, target: str, key: str | None) -> dict[str, Any]:
     """Return what determines the models in a store: the target, the key and the template, as plain data."""
     learnt = 0 if model.schema is None else model.instances
-    template = serialization.description(model) | dict.fromkeys(model.not_given())
+    template = serialization.description(model) | dict.fromkeys(model.undecided_parts())
     return {"target": target, "key": key, **template, "instances learnt before": learnt}
 
 

@@ -20,7 +20,7 @@ from heros.ensemble.keyed import Key, Keyed
 from heros.run.workers.snapshots import Snapshots
 from heros.storage.disk import reason
 from heros.storage.keystore import FILE
-from heros.streams.bad_rows import BadRow, BadRows, tell_skipped
+from heros.streams.bad_rows import BadRow, BadRows, notify_skipped
 
 Message = tuple[Any, Any, int]  # key, row, offset
 Rows = dict[Key, tuple[list[list[float]], list[float]]]
@@ -71,7 +71,7 @@ class Partition:
         self._target, self._key, self._skip = target, key, skip
         self._encoder = encoder
         self.next, self.bad_rows = 0, BadRows()
-        self._told: set[bool] = set()  # kinds of skipped rows that were reported to the user
+        self._reported: set[bool] = set()  # kinds of skipped rows that were reported to the user
         self._messages: list[Message] = []
         self._whole = True  # whether the models have learnt all rows before the offset
         try:
@@ -129,8 +129,8 @@ class Partition:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"its position cannot be read: {error}.") from None
         self.next, self._encoder.seen, self.bad_rows = following, seen, bad_rows
-        self._told |= {row.unlabelled for row in bad_rows.first}
-        self._encoder.know(schema)
+        self._reported |= {row.unlabelled for row in bad_rows.first}
+        self._encoder.use_schema(schema)
         if schema.n_features and schema.n_outputs:
             keyed.bind(schema)
 
@@ -207,7 +207,7 @@ class Partition:
             self._train(rows)
             raise DataError(str(bad)) from None
         self.bad_rows = self.bad_rows.plus(bad)
-        tell_skipped(self.bad_rows, self._told)
+        notify_skipped(self.bad_rows, self._reported)
         read = self.learnt + self.bad_rows.count
         if self.bad_rows.are_too_many(read):
             self._train(rows)

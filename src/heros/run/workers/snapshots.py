@@ -15,7 +15,7 @@ from typing import Any
 from heros._base.errors import DataError, HerosError
 from heros._base.extras import needed
 from heros.ensemble import serialization
-from heros.storage.disk import drafted, reason, write_file
+from heros.storage.disk import reason, temporary_file, write_file
 
 KEPT = 2
 """The number of snapshots to keep per partition: one may be read while the next is written."""
@@ -140,7 +140,7 @@ class _Local:
     def put(self, file: Path, name: str) -> None:
         path = self._root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(file, "rb") as source, drafted(path) as target:
+        with open(file, "rb") as source, temporary_file(path) as target:
             shutil.copyfileobj(source, target, 1 << 20)
 
     def get(self, name: str, file: Path) -> None:

@@ -196,8 +196,8 @@ class LateSource(RowSource):
             came = self._take_labels(most, 0.0 if came else PAUSE) or came
             if full and not came:
                 came = self._take_features()
-            self._waiting.let_go()
-            self._early.let_go()
+            self._waiting.enforce_limits()
+            self._early.enforce_limits()
             if not (self._ready or came) and all(self._over.values()):
                 return END
             if not self._ready and deadline is not None and time.monotonic() >= deadline:

@@ -18,7 +18,7 @@ from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Encoder, Stretch
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
-from heros.streams.bad_rows import BadRow, BadRows, checked_skip, tell_skipped
+from heros.streams.bad_rows import BadRow, BadRows, checked_skip, notify_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
 __all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
@@ -61,7 +61,7 @@ class RowBlocks:
         """Use this schema, unless rows have already been read."""
         known = self.encoder.schema
         if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
-            self.encoder.know(schema)
+            self.encoder.use_schema(schema)
             self.encoder.seen = seen
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
@@ -112,7 +112,7 @@ class RowBlocks:
             return IDLE  # wait for the first feature
         del self._ahead[:done]
         self.read, self.bad_rows, self.given = read, bad_rows, given
-        tell_skipped(bad_rows, self._told)
+        notify_skipped(bad_rows, self._told)
         parts += self._block(rows, labels)
         if not parts:
             self._raise_what_is_due()
@@ -275,7 +275,7 @@ class RowSource(Source):
         self.go_to(position)
         self._standing, self._position = position, instances
         self._ahead.clear()
-        self._rows.encoder.know(schema)
+        self._rows.encoder.use_schema(schema)
         self._rows.encoder.seen = instances
         self._rows.start_at(instances + skipped.count, skipped)
 

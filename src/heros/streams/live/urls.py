@@ -1,4 +1,4 @@
-"""Sources from an address (URL) on the command line."""
+"""Sources of instances that the command line names by a URL, such as a Kafka topic."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     features = _opened(at, name, directory, dict(how))
     if "journal" in how:  # a journal belongs to one topic
         how["journal"] = f"{how['journal']}-labels"
-    return LateSource(features, _opened(at, topic, below, how), most=late.pop("waiting", MOST_WAITING), **late)
+    return LateSource(
+        features, _opened(at, topic, below, how), most=late.pop("waiting", MOST_WAITING), **late
+    )
 
 
 def is_address(text: str) -> bool:
