@@ -64,8 +64,11 @@ class Running:
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    def work(self) -> None:
-        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances."""
+    def work(self, started: Callable[[str], object] = lambda address: None) -> None:
+        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances.
+
+        `started` is called once with the URL of the service, when signals can no longer lose instances.
+        """
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
@@ -77,6 +80,7 @@ class Running:
             signals.append(signal.SIGHUP)  # ignored under nohup
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
+            started(self.address)
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())
         finally:
@@ -122,8 +126,7 @@ def serve(
     except BaseException:
         service.stop()
         raise
-    started(running.address)
-    running.work()
+    running.work(started)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
