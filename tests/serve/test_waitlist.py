@@ -264,8 +264,24 @@ def test_an_instance_that_cannot_be_stored_leaves_no_log_that_fills_the_disk(tmp
     with no_room_beyond(4_000_000), pytest.raises(HerosError, match="cannot be written"):
         waitlist.add(large)
     assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+    with no_room_beyond(0), pytest.raises(HerosError, match="cannot be written"):
+        waitlist.add(large)
     waitlist.add(large)
     assert [one.y for _, one in waitlist.take(3)] == ["odd", "odd"]
+    waitlist.close()
+
+
+def test_a_log_that_cannot_be_truncated_is_truncated_later(tmp_path):
+    waitlist = Waitlist(tmp_path / FILE)
+    with no_room_beyond(4_000_000), closing(sqlite3.connect(tmp_path / FILE)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM messages").fetchone()
+        with pytest.raises(HerosError, match="cannot be written"):
+            waitlist.add(WaitingLabel(0.0, {"x": "a" * 8_000_000}, "odd"))
+        assert (tmp_path / f"{FILE}-wal").stat().st_size > 1_000_000
+    waitlist.add(WaitingLabel(0.0, {"x": 1}, "odd"))
+    assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+    assert [one.y for _, one in waitlist.take(3)] == ["odd"]
     waitlist.close()
 
 
