@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from heros.serve.service import Service
 
 LOG = logging.getLogger("heros.serve")
 SWITCH = 0.0005  # thread switch interval in seconds; a prediction may be delayed by this time
+NAME = re.compile(r"[A-Za-z0-9._-]+")
 SELDOM = (20_000, 20, 20)  # infrequent garbage collection: most new objects are queued instances, not garbage
 
 
@@ -34,7 +36,7 @@ class Running:
     token
         The token that requests must send. None means no token; this is allowed only for loopback addresses.
     allow_hosts
-        Additional host names that clients may use, as for `heros.serve.api.Api`.
+        Additional host names that clients may use, as for `heros.serve.api.Api`, without scheme and port.
     """
 
     def __init__(
@@ -46,8 +48,16 @@ class Running:
         token: str | None = None,
         allow_hosts: Iterable[str] = (),
     ) -> None:
+        allow_hosts = [*allow_hosts]
+        if token is not None and token != token.strip():
+            blanks = "blanks or line ends at its beginning or end"
+            raise ParameterError.of("token", "serve", "a text without blanks at its ends", blanks)
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             raise ParameterError.of("token", "serve", "8 to 200 ASCII characters", f"{len(token)} characters")
+        for name in allow_hosts:
+            if not (NAME.fullmatch(name) or _is_address(name)):
+                rule = "a host name without scheme, port, path and blanks, such as models.example.org"
+                raise ParameterError.of("allow_hosts", "serve", rule, name)
         if token is None and not _is_this_machine(host):
             raise ParameterError.of("token", "serve", f"given if other machines can reach {host}", None)
         self.service = service
@@ -154,6 +164,13 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise HerosError(f"The address {host}:{port} cannot be used: {error}.") from None
     return bound
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def _is_this_machine(host: str) -> bool:
