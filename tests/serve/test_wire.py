@@ -157,6 +157,8 @@ def test_a_token_is_asked_for(client):
     with served(one(), token="correct horse") as guarded:
         assert guarded.get("/state").status_code == 200
         assert guarded.post("/predict", json={"x": {}}).status_code == 200
+        paths = guarded.get("/openapi.json").json()["paths"].items()
+        assert {path for path, asked in paths if "security" in asked.get("get", {})} == {"/", "/health"}
         paths = "/state", "/model", "/choice", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
         for given in (
             None,

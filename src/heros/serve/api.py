@@ -333,6 +333,8 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
     if secured:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
+        for path in OPEN:
+            document["paths"][path]["get"]["security"] = []
     return document
 
 
