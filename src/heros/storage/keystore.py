@@ -6,14 +6,15 @@ import json
 import operator
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place, with_full_disk
 from heros.storage.last_number import LastNumber
+from heros.storage.write_ahead_log import empty_log, remove_failed
 
 FILE = "keys.sqlite"
 FORMAT = 1
@@ -277,19 +278,18 @@ class KeyStore:
                 yield
                 self._file.execute("COMMIT")
                 if synchronous == "FULL":
-                    self._empty_log()
+                    self._empty_log(empty_log)
             except sqlite3.OperationalError:
                 self._roll_back()
-                self._empty_log()  # a failed transaction may have filled the disk
+                self._empty_log(lambda file: remove_failed(file, self.path))
                 raise
             finally:
                 self._begin()
 
-    def _empty_log(self) -> None:
+    def _empty_log(self, how: Callable[[sqlite3.Connection], bool]) -> None:
         """Move all commits from the write-ahead log to the file; no effect while another process reads."""
         self._file.execute("PRAGMA busy_timeout=0")
-        with suppress(sqlite3.Error):  # the commits stay in the log
-            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        how(self._file)
         self._file.execute(f"PRAGMA busy_timeout={BUSY}")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place, with_full_disk
 from heros.storage.last_number import LastNumber
+from heros.storage.write_ahead_log import empty_log, remove_failed
 
 __all__ = ["Journal", "Received"]
 
@@ -178,20 +179,11 @@ class Journal:
                     yield
             except sqlite3.OperationalError:
                 self._wait_for_locks(False)
-                self._empty_log()  # a failed transaction may have filled the disk
+                self._is_log_long = not remove_failed(self._file, self.path)
                 raise
             if self._is_log_long:
-                self._empty_log()
+                self._is_log_long = not empty_log(self._file)
             self._wait_for_locks(True)
-
-    def _empty_log(self) -> None:
-        """Truncate the write-ahead log; if this fails, the next transaction tries again.
-
-        Moving the log to the file may also need space, or another process may read the log.
-        """
-        self._is_log_long = True
-        with suppress(sqlite3.Error):
-            self._is_log_long = bool(self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
     def _wait_for_locks(self, patient: bool) -> None:
         if patient is not self._is_patient:
