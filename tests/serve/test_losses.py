@@ -23,7 +23,7 @@ from heros.serve.changes import Webhook
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey
 from heros.serve.limits import Unknown, Wrong
-from heros.serve.server import Running
+from heros.serve.server import Running, serve
 from heros.serve.service import Service
 from heros.storage.keystore import FILE, KeyStore, NotKept, Tally
 from serve.serving import await_picture, many, model, one, rows, served, soon
@@ -163,6 +163,20 @@ def test_a_second_signal_costs_no_accepted_instance(tmp_path, caplog, first):
     sender.join()
     assert service.history.learnt == 51
     assert "accepted instances are not learnt yet" in caplog.text
+
+
+def test_the_address_is_told_when_a_signal_ends_the_service_with_a_checkpoint(tmp_path):
+    service = one(store=CheckpointDirectory(tmp_path))
+    service.learn({"x": {"size": 1.0}, "y": "odd"})
+    missed = []
+    before = signal.signal(signal.SIGTERM, lambda *_: missed.append("killed") or service.stop())
+    try:
+        serve(service, port=0, started=lambda address: os.kill(os.getpid(), signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert missed == []
+    with one(store=CheckpointDirectory(tmp_path)) as again:
+        assert again.history.learnt == 1
 
 
 @pytest.mark.parametrize(

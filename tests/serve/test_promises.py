@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from itertools import groupby
@@ -28,9 +29,10 @@ from faults.system import no_room_beyond
 from heros import Heros, HerosError, ParameterError, pools
 from heros.cli import app
 from heros.ensemble.keyed import Keyed
-from heros.serve.checkpoint import CheckpointDirectory
+from heros.serve.checkpoint import CheckpointDirectory, Waiting
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.limits import Limits, NotNow, Wrong
+from heros.serve.server import Running
 from heros.serve.service import Service
 from heros.serve.status import memory
 from heros.storage import archive
@@ -135,6 +137,34 @@ def test_models_for_which_the_disk_has_no_room_are_kept_and_labels_refused(tmp_p
         assert keyed.overall().instances == service.counts.learnt == len(accepted)
     with many(tmp_path / "keys", store=CheckpointDirectory(tmp_path)) as again:
         assert again.learner.models.overall().instances == again.counts.learnt == len(accepted)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_checkpoint_needs_little_memory_for_waiting_instances(tmp_path, keyed):
+    def service():
+        store = CheckpointDirectory(tmp_path)
+        return many(tmp_path / "keys", store=store, seconds=None) if keyed else one(store=store, seconds=None)
+
+    n, rng, key = 5_000, np.random.default_rng(1), 7 if keyed else None
+    rows = [b'{"x": "%b"}' % rng.bytes(500).hex().encode() for _ in range(n)]
+    held = [Waiting(row, key, rng.random(20)) for row in rows]
+    with service() as running:
+        running.learn({"x": {"size": 1.0}, "y": "odd"} | ({"key": key} if keyed else {}))
+        for id, waiting in enumerate(held):
+            running.pending.hold(id, waiting, time.monotonic())
+        running.checkpoint().result(60)  # imports modules
+        tracemalloc.start()
+        try:
+            running.checkpoint().result(60)
+            assert tracemalloc.get_traced_memory()[1] < sum(one.bytes() for one in held) / 2
+        finally:
+            tracemalloc.stop()
+    with service() as again:
+        assert len(again.pending) == n
+        for id in range(0, n, 49):
+            found = again.pending.get(id)
+            assert (found.row, found.key) == (held[id].row, key)
+            assert (found.predicted == held[id].predicted).all()
 
 
 def test_checkpoints_are_written_by_time(tmp_path):
@@ -407,7 +437,30 @@ def test_long_names_are_refused_on_every_route(path):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "",
+        "[::1].evil.example",
+        "[::1]evil.example:80",
+        "[::1]:80.evil.example",
+        "[::1",
+        "::1",
+        "[localhost]",
+        "[127.0.0.1]",
+        "[::1%evil.example]",
+        "localhost:80.evil.example",
+        "localhost:evil",
+        "localhost:80:80",
+        "localhost:-1",
+        "evil.example@localhost",
+        "localhost/evil.example",
+        "127.0.0.1:8000@evil.example",
+        "localhost, evil.example",
+    ],
 )
 def test_another_host_is_refused(host):
     with served(one()) as client:
@@ -417,6 +470,9 @@ def test_another_host_is_refused(host):
             f"localhost:{port}",
             f"127.0.0.1:{port}",
             "[::1]:80",
+            "[::1]",
+            "[::FFFF:127.0.0.1]:80",
+            "localhost:",
             "LOCALHOST",
             "192.168.1.5",
         ):
@@ -432,6 +488,51 @@ def test_a_host_may_be_allowed():
     with served(one(), allow_hosts=["models.example"]) as client:
         assert client.get("/model", headers={"host": "models.example:80"}).status_code == 200
         assert client.get("/model", headers={"host": "other.example"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "http://models.example",
+        "models.example/path",
+        "models.example:8000",
+        " models.example",
+        "models example",
+        "*.example",
+        "[::1]",
+        "",
+    ],
+)
+def test_an_allowed_host_that_can_never_match_is_refused(name):
+    service = one()
+    with pytest.raises(
+        ParameterError, match=f"'allow_hosts' .* without scheme, port.* Got {re.escape(repr(name))}"
+    ):
+        Running(service, port=0, allow_hosts=["models.example", name])
+    service.stop()
+
+
+@pytest.mark.parametrize(
+    "token", [" correct horse", "correct horse ", "correct horse\n", "\tcorrect horse\r\n"]
+)
+def test_a_token_that_can_never_match_is_refused(token):
+    service = one()
+    with pytest.raises(
+        ParameterError, match="'token' parameter of serve must be a text without blanks"
+    ) as refused:
+        Running(service, port=0, token=token)
+    assert "horse" not in str(refused.value)
+    service.stop()
+
+
+def test_an_empty_path_is_no_checkpoint_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = CliRunner().invoke(app, ["serve", "--checkpoint", "", "--port", "0"])
+    assert said.exit_code != 0
+    assert "checkpoint" in said.output
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(HerosError, match=r"'checkpoint' .* must be the path of a directory. Got ''"):
+        CheckpointDirectory("")
 
 
 def test_idle_connections_do_not_shut_others_out():

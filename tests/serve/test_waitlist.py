@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
 
+from faults.system import no_room_beyond
 from heros import DataError, HerosError
 from heros.ensemble import schedule as schedules
 from heros.ensemble.budget import SpendingLimit
@@ -254,6 +255,68 @@ def test_an_instance_that_cannot_be_stored_is_refused_and_its_id_waits_on(turned
         service.learn({"id": 7, "y": "odd"})
         assert service.errors["waitlist_error"] is None
         assert service.queued == 6
+
+
+def test_an_instance_that_cannot_be_stored_leaves_no_log_that_fills_the_disk(tmp_path):
+    waitlist = Waitlist(tmp_path / FILE)
+    waitlist.add(WaitingLabel(0.0, {"x": 1}, "odd"))
+    large = WaitingLabel(0.0, {"x": "a" * 8_000_000}, "odd")
+    with no_room_beyond(4_000_000), pytest.raises(HerosError, match="cannot be written"):
+        waitlist.add(large)
+    assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+    with no_room_beyond(0), pytest.raises(HerosError, match="cannot be written"):
+        waitlist.add(large)
+    waitlist.add(large)
+    assert [one.y for _, one in waitlist.take(3)] == ["odd", "odd"]
+    waitlist.close()
+
+
+def test_a_failed_write_leaves_nothing_in_a_log_that_cannot_be_moved_to_the_file(tmp_path):
+    """As on a disk without a free byte, the log cannot become empty; what failed is removed all the same."""
+    waitlist = Waitlist(tmp_path / FILE)
+    waitlist.add(WaitingLabel(0.0, {"x": 1}, "odd"))
+    before = (tmp_path / f"{FILE}-wal").stat().st_size
+    with closing(sqlite3.connect(tmp_path / FILE)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+        with no_room_beyond(4_000_000), pytest.raises(HerosError, match="cannot be written"):
+            waitlist.add(WaitingLabel(0.0, {"x": "a" * 8_000_000}, "odd"))
+        assert (tmp_path / f"{FILE}-wal").stat().st_size == before > 0
+        assert reader.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+    waitlist.add(WaitingLabel(0.0, {"x": 2}, "even"))
+    assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+    assert [one.y for _, one in waitlist.take(3)] == ["odd", "even"]
+    waitlist.close()
+
+
+def test_checkpoints_follow_what_is_learnt_from_disk(turned, tmp_path):
+    """After a kill, only the instances since the last checkpoint are learnt again, at a cost of energy."""
+    with service_of(tmp_path / "kept", carbon=DIRTY, every=10) as service:
+        for i, (x, y) in enumerate(rows(40)):
+            service.predict({"id": i, "x": x})
+            service.learn({"id": i, "y": y})
+        service.checkpoint().result(20)
+        before = service.checkpoints
+        wait_for_all(service, turned)
+        assert soon(lambda: service.checkpoints > before)
+        copy_directory(tmp_path / "kept", tmp_path / "killed")
+    with service_of(tmp_path / "killed", carbon=DIRTY) as again:
+        assert again.queued < 10 or again.history.learnt > 30
+
+
+@pytest.mark.parametrize("accepted", [True, False], ids=["accepted", "restarted"])
+def test_what_is_learnt_from_disk_makes_the_next_checkpoint_due(turned, tmp_path, accepted):
+    with service_of(tmp_path, carbon=DIRTY) as service:
+        teach(service, 20)
+        service.checkpoint().result(20)
+        if accepted:
+            assert not service._unsaved
+            wait_for_all(service, turned)
+            assert service._unsaved
+    if not accepted:
+        with service_of(tmp_path, carbon=DIRTY) as service:
+            wait_for_all(service, turned)
+            assert service._unsaved
 
 
 def full(label):

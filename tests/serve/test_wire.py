@@ -157,6 +157,8 @@ def test_a_token_is_asked_for(client):
     with served(one(), token="correct horse") as guarded:
         assert guarded.get("/state").status_code == 200
         assert guarded.post("/predict", json={"x": {}}).status_code == 200
+        paths = guarded.get("/openapi.json").json()["paths"].items()
+        assert {path for path, asked in paths if "security" in asked.get("get", {})} == {"/", "/health"}
         paths = "/state", "/model", "/choice", "/leaderboard", "/metrics", "/openapi.json", "/nowhere"
         for given in (
             None,
@@ -369,7 +371,7 @@ def test_any_asgi_server_can_serve_it():
         (
             b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
             b"200",
-            False,
+            True,
         ),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"400", False),
     ],
@@ -388,6 +390,60 @@ def test_forms_of_requests(client, head, status, keeps):
             connection.sendall(last)
             assert connection.recv(65536).startswith(b"HTTP/1.1 200")
         assert connection.recv(65536) == b""
+
+
+UPGRADES = {
+    "h2c": ("Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAoAAA"),
+    "websocket": ("Connection: Upgrade", "Upgrade: websocket"),
+}
+
+
+@pytest.mark.parametrize("protocol", UPGRADES)
+@pytest.mark.parametrize("path", ["/predict", "/learn"])
+@pytest.mark.parametrize("form", ["length", "chunked", "expect"])
+def test_an_upgrade_to_another_protocol_is_ignored(client, path, form, protocol):
+    """The reply is the same as without the upgrade, and the connection accepts further requests."""
+    body = b'{"x": {"size": 2.0}%b}' % (b', "y": "odd"' if path == "/learn" else b"")
+    sent = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if form == "chunked" else body
+    lines = {"chunked": ["transfer-encoding: chunked"], "expect": ["expect: 100-continue"]}.get(form, [])
+    plain = request(path, sent, *lines)
+    asked = request(path, sent, *lines, *UPGRADES[protocol])
+    end = b"GET /model HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    first, last = re.findall(rb"HTTP/1.1 ([2-5]\d\d)", heard(client, plain + end))
+    for n, parts in (
+        (1, (asked + end,)),
+        (1, (asked[:40], asked[40:-5], asked[-5:], end)),
+        (2, (asked + asked[:30], asked[30:] + end)),
+    ):
+        said = heard(client, *parts)
+        assert re.findall(rb"HTTP/1.1 ([2-5]\d\d)", said) == [first] * n + [last]
+        assert b"HTTP/1.1 101" not in said
+
+
+def test_a_client_that_closes_its_sending_side_gets_the_replies(client):
+    """Complete requests are answered, also those that were sent ahead; an incomplete one is not."""
+    port = int(client.running.address.rpartition(":")[2])
+    ask, page = request("/predict", ASK), b"GET /model HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    learn = request("/learn?wait=true", b'{"x": {"size": 2.0}, "y": "odd"}')
+    for sent, replies in (
+        (ask, 1),
+        (page, 1),
+        (b"GET /state HTTP/1.1\r\nhost: localhost\r\n\r\n", 1),
+        (learn, 1),
+        (ask * 300, 300),
+        (ask + learn + ask, 3),
+        (ask + learn[:-5], 1),
+        (page[:-5], 0),
+        (learn[:-5], 0),
+        (b"", 0),
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            said = b""
+            while data := connection.recv(65536):
+                said += data
+        assert (said.count(b"HTTP/1.1 20"), said.count(b"HTTP/1.1 ")) == (replies, replies), sent[:60]
 
 
 def test_a_client_that_does_not_read_is_not_served_further(client):

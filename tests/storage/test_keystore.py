@@ -13,6 +13,7 @@ from heros import DataError, HerosError
 from heros.ensemble.keyed import Keyed
 from heros.storage import keystore
 from heros.storage.keystore import FILE, KeyStore, StoreDamaged, Tally
+from heros.streams.live.journal import Journal
 from test_keyed import STREAM, alone, template, visits
 
 MODEL = bytes(100_000)
@@ -64,6 +65,34 @@ def test_it_goes_on_when_there_is_room(tmp_path):
     again = KeyStore(tmp_path)
     assert (again.note(), again.get("a"), again.get("b")) == ({"offset": 2}, MODEL, b"later")
     again.close()
+
+
+def test_a_failed_transaction_leaves_no_log_that_fills_the_disk(tmp_path):
+    store = KeyStore(tmp_path)
+    store.put("a", MODEL, Tally(1))
+    with full(tmp_path, 3_000_000), pytest.raises(HerosError, match="cannot be written"):
+        store.commit(None, models=[(f"{i}", MODEL, Tally(1)) for i in range(100)])
+    assert (tmp_path / f"{FILE}-wal").stat().st_size == 0
+    assert store.get("a") == MODEL
+    store.commit(None)
+    store.close()
+
+
+@pytest.mark.parametrize("error", ["disk I/O error", "unable to open database file"])
+def test_a_store_that_a_full_disk_does_not_open_names_the_full_disk(tmp_path, monkeypatch, error):
+    def connect(*arguments, **options):
+        raise sqlite3.OperationalError(error)
+
+    for free, told in ((10_000_000_000, ""), (8192, r" \(No space left on device\)")):
+        with monkeypatch.context() as disk:
+            disk.setattr(sqlite3, "connect", connect)
+            disk.setattr(
+                shutil, "disk_usage", lambda path, free=free: shutil._ntuple_diskusage(free, 0, free)
+            )
+            with pytest.raises(HerosError, match=f"keys.sqlite cannot be written: {error}{told}\\."):
+                KeyStore(tmp_path)
+            with pytest.raises(HerosError, match=f"waiting.sqlite cannot be .*: {error}{told}\\."):
+                Journal(tmp_path / "waiting.sqlite")
 
 
 @pytest.mark.matrix(most=3)

@@ -23,6 +23,12 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 MEMORY = 1000  # MB of models in memory, with --keys
 
 
+def _directory(text: str) -> Path:
+    if not text.strip():
+        raise typer.BadParameter("must be the path of a directory. Got an empty path.")
+    return Path(text)
+
+
 @app.command("serve")
 @with_options("described", ModelOptions)
 def serve_command(
@@ -70,7 +76,11 @@ def serve_command(
     ] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Write checkpoints to this directory, and continue from the newest one."),
+        typer.Option(
+            parser=_directory,
+            metavar="PATH",
+            help="Write checkpoints to this directory, and continue from the newest one.",
+        ),
     ] = None,
     every: Annotated[
         str,

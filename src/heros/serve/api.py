@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -44,6 +45,7 @@ HEALTH = {
     "publish_error": "predictions are out of date",
     "status_error": "metrics and the page are out of date",
 }
+HOST = re.compile(r"(\[(?P<address>[0-9a-f.]*:[0-9a-f:.]*)\]|(?P<name>[^:@/\[\]\s]+))(:[0-9]{0,5})?")
 MOST_NOTICES = 50
 LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
@@ -146,11 +148,12 @@ class Api:
     def _expect_host(self, host: bytes | None) -> None:
         if host is None:  # HTTP/1.0, which no browser uses
             return
-        name = host.decode("latin-1").rpartition("@")[2].lower()
-        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-        if name not in self._hosts and not _is_address(name):
+        text = host.decode("latin-1").lower()
+        form = HOST.fullmatch(text)
+        name = None if form is None else form["address"] or form["name"]
+        if name is None or not (name in self._hosts or _is_address(name)):
             way = "start the service with --allow-host"
-            raise Refusal(f"The host {name[:100]!r} is not allowed; {way}.", 403)
+            raise Refusal(f"The host {text[:100]!r} is not allowed; {way}.", 403)
         if len(self._known_hosts) < 100:
             self._known_hosts.add(host)
 
@@ -330,6 +333,8 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
     if secured:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
+        for path in OPEN:
+            document["paths"][path]["get"]["security"] = []
     return document
 
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from heros._base.errors import DataError, HerosError
+from heros._base.errors import DataError, HerosError, ParameterError
 from heros.ensemble import Heros, serialization
 from heros.serve.learners import ModelPerKey, OneModel, ServedLearner
 from heros.serve.waitlist import FILE as WAITING
@@ -29,6 +29,7 @@ from heros.storage.locks import DirectoryLock
 KIND = "service"
 NAME = "service.heros"
 OVERHEAD = 600  # bytes of a waiting instance, in addition to its row and prediction
+TOGETHER = 500  # waiting instances written at a time
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -57,6 +58,8 @@ class CheckpointDirectory:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
+        if not os.fspath(directory):  # would mean the current directory
+            raise ParameterError.of("checkpoint", "heros serve", "the path of a directory", directory)
         self.directory = Path(directory)
         self.path = self.directory / NAME
         self.origin: str | None = None  # digest of the model file with which the service began
@@ -120,7 +123,7 @@ class CheckpointDirectory:
     def write(self, learner: ServedLearner, document: dict[str, Any], held: Held, history: State) -> None:
         """Write a checkpoint of the whole service atomically."""
         self._lock.expect_held()
-        groups: dict[str, Mapping[str, NDArray[Any]]] = {"pending": _plain(held)}
+        groups: dict[str, Mapping[str, NDArray[Any] | archive.Parts]] = {"pending": _plain(held)}
         groups |= {f"history/{group}": arrays for group, arrays in history.items()}
         content = document | {"history": list(history), "written": time.time(), "origin": self.origin}
         if isinstance(learner, ModelPerKey):
@@ -161,22 +164,42 @@ def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[s
     serialization.expect_same(kept, given, names, f"the checkpoint in {place}", way)
 
 
-def _plain(held: Held) -> dict[str, NDArray[Any]]:
-    """Return the waiting instances as arrays, because arrays are faster to write than a JSON document."""
-    names = [orjson.dumps([id, waiting.key]) for id, waiting, _ in held]
-    rows = [waiting.row for _, waiting, _ in held]
-    predicted = [waiting.predicted for _, waiting, _ in held]
+def _plain(held: Held) -> dict[str, NDArray[Any] | archive.Parts]:
+    """Return the waiting instances as arrays, because arrays are faster to write than a JSON document.
+
+    The large arrays are made in parts, because the waiting instances may take most of the memory.
+    """
+    lengths = np.array([len(waiting.row) for _, waiting, _ in held], np.int64)
+    outputs = np.array([len(waiting.predicted) for _, waiting, _ in held], np.int64)
+    name_lengths = np.fromiter((len(_name(*one)) for one in held), np.int64, len(held))
     return {
-        "names": np.frombuffer(b"".join(names), np.uint8),
-        "name_lengths": np.array([len(name) for name in names], np.int64),
-        "rows": np.frombuffer(b"".join(rows), np.uint8),
-        "row_lengths": np.array([len(row) for row in rows], np.int64),
-        "predicted": np.concatenate([np.zeros(0), *predicted]),
-        "predicted_lengths": np.array([len(one) for one in predicted], np.int64),
+        "names": _in_parts(held, np.uint8, name_lengths, lambda one: np.frombuffer(_name(*one), np.uint8)),
+        "name_lengths": name_lengths,
+        "rows": _in_parts(held, np.uint8, lengths, lambda one: np.frombuffer(one[1].row, np.uint8)),
+        "row_lengths": lengths,
+        "predicted": _in_parts(held, np.float64, outputs, lambda one: one[1].predicted),
+        "predicted_lengths": outputs,
         "known": np.array([-1 if one.known is None else one.known for _, one, _ in held], np.int64),
         "limits": np.array([np.nan if one.limit is None else one.limit for _, one, _ in held], np.float64),
         "age": time.monotonic() - np.array([since for _, _, since in held], np.float64),
     }
+
+
+def _name(id: Id, waiting: Waiting, since: float) -> bytes:
+    return orjson.dumps([id, waiting.key])
+
+
+def _in_parts(
+    held: Held,
+    kind: type,
+    lengths: NDArray[np.int64],
+    array: Callable[[tuple[Id, Waiting, float]], NDArray[Any]],
+) -> archive.Parts:
+    def arrays() -> Iterator[NDArray[Any]]:
+        for start in range(0, len(held), TOGETHER):
+            yield np.concatenate([array(one) for one in held[start : start + TOGETHER]])
+
+    return archive.Parts(np.dtype(kind).newbyteorder("<"), int(lengths.sum()), arrays)
 
 
 def _held(arrays: Mapping[str, NDArray[Any]], passed: float) -> Held:

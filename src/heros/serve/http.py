@@ -73,17 +73,17 @@ class _Request:
         self._received = bytearray()
 
     def wake(self) -> None:
-        """Wake `receive` when the body is complete or the client has disconnected."""
+        """Wake `receive` when the body is complete or the client sends nothing more."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     async def receive(self) -> Message:
-        """Return the whole body when it has arrived; later calls wait until the client disconnects."""
+        """Return the whole body when it has arrived; later calls wait until the client sends nothing more."""
         connection = self._connection
         if self.wants_100 and not self.complete:
             self.wants_100 = False
             connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        while (not self.complete or self._read) and not connection.gone:
+        while (not self.complete or self._read) and not connection.ended:
             self._waiting = connection.server.loop.create_future()
             await self._waiting
         if not self.complete or self._read:
@@ -110,7 +110,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, server: Server) -> None:
         self.server, self.limits = server, server.limits
         self.parser = httptools.HttpRequestParser(self)
-        self.gone = False
+        self.ended = False  # whether the client has closed the connection, or its sending side
         self.since = 0.0  # time at which the current request began, or the connection became idle
         self.coming = True  # a request is being received or expected
         self._in_head = False  # the headers of a request are incomplete
@@ -141,7 +141,7 @@ class _Connection(asyncio.Protocol):
         self.server.welcome(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.gone = True
+        self.ended = True
         self.server.forget(self)
         for request in {self._incoming, self._working, *self._queue}:
             if request is None:
@@ -157,6 +157,14 @@ class _Connection(asyncio.Protocol):
             self._rest = memoryview(bytes(self._rest) + data if self._rest else data)
             self._parse()
 
+    def eof_received(self) -> bool:
+        """Keep the connection for the replies to complete requests: the client may have closed one side."""
+        self.ended = True
+        working = self._working
+        if working is not None:
+            working.wake()
+        return bool(self._rest or self._queue or (working is not None and working.complete))
+
     def _parse(self) -> None:
         """Parse the received bytes until at least one request is complete; the rest is parsed later."""
         self._parsing, self._completed = True, False
@@ -165,8 +173,8 @@ class _Connection(asyncio.Protocol):
             self._progress = False
             try:
                 self.parser.feed_data(part)
-            except httptools.HttpParserUpgrade:  # no other protocol is supported
-                self._rest = self._rest[:0]
+            except httptools.HttpParserUpgrade as upgrade:
+                self._rest = self._without_upgrade(part[upgrade.args[0] :])
             except httptools.HttpParserError:
                 last, body = self._working, self._incoming is not None
                 if body or last is None or last.keep_alive:  # else these are bytes after the last request
@@ -183,8 +191,22 @@ class _Connection(asyncio.Protocol):
         if self._rest:
             self._pause()
             self.server.loop.call_soon(self._next)
-        elif not self._in_head and self._incoming is not None and self._working is None and not self._queue:
-            self._start(self._incoming)
+        elif not self._in_head and self._working is None and not self._queue:
+            self._start_incoming()
+
+    def _without_upgrade(self, rest: memoryview) -> memoryview:
+        """Return the headers without Upgrade and the bytes after them; nothing after a CONNECT request.
+
+        No other protocol is supported, so the server ignores Upgrade. httptools takes the body of such a
+        request for data of the other protocol: the headers are therefore parsed once more.
+        """
+        if not self._in_head:
+            return rest[:0]
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        lines = [b"%b: %b\r\n" % pair for pair in self._headers if pair[0] != b"upgrade"]
+        head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._url, version, b"".join(lines))
+        self.parser, self._progress = httptools.HttpRequestParser(self), True
+        return memoryview(b"".join([head, rest, self._rest]))
 
     def _count_rest(self) -> None:
         self.server.bodies += len(self._rest) - self._held
@@ -234,6 +256,8 @@ class _Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         parser, headers = self.parser, self._headers
+        if parser.should_upgrade() and parser.get_method() != b"CONNECT":
+            return  # see `_without_upgrade`
         self._in_head, self._progress = False, True
         path, query = _target(self._url)
         version = parser.get_http_version()
@@ -277,6 +301,8 @@ class _Connection(asyncio.Protocol):
             self._refuse_bodies()
 
     def on_message_complete(self) -> None:
+        if self._in_head:
+            return  # see `_without_upgrade`
         request, self._incoming, self.coming = self._incoming, None, False
         self._progress = self._completed = True
         if request is None or self.transport.is_closing():
@@ -330,15 +356,22 @@ class _Connection(asyncio.Protocol):
             self._parse()
         if self._rest or self._queue or self.transport.is_closing():
             return
-        if self._paused:
+        if self._paused and not self.ended:
             self._paused = False
             self.transport.resume_reading()
         if self._working is not None:
             return
+        if self.ended:
+            self.transport.close()
+            return
         if not self.coming:
             self.since = self.server.loop.time()
         self.server.quiet[self] = None
-        if self._incoming is not None:
+        self._start_incoming()
+
+    def _start_incoming(self) -> None:
+        """Start the request whose body is incomplete, unless its end cannot arrive."""
+        if self._incoming is not None and not self.ended:
             self._start(self._incoming)
 
     def _refuse_head(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 import signal
 import socket
 import sys
@@ -19,6 +20,7 @@ from heros.serve.service import Service
 
 LOG = logging.getLogger("heros.serve")
 SWITCH = 0.0005  # thread switch interval in seconds; a prediction may be delayed by this time
+NAME = re.compile(r"[A-Za-z0-9._-]+")
 SELDOM = (20_000, 20, 20)  # infrequent garbage collection: most new objects are queued instances, not garbage
 
 
@@ -34,7 +36,7 @@ class Running:
     token
         The token that requests must send. None means no token; this is allowed only for loopback addresses.
     allow_hosts
-        Additional host names that clients may use, as for `heros.serve.api.Api`.
+        Additional host names that clients may use, as for `heros.serve.api.Api`, without scheme and port.
     """
 
     def __init__(
@@ -46,8 +48,16 @@ class Running:
         token: str | None = None,
         allow_hosts: Iterable[str] = (),
     ) -> None:
+        allow_hosts = [*allow_hosts]
+        if token is not None and token != token.strip():
+            blanks = "blanks or line ends at its beginning or end"
+            raise ParameterError.of("token", "serve", "a text without blanks at its ends", blanks)
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             raise ParameterError.of("token", "serve", "8 to 200 ASCII characters", f"{len(token)} characters")
+        for name in allow_hosts:
+            if not (NAME.fullmatch(name) or _is_address(name)):
+                rule = "a host name without scheme, port, path and blanks, such as models.example.org"
+                raise ParameterError.of("allow_hosts", "serve", rule, name)
         if token is None and not _is_this_machine(host):
             raise ParameterError.of("token", "serve", f"given if other machines can reach {host}", None)
         self.service = service
@@ -64,8 +74,11 @@ class Running:
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-    def work(self) -> None:
-        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances."""
+    def work(self, started: Callable[[str], object] = lambda address: None) -> None:
+        """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances.
+
+        `started` is called once with the URL of the service, when signals can no longer lose instances.
+        """
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
         gc.collect()
@@ -77,6 +90,7 @@ class Running:
             signals.append(signal.SIGHUP)  # ignored under nohup
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
+            started(self.address)
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._serve())
         finally:
@@ -122,8 +136,7 @@ def serve(
     except BaseException:
         service.stop()
         raise
-    started(running.address)
-    running.work()
+    running.work(started)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -151,6 +164,13 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise HerosError(f"The address {host}:{port} cannot be used: {error}.") from None
     return bound
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return False
 
 
 def _is_this_machine(host: str) -> bool:

@@ -180,6 +180,7 @@ class Service:
         self._queued = self._queued_bytes = 0
         self._expected = 0  # instances of batches that are being received
         self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint
+        self._learnt_since_checkpoint = 0  # instances of the waitlist
         self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
@@ -501,7 +502,11 @@ class Service:
             self._queued_bytes += OVERHEAD + CELL * len(labelled.row)
         self._since_checkpoint += 1
         self._unsaved = True
-        due = self.every is not None and self._since_checkpoint >= self.every
+        self._checkpoint_if_due(self._since_checkpoint)
+
+    def _checkpoint_if_due(self, instances: int) -> None:
+        """Request a checkpoint after so many instances since the last one; the caller holds the lock."""
+        due = self.every is not None and instances >= self.every
         if self.store is not None and due and self._checkpoints_queued < MOST_CHECKPOINTS:
             self.checkpoint()
 
@@ -563,7 +568,8 @@ class Service:
     def checkpoint(self) -> Future[Any]:
         """Request a checkpoint that includes all instances queued so far."""
         with self._door:
-            self._since_checkpoint, self._unsaved = 0, False
+            self._since_checkpoint = self._learnt_since_checkpoint = 0
+            self._unsaved = False
             self._checkpoints_queued += 1
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
             if self.waitlist is not None:  # the instances that wait are on disk already
@@ -674,6 +680,7 @@ class Service:
                     self._queued -= len(block) - len(left)
                     self._queued_bytes -= freed
                     self.counts.learnt = self.history.learnt
+                    self._note_learnt(len(block) - len(left))
                 self._changed = True
         else:
             self._jobs.popleft()()  # type: ignore[operator]
@@ -721,8 +728,18 @@ class Service:
             LOG.error(told)
             with self._door:
                 self.failed, self._queued = self.failed + refused, self._queued - refused
+                self._note_learnt(refused)
                 self._encoder.notify(told)
         return bool(labels)
+
+    def _note_learnt(self, n: int) -> None:
+        """Count learnt instances, if they were accepted long ago; the caller holds the lock."""
+        if self.waitlist is None:
+            return
+        self._learnt_since_checkpoint += n
+        self._unsaved = self._unsaved or n > 0
+        if not self._stopping:  # then the last checkpoint follows
+            self._checkpoint_if_due(self._learnt_since_checkpoint)
 
     def _may_take_growth(self, queued: int) -> bool:
         """Return whether an instance that extends the schema may be learnt now.

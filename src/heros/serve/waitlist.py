@@ -17,6 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError
+from heros.storage.disk import with_full_disk
 from heros.storage.last_number import SUFFIX as LAST
 from heros.streams.live.journal import Journal, Received, is_damage
 
@@ -249,4 +250,5 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.Error as error:
         if is_damage(error):
             raise DataError(f"The file {path} is damaged: {error}. {WAY_OUT}") from None
-        raise HerosError(f"The file {path} cannot be read or written: {error}.") from None
+        told = with_full_disk(error, path)
+        raise HerosError(f"The file {path} cannot be read or written: {told}.") from None

@@ -26,10 +26,11 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,11 +48,42 @@ DIGEST = hashlib.sha256().digest_size
 Arrays = Mapping[str, NDArray[Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A one-dimensional array that is written in parts, so that it is never in memory as a whole.
+
+    Examples
+    --------
+    >>> array = Parts(np.dtype("<i8"), 4, lambda: (np.arange(n) for n in (1, 3)))
+    >>> data = b"".join(encoded("example", {}, {"x": array}, "here"))
+    >>> decoded(data, "example", "here")[1]["x"]
+    array([0, 0, 1, 2])
+    """
+
+    dtype: np.dtype[Any]
+    length: int
+    arrays: Callable[[], Iterable[NDArray[Any]]]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The shape of the whole array."""
+        return (self.length,)
+
+    def encoded(self) -> Iterator[bytes]:
+        """Yield the bytes of the array in parts."""
+        for array in self.arrays():
+            yield array.astype(self.dtype, copy=False).tobytes()
+
+
+T = TypeVar("T")
+Written = Mapping[str, NDArray[Any] | Parts]
+
+
 def write(
     path: str | os.PathLike[str],
     kind: str,
     document: Mapping[str, Any],
-    arrays: Arrays,
+    arrays: Written,
     *,
     private: bool = False,
 ) -> None:
@@ -69,8 +101,11 @@ def write(
     write_whole(Path(path), encoded(kind, document, arrays, os.fspath(path)), private=private)
 
 
-def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) -> list[bytes]:
-    """Return the contents of a file in several parts; `place` is the path shown in error messages."""
+def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str) -> Iterator[bytes]:
+    """Return the contents of a file in several parts; `place` is the path shown in error messages.
+
+    The parts of a `Parts` are made when they are needed, so they must not change meanwhile.
+    """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
         "heros": _version(),
@@ -82,12 +117,17 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Arrays, place: str) 
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise HerosError(f"The document written to {place} must be plain data. Got: {error}.") from None
-    parts = [PREFIX.pack(MAGIC, FORMAT, len(header)), header]
-    parts += [array.tobytes() for array in plain.values()]
+    now = [array if isinstance(array, Parts) else array.tobytes() for array in plain.values()]
+    return _with_digest([PREFIX.pack(MAGIC, FORMAT, len(header)), header, *now])
+
+
+def _with_digest(content: list[bytes | Parts]) -> Iterator[bytes]:
     digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return [*parts, digest.digest()]
+    for one in content:
+        for part in one.encoded() if isinstance(one, Parts) else [one]:
+            digest.update(part)
+            yield part
+    yield digest.digest()
 
 
 def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -137,7 +177,7 @@ def decoded(
     return document, arrays
 
 
-def grouped(groups: Mapping[str, Arrays]) -> dict[str, NDArray[Any]]:
+def grouped(groups: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
     """Merge groups of arrays, named ``group/name``, into one dictionary; `subset` returns one group."""
     return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
@@ -212,7 +252,9 @@ def _entry(path: str | os.PathLike[str], entry: object) -> tuple[str, np.dtype[A
     raise _damaged(path, "is damaged", "the description of an array is invalid")
 
 
-def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _plain(name: str, array: NDArray[Any] | Parts) -> NDArray[Any] | Parts:
+    if isinstance(array, Parts):
+        return array
     plain = np.asarray(array)
     little = plain.dtype.newbyteorder("<")
     if little.str not in TYPES:

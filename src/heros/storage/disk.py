@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from heros._base.errors import HerosError
 
 DRAFT = ".draft"
 """The suffix of a file that is still being written; its name also begins with a dot."""
+LITTLE = 1_000_000  # a disk with fewer free bytes is full: SQLite needs hundreds of kB to create a file
 AS_IS: int = getattr(os, "O_BINARY", 0)
 """A flag of `os.open`: without it, Windows translates line endings."""
 
@@ -180,3 +182,14 @@ def is_in_place(path: Path, opened: os.stat_result) -> bool:
 def reason(error: OSError) -> str:
     """Return the system's error message without the path, such as `No space left on device`."""
     return error.strerror or str(error)
+
+
+def with_full_disk(error: Exception, path: Path) -> str:
+    """Return the text of an SQLite error; if the disk of `path` is full, the text says so.
+
+    SQLite reports a full disk as "disk I/O error" or "unable to open database file" when it opens a file.
+    """
+    with suppress(OSError):
+        if "full" not in str(error) and shutil.disk_usage(path.parent).free < LITTLE:
+            return f"{error} ({os.strerror(errno.ENOSPC)})"
+    return str(error)

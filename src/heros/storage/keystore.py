@@ -6,14 +6,15 @@ import json
 import operator
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from heros._base.errors import DataError, HerosError
-from heros.storage.disk import is_in_place
+from heros.storage.disk import is_in_place, with_full_disk
 from heros.storage.last_number import LastNumber
+from heros.storage.write_ahead_log import empty_log, remove_failed
 
 FILE = "keys.sqlite"
 FORMAT = 1
@@ -251,8 +252,7 @@ class KeyStore:
     def copy(self, path: str | os.PathLike[str]) -> None:
         """Write the state of the last commit to another file."""
         with self._said():
-            if self._file.in_transaction:
-                self._file.execute("ROLLBACK")
+            self._roll_back()
             try:
                 self._file.execute("VACUUM INTO ?", (os.fspath(path),))
             except sqlite3.OperationalError as error:
@@ -284,23 +284,29 @@ class KeyStore:
                 yield
                 self._file.execute("COMMIT")
                 if synchronous == "FULL":
-                    self._empty_log()
+                    self._empty_log(empty_log)
+            except sqlite3.OperationalError:
+                self._roll_back()
+                self._empty_log(lambda file: remove_failed(file, self.path))
+                raise
             finally:
                 self._begin()
 
-    def _empty_log(self) -> None:
+    def _empty_log(self, how: Callable[[sqlite3.Connection], bool]) -> None:
         """Move all commits from the write-ahead log to the file; no effect while another process reads."""
         self._file.execute("PRAGMA busy_timeout=0")
-        with suppress(sqlite3.Error):  # the commits stay in the log
-            self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        how(self._file)
         self._file.execute(f"PRAGMA busy_timeout={BUSY}")
 
     def _begin(self, synchronous: str = "NORMAL") -> None:
         """Roll back an open transaction and begin a new one, which locks the file for other writers."""
-        if self._file.in_transaction:  # after some errors SQLite has already rolled back
-            self._file.execute("ROLLBACK")
+        self._roll_back()
         self._file.execute(f"PRAGMA synchronous={synchronous}")
         self._file.execute("BEGIN IMMEDIATE")
+
+    def _roll_back(self) -> None:
+        if self._file.in_transaction:  # after some errors SQLite has already rolled back
+            self._file.execute("ROLLBACK")
 
     @contextmanager
     def _said(self) -> Iterator[None]:
@@ -312,7 +318,8 @@ class KeyStore:
             if "locked" in str(error) and not self._is_open:
                 rule = "is already in use. Only one process at a time can open it"
                 raise HerosError(f"The file {self.path} {rule}.") from None
-            raise NotKept(f"The file {self.path} cannot be written: {error}.") from None
+            told = with_full_disk(error, self.path)
+            raise NotKept(f"The file {self.path} cannot be written: {told}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:
             way = "Restore it from a copy, or use another directory"
             raise StoreDamaged(f"The file {self.path} is damaged: {error}. {way}.") from None

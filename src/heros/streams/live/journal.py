@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from heros._base.errors import DataError, HerosError
-from heros.storage.disk import is_in_place
+from heros.storage.disk import is_in_place, with_full_disk
 from heros.storage.last_number import LastNumber
+from heros.storage.write_ahead_log import empty_log, remove_failed
 
 __all__ = ["Journal", "Received"]
 
@@ -68,20 +69,27 @@ class Journal:
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)
             self._file = sqlite3.connect(self.path or ":memory:", BUSY / 1000, check_same_thread=False)
-            self._is_patient = True
-            self._file.execute("PRAGMA journal_mode = WAL")
-            with self._file:
-                self._file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                self._file.execute(
-                    "CREATE TABLE IF NOT EXISTS messages (sequence INTEGER PRIMARY KEY AUTOINCREMENT, "
-                    "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL, "
-                    "digest INTEGER NOT NULL)"
-                )
-                self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
-                if not self._file.execute("SELECT 1 FROM reader").fetchone():
-                    self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
-            self._last_number = LastNumber(self.path)
+            self._is_patient, self._is_log_long = True, False
+            try:
+                self._create(durable)
+                self._last_number = LastNumber(self.path)
+            except BaseException:
+                self._file.close()
+                raise
         self.lost = max(0, self._last_number.read() - self.last)  # newest messages, since the last use
+
+    def _create(self, durable: bool) -> None:
+        self._file.execute("PRAGMA journal_mode = WAL")
+        with self._file:
+            self._file.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._file.execute(
+                "CREATE TABLE IF NOT EXISTS messages (sequence INTEGER PRIMARY KEY AUTOINCREMENT, "
+                "number INTEGER NOT NULL, topic TEXT NOT NULL, payload BLOB NOT NULL, "
+                "digest INTEGER NOT NULL)"
+            )
+            self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
+            if not self._file.execute("SELECT 1 FROM reader").fetchone():
+                self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
 
     @property
     def reader(self) -> str:
@@ -171,7 +179,10 @@ class Journal:
                     yield
             except sqlite3.OperationalError:
                 self._wait_for_locks(False)
+                self._is_log_long = not remove_failed(self._file, self.path)
                 raise
+            if self._is_log_long:
+                self._is_log_long = not empty_log(self._file)
             self._wait_for_locks(True)
 
     def _wait_for_locks(self, patient: bool) -> None:
@@ -187,7 +198,8 @@ class Journal:
         except (OSError, sqlite3.Error) as error:
             if is_damage(error):
                 raise DataError(f"The journal {self.path} is damaged: {error}.") from None
-            raise HerosError(f"The journal {self.path} cannot be {rule}: {error}.") from None
+            told = str(error) if self.path is None else with_full_disk(error, self.path)
+            raise HerosError(f"The journal {self.path} cannot be {rule}: {told}.") from None
 
     def _expect_same_file(self) -> None:
         """Raise an error if the file was removed or replaced: SQLite would still write to the old file."""
