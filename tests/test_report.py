@@ -91,7 +91,7 @@ def test_the_default_model_with_a_budget_is_called_by_its_name(tmp_path):
 
 
 def test_runs_with_other_class_weights_have_names_and_directories_of_their_own(tmp_path):
-    weights = (None, "balanced", {"A": 5.0, "B": 1.0})
+    weights = (None, "balanced", {"groupA": 5.0, "groupB": 1.0})
     for pool in ({}, {"pool": pools.MLPGrid(hidden=[8])}):
         runs = [
             evaluate(Heros(seed=1, class_weight=weight, **pool), streams.Agrawal(function=2).take(300))

@@ -76,7 +76,7 @@ def _ranks_among(ten: Matrix, others: Matrix, *, higher_is_better: bool) -> list
 
     Examples
     --------
-    >>> _among(np.array([[0.9, 0.8], [0.7, 0.6]]), np.array([[0.85], [0.7]]), higher_is_better=True)
+    >>> _ranks_among(np.array([[0.9, 0.8], [0.7, 0.6]]), np.array([[0.85], [0.7]]), higher_is_better=True)
     [1.75]
     """
     sign = 1 if higher_is_better else -1
