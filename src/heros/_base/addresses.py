@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
 from heros._base.errors import ParameterError
 
-__all__ = ["WEB_ADDRESS", "expect_servers", "is_web_address", "without_secrets"]
+__all__ = ["WEB_ADDRESS", "expect_servers", "is_ip_address", "is_web_address", "without_secrets"]
 
 WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
@@ -27,6 +28,20 @@ def is_web_address(url: Any) -> bool:
     except (AttributeError, TypeError, ValueError):  # not a string, or an invalid IPv6 address or port
         return False
     return whole and parts.scheme in ("http", "https")
+
+
+def is_ip_address(host: str) -> bool:
+    """Return whether a host is an IP address, rather than a name.
+
+    Examples
+    --------
+    >>> is_ip_address("::1"), is_ip_address("localhost")
+    (True, False)
+    """
+    try:
+        return bool(ip_address(host))
+    except ValueError:
+        return False
 
 
 HOST = re.compile(r"(\[[^\[\]@]+\]|[^:\[\]\s]*)(:(?P<port>[0-9]{1,5}))?")

@@ -83,6 +83,9 @@ class Monitor:
         self._changes: list[Change] = []
         self._inputs = _Sample(schema.n_features)
         self._predictions = _Sample(schema.n_outputs)
+        values = [one.values for one in schema.features]
+        # of each feature with listed values; infinite for numeric features
+        self._largest_code = np.array([math.inf if one is None else max(1, len(one)) - 1 for one in values])
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -127,15 +130,15 @@ class Monitor:
         if X.ndim != 2 or X.shape[1] != self.schema.n_features:
             rule = f"one or several instances with {self.schema.n_features} features each"
             raise DataError(f"x must be {rule}. Got an array of shape {np.shape(x)} instead.")
-        for j, feature in enumerate(self.schema.features):
+        codes = np.isfinite(self._largest_code)
+        bad = np.isinf(X) | (codes & ((np.floor(X) != X) | (X < 0) | (self._largest_code < X)) & ~np.isnan(X))
+        if bad.any():
+            j, row = (int(one) for one in np.argwhere(bad.T)[0])
             rule = "finite, or NaN if it is missing"
-            good = ~np.isinf(X[:, j])
-            if feature.values is not None:
-                most = max(1, len(feature.values)) - 1
+            if codes[j]:
+                most = int(self._largest_code[j])
                 rule = f"a code of a value, a whole number in [0, {most}], or NaN if it is missing"
-                whole = (X[:, j] == np.floor(X[:, j])) & (X[:, j] >= 0) & (X[:, j] <= most)
-                good = np.isnan(X[:, j]) | whole
-            _expect_all(good, X[:, j], f"The feature {feature.name!r}", rule)
+            raise _not_allowed(f"The feature {self.schema.features[j].name!r}", row, rule, X[row, j])
         return X
 
     def _answers(self, predictions: Any, n: int) -> NDArray[np.float64]:
@@ -148,8 +151,10 @@ class Monitor:
         if P.shape != (n, self.schema.n_outputs):
             rule = f"one row of {self.schema.n_outputs} per instance ({n})"
             raise DataError(f"predictions must be {rule}. Got an array of shape {P.shape} instead.")
-        for j, name in enumerate(self.schema.classes or ("the target",)):
-            _expect_all(~np.isinf(P[:, j]), P[:, j], f"The prediction of {name!r}", "finite")
+        if (bad := np.isinf(P)).any():
+            j, row = (int(one) for one in np.argwhere(bad.T)[0])
+            name = (self.schema.classes or ("the target",))[j]
+            raise _not_allowed(f"The prediction of {name!r}", row, "finite", P[row, j])
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
@@ -224,11 +229,8 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
         raise DataError(f"{name} must hold numbers: {error}.") from None
 
 
-def _expect_all(good: NDArray[np.bool_], values: NDArray[np.float64], what: str, rule: str) -> None:
-    """Raise an error that names the first value that is not good."""
-    if not good.all():
-        row = int(good.argmin())
-        raise DataError(f"{what} (row {row}) must be {rule}. Got {values[row]:g} instead.")
+def _not_allowed(what: str, row: int, rule: str, value: float) -> DataError:
+    return DataError(f"{what} (row {row}) must be {rule}. Got {value:g} instead.")
 
 
 class _Sample:

@@ -169,9 +169,7 @@ class LateLabels:
         if waiting is None:
             self.counts.unknown += 1
             return False
-        with (
-            DeferredInterrupts()
-        ):  # so that the model, the waiting instances and the measures change together
+        with DeferredInterrupts():  # the model, the waiting instances and the measures change together
             delay = delay_of(self._learnt - waiting.known)
             target = self._learn(waiting.x, y, delay)  # after an invalid label, the instance remains
             self._waiting.take(id)

@@ -17,7 +17,7 @@ from heros._base.errors import DataError, HerosError, MissingExtra
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
-from heros.data.values import BLANKS, Refused, label_of, name_of
+from heros.data.values import BLANKS, Refused, label_of, name_of, text_of
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros, serialization
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
@@ -342,7 +342,7 @@ def _plain(label: Hashable) -> Any:
         return label
     if isinstance(label, np.bool_ | np.integer | np.floating | np.str_):
         return label.item()
-    return str.__str__(label) if isinstance(label, str) else label
+    return text_of(label) if isinstance(label, str) else label
 
 
 class HerosRegressor(_Model, base.MiniBatchRegressor):

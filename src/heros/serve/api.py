@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from importlib import resources
-from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 import orjson
 
+from heros._base.addresses import is_ip_address
 from heros._base.errors import HerosError
 from heros._base.lazy import metadata
 from heros.data.schema import schema_plain
@@ -151,7 +151,7 @@ class Api:
         text = host.decode("latin-1").lower()
         form = HOST.fullmatch(text)
         name = None if form is None else form["address"] or form["name"]
-        if name is None or not (name in self._hosts or _is_address(name)):
+        if name is None or not (name in self._hosts or is_ip_address(name)):
             way = "start the service with --allow-host"
             raise Refusal(f"The host {text[:100]!r} is not allowed; {way}.", 403)
         if len(self._known_hosts) < 100:
@@ -358,13 +358,6 @@ async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
         if start:
             await asyncio.sleep(0)
         yield instances[start : start + SLICE]
-
-
-def _is_address(name: str) -> bool:
-    try:
-        return bool(ip_address(name))
-    except ValueError:
-        return False
 
 
 def _dumped(said: Any) -> bytes:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
+from heros._base.addresses import is_ip_address
 from heros._base.errors import HerosError, ParameterError
 from heros.serve.api import Api
 from heros.serve.http import BACKLOG, Server
@@ -55,7 +56,7 @@ class Running:
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             raise ParameterError.of("token", "serve", "8 to 200 ASCII characters", f"{len(token)} characters")
         for name in allow_hosts:
-            if not (NAME.fullmatch(name) or _is_address(name)):
+            if not (NAME.fullmatch(name) or is_ip_address(name)):
                 rule = "a host name without scheme, port, path and blanks, such as models.example.org"
                 raise ParameterError.of("allow_hosts", "serve", rule, name)
         if token is None and not _is_this_machine(host):
@@ -164,13 +165,6 @@ def _bound(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise HerosError(f"The address {host}:{port} cannot be used: {error}.") from None
     return bound
-
-
-def _is_address(name: str) -> bool:
-    try:
-        return bool(ip_address(name))
-    except ValueError:
-        return False
 
 
 def _is_this_machine(host: str) -> bool:

@@ -110,7 +110,7 @@ class KeyStore:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.path = Path(directory, FILE)
-        self._is_open = self._is_closed = False
+        self._is_open = self.closed = False
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -262,14 +262,9 @@ class KeyStore:
             finally:
                 self._begin()
 
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._is_closed
-
     def close(self) -> None:
         """Close the file; uncommitted changes are discarded."""
-        self._is_closed = True
+        self.closed = True
         self._file.close()
         self._last_number.close()
 
@@ -310,7 +305,7 @@ class KeyStore:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        if self._is_closed:
+        if self.closed:
             raise NotKept(f"The file {self.path} must be open. It was closed: open it with a new object.")
         try:
             yield

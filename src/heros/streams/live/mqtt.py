@@ -209,7 +209,7 @@ class MqttTopic(MessageSource):
 
 def _place(url: str) -> SplitResult:
     expect_servers(url, "url", "MqttTopic", "mqtt://host:1883")
-    at = urlsplit(url) if isinstance(url, str) else None
-    if at is None or at.scheme not in PORTS or not at.hostname:
+    at = urlsplit(url)
+    if at.scheme not in PORTS or not at.hostname:
         raise ParameterError.of("url", "MqttTopic", "like mqtt://host:1883 or mqtts://host:8883", url)
     return at

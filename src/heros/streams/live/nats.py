@@ -99,8 +99,8 @@ class JetStream(MessageSource):
             "allow_reconnect": False,
             "max_reconnect_attempts": 1,
             "reconnect_time_wait": 0.1,
+            "error_cb": _ignore,  # the error is raised; by default, it is logged with a traceback, too
         }
-        once["error_cb"] = _ignore  # the error is raised; by default, it is logged with a traceback, too
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
         return await self._nats.connect(self.url, max_reconnect_attempts=-1)

@@ -81,9 +81,8 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     features = _opened(at, name, directory, dict(how))
     if "journal" in how:  # a journal belongs to one topic
         how["journal"] = f"{how['journal']}-labels"
-    return LateSource(
-        features, _opened(at, topic, below, how), most=late.pop("waiting", MOST_WAITING), **late
-    )
+    labels = _opened(at, topic, below, how)
+    return LateSource(features, labels, most=late.pop("waiting", MOST_WAITING), **late)
 
 
 def is_address(text: str) -> bool:
