@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
-from heros._base.parameters import number
+from heros._base.parameters import inside_unit
 from heros._base.registry import Part, parts
 from heros.data.check import class_indices, target_numbers
 from heros.data.schema import Schema
@@ -94,7 +94,7 @@ class Classification(Task):
 
     def __post_init__(self) -> None:
         if self.level is not None:
-            object.__setattr__(self, "level", _level(self.level, "Classification"))
+            object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Classification"))
 
     def width(self, schema: Schema) -> int:
         """Return the number of classes."""
@@ -173,7 +173,7 @@ class Regression(Task):
     level: float = 0.9
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", _level(self.level, "Regression"))
+        object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Regression"))
 
     def width(self, schema: Schema) -> int:
         """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
@@ -206,14 +206,6 @@ class Regression(Task):
     def native(self) -> _core.Regression:
         """Return the compiled task."""
         return _core.Regression(self.level)
-
-
-def _level(level: object, owner: str) -> float:
-    """Return the level, or raise an error if it is not in (0, 1)."""
-    share = number(level, "level", owner, 0, 1)
-    if share in (0.0, 1.0):
-        raise ParameterError.of("level", owner, "in (0, 1)", level)
-    return share
 
 
 def task_of(task: object) -> Task:
