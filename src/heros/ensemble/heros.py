@@ -53,8 +53,6 @@ from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive
 from heros.storage.outputs import like
 
-__all__ = ["Heros"]
-
 AT_WORK = "This Heros is already in use by another thread or by its own policy. Use a copy instead."
 
 
@@ -884,10 +882,8 @@ class Heros:
         if learner.last is None:
             why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
             raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
-        layers = layers_of(self.policy)
-        policy = layers.surprise or layers.policy
         step, last = learner.step, learner.last
-        return Explanation.of(self.pool, policy, self.k, self.warmup, step, last, self.asleep)
+        return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
         """Return the scores, cost and training cost so far for each value of each setting of the pool."""
