@@ -10,8 +10,6 @@ from typing import Literal
 from heros._base.errors import ParameterError
 from heros.meters.cpu import core_watts
 
-__all__ = ["SpendingLimit", "checked_budget", "expect_budget"]
-
 RULE = "a CPU time or an energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or '500 J/h'"
 PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
 PERIODS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86400.0}

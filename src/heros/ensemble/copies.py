@@ -13,8 +13,6 @@ from heros._base.registry import described
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 
-__all__ = ["Copies"]
-
 STANDING = ("rng", "schema")  # entries of a document that are neither parts nor settings
 
 

@@ -19,8 +19,6 @@ from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.prices import Prices
 from heros.policies import Everything, Surprise
 
-__all__ = ["Clock", "Dial", "Effort"]
-
 STRETCH = 200  # number of instances between two measurements, independent of the block size
 FIRST = (6, 16)  # positions of the first measurements; caches are cold at the first one, which is ignored
 PERIOD = 1000  # number of instances between two choices of the awake models

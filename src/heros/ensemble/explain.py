@@ -15,8 +15,6 @@ from heros.data.codes import Codes
 from heros.data.schema import Schema
 from heros.ensemble.importance import columns_of
 
-__all__ = ["Contribution", "Contributions", "contributions"]
-
 PAIRS = 32  # background instances to compare x with, each in a random order of the columns and its reverse
 FEWEST_PAIRS = 4
 MOST = 4000  # maximum number of predictions for one explanation, unless there are very many columns

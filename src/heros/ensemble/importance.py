@@ -15,8 +15,6 @@ from heros._base.extras import needed
 from heros._base.tables import Table
 from heros.data.schema import Schema
 
-__all__ = ["Importance", "RunningImportance", "columns_of"]
-
 ROWS = 128  # maximum number of instances in the sample
 SPACING = 11  # every 11th instance joins the sample of the last 1,408; data rarely has a period of 11
 FEWEST = 16  # minimum number of instances in the sample for a measurement

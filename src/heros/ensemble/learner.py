@@ -21,8 +21,6 @@ from heros.policies.calls import PolicyCalls
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls
 
-__all__ = ["Learner", "Learnt", "clear_memory_error"]
-
 REMEASURE = 1000  # number of instances between two measurements of costs that change
 
 

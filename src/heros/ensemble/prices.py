@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError
 
-__all__ = ["Prices"]
-
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
 DRIFT = 0.1  # speed, relative to `rate`, at which the prices of a sleeping part approach its cost

@@ -21,8 +21,6 @@ from heros.meters.cpu import core_watts
 from heros.meters.energy import JOULES_PER_KWH, Carbon
 from heros.storage.disk import write_whole
 
-__all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
-
 FILE = "schedule.json"
 HOUR = 3600.0
 SHARE, PART = 0.01, 0.1  # maximum shares of an hour's budget and of its remainder for a block

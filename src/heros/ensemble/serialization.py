@@ -22,8 +22,6 @@ from heros.storage.generators import generator, generator_state
 if TYPE_CHECKING:
     from heros.ensemble.heros import Heros
 
-__all__ = ["PARTS", "description", "expect_plain", "expect_same", "fill", "pack", "unpack"]
-
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "budget", "explainable", "seed")
 

@@ -14,8 +14,6 @@ from heros.ensemble.watch import Answer, Watch
 from heros.policies import Policy
 from heros.pools import Pool
 
-__all__ = ["SETTINGS", "ModelSettings", "heros_of", "is_default", "parts_written", "settings_of"]
-
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
 """The names of all settings of `heros.Heros` except `task` and `schema`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,11 +28,6 @@ from heros.measures import (
     Measure,
     RelativeError,
 )
-
-if TYPE_CHECKING:
-    from heros.measures import Measure
-
-__all__ = ["Classification", "Regression", "Task", "task_of"]
 
 
 @dataclass(frozen=True)
@@ -97,40 +92,21 @@ class Classification(Task):
             object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Classification"))
 
     def width(self, schema: Schema) -> int:
-        """Return the number of classes."""
         return schema.n_classes
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the class indices of labels (indices or names); a DataError names the first bad label."""
         return class_indices(y, n, schema.classes).astype(np.float64)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """Return the index of the class with the highest probability."""
         return outputs.argmax(axis=-1)
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """Return the names of the predicted classes.
-
-        Examples
-        --------
-        >>> schema = Schema.of(["age"], classes=["no", "yes"])
-        >>> Classification().named(np.array([1, 1, 0]), schema)
-        array(['yes', 'yes', 'no'], dtype='<U3')
-        """
         return np.asarray(schema.classes)[predictions]
 
     def measures(self) -> list[Measure]:
-        """Return AUROC, accuracy, Cohen's κ and log loss.
-
-        Examples
-        --------
-        >>> [measure.name for measure in Classification().measures()]
-        ['auroc', 'accuracy', 'kappa', 'log_loss']
-        """
         return [Auroc(), Accuracy(), Kappa(), LogLoss()]
 
     def native(self) -> _core.Classification:
-        """Return the compiled task."""
         return _core.Classification(self.level or 0.0)
 
 
@@ -180,31 +156,15 @@ class Regression(Task):
         return 4
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the targets as finite numbers; a DataError names the first bad target."""
         return target_numbers(y, n)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """Return the predicted values.
-
-        Examples
-        --------
-        >>> float(Regression().prediction(np.array([3.5, 3.0, 4.0, 1.0])))
-        3.5
-        """
         return outputs[..., 0]
 
     def measures(self) -> list[Measure]:
-        """Return RMSE, MAE, R², the error relative to the running mean, and interval coverage and width.
-
-        Examples
-        --------
-        >>> [measure.name for measure in Regression().measures()]
-        ['rmse', 'mae', 'r2', 'relative_error', 'coverage', 'interval_width']
-        """
         return [RMSE(), MAE(), R2(), RelativeError(), Coverage(), IntervalWidth()]
 
     def native(self) -> _core.Regression:
-        """Return the compiled task."""
         return _core.Regression(self.level)
 
 
@@ -213,8 +173,6 @@ def task_of(task: object) -> Task:
 
     Examples
     --------
-    >>> task_of("regression")
-    Regression(level=0.9)
     >>> task_of("ranking")
     Traceback (most recent call last):
         ...
