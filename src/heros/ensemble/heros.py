@@ -26,7 +26,7 @@ from heros.data.weights import ClassWeight, Weights, checked_class_weight, check
 from heros.drift.changes import Change, changes_of
 from heros.ensemble import serialization
 from heros.ensemble.block import Block
-from heros.ensemble.budget import checked_budget
+from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.defaults import GivenParts, checked_k
 from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
@@ -179,7 +179,7 @@ class Heros:
     ) -> None:
         chosen = None if policy is None else as_policy(policy, "Heros")
         self._given = GivenParts(None if task is None else task_of(task), pool, chosen, k, answer)
-        self._budget = checked_budget(budget)
+        self._budget = None if budget is None else SpendingLimit.of(budget)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
