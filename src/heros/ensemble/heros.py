@@ -6,7 +6,8 @@ import copy
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
@@ -227,9 +228,9 @@ class Heros:
 
     def undecided_parts(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
-        parts = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
-        unknown = self._learner is None and self._task_is_open
-        return [name for name, value in parts.items() if value is None] if unknown else []
+        if self._learner is not None or not self._task_is_open:
+            return []
+        return [part.name for part in fields(self._given) if getattr(self._given, part.name) is None]
 
     def adopt_task(self, schema: Schema) -> None:
         """Adopt the task that fits the schema's target; raise an error if another task was given.
@@ -404,17 +405,13 @@ class Heros:
         if self.class_weight is not None:
             self._expect_weights_supported(step)
         importance = RunningImportance(schema) if self.explainable else None
-        learner = Learner(schema, bound, score, chooser, step, importance)
-        learner.dial = self._dial
-        return learner
+        return Learner(schema, bound, score, chooser, step, importance, self._dial)
 
     def _bind_policy(self) -> None:
-        """Pass the current policy to the learner."""
         if self._learner is not None:
-            layers = layers_of(self.policy)
-            chooser = bound_policy(layers.policy, self.rng)
-            watch, surprise = native_watch(self.watch), layers.native_surprise
-            self._learner.choose_by(chooser, self.k, self.rng, watch, surprise)
+            layers, bits, watch = layers_of(self.policy), self.rng.bit_generator, native_watch(self.watch)
+            chooser = self._learner.chooser = bound_policy(layers.policy, self.rng)
+            self._learner.step.set_policy(chooser, self.k, bits, watch, layers.native_surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -511,8 +508,8 @@ class Heros:
         >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
         True
         """
-        sets_state = self._sets()
-        inside = 1 - self.answers(x) <= sets_state[0]
+        threshold = self._sets()[0]
+        inside = 1 - self.answers(x) <= threshold
         classes = self._bound_learner.schema.classes
         sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
         return sets[0] if inside.ndim == 1 else sets
@@ -602,7 +599,8 @@ class Heros:
                 self._learn_rows(x, y, sample_weight, delay)
             return self
         X, single = self._instances(x)
-        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
+        targets = self.task.targets(one_row(y) if single else y, len(X), self._bound_learner.schema)
+        self._run(X, targets, sample_weight, delay)
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
@@ -666,10 +664,8 @@ class Heros:
         if reader is None or reader[0] is not schema:
             instances = 0 if self._learner is None else self.instances
             numeric, is_known = self.task.numeric, self.given_task is not None
-            reader = self._reader = (
-                schema,
-                Encoder(schema, numeric=numeric, fractions=is_known, seen=instances),
-            )
+            encoder = Encoder(schema, numeric=numeric, fractions=is_known, seen=instances)
+            reader = self._reader = (schema, encoder)
         return reader[1]
 
     def test_then_train(
@@ -681,7 +677,8 @@ class Heros:
     ) -> Block:
         """Predict each instance, then learn from its label, and return the predictions and choices."""
         X, _ = self._instances(X)
-        return self._run(X, self._targets(y, len(X)), sample_weight, delay)
+        targets = self.task.targets(y, len(X), self._bound_learner.schema)
+        return self._run(X, targets, sample_weight, delay)
 
     def _run(
         self,
@@ -723,9 +720,6 @@ class Heros:
             return self._instances(x)
         _ = self._bound_learner
         return self.encoder().read(x), form == "row"
-
-    def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
-        return self.task.targets(y, n, self._bound_learner.schema)
 
     # -- results of learning ------------------------------------------------------------------------------
 
@@ -810,7 +804,7 @@ class Heros:
         running, n = self._explaining(), self._bound_learner.schema.n_outputs
         if not fresh:
             return running.result()
-        now = running.measure(lambda X: self._next_outputs(X)[:, :n])
+        now = running.measure(lambda X: self.outputs(X, 0)[:, :n])  # as the next instances of the stream
         return running.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
@@ -851,11 +845,8 @@ class Heros:
             original = row_of(x)
         elif form != "array" and (rows_given := x if form == "rows" else rows_of_small_frame(x)):
             original = rows_given[0]
-        return contributions(X[0], rows, self._next_outputs, self._bound_learner.schema, of, original)
-
-    def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
-        return self.outputs(X, 0)
+        next_outputs = partial(self.outputs, delay=0)  # each row is predicted as the next instance
+        return contributions(X[0], rows, next_outputs, self._bound_learner.schema, of, original)
 
     @property
     def sample(self) -> NDArray[np.float64]:
@@ -994,7 +985,7 @@ class Heros:
         """
         _expect_heros(other)
         own, followed = self._learner, other._learner
-        if own is None or followed is None or self.schema != other.schema or not other._is_all_compiled:
+        if own is None or followed is None or self.schema != other.schema or not followed.is_compiled:
             self.become(copy.deepcopy(other))
             return
         arrays = other._arrays_of(followed)
@@ -1003,11 +994,6 @@ class Heros:
             own.resume(self._dial)  # the form of the state depends on the rule for expected instances
             own.take(arrays)
             own.last = followed.last
-
-    @property
-    def _is_all_compiled(self) -> bool:
-        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
-        return self.pool.plain and self._bound_learner.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
@@ -1022,17 +1008,14 @@ class Heros:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
             )
-        costs = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
-        costs = shares(costs, self.pool.n_models, "Heros")
+        # the stored costs make a new measurement of costs unnecessary
+        costs = shares(learnt["pool"]["gamma"], self.pool.n_models, "Heros")
         bound = self.pool.bind(schema, np.random.default_rng(0), costs)
-        bound.restore(learnt["pool"])
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
         learner.resume(self._dial)  # the form of the state depends on the rule for expected instances
-        learner.step.restore(learnt["ensemble"])
-        if learner.importance is not None:
-            learner.importance.restore(learnt.get("importance", {}), schema)
+        learner.take(learnt)
         return learner
 
     def __copy__(self) -> Self:

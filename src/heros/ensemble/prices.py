@@ -50,9 +50,7 @@ class Prices:
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
         self.error = np.zeros(len(sizes))  # relative error of the price of training, per part
         self.rest = np.zeros(1)  # the price of the rest of a step
-        self._share = (
-            1 / np.asarray(sizes)[self.part]
-        )  # share of each model in the evaluation and training of its part
+        self._share = 1 / np.asarray(sizes)[self.part]  # of each model in the work of its part
 
     def note(
         self,
@@ -160,21 +158,16 @@ class Prices:
             chosen[int(np.nanargmin(self.alone()))] = True
         return chosen
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The lengths of the arrays of `state`."""
-        return {name: len(getattr(self, name)) for name in ("shared", "look", "train", "error", "rest")}
-
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return the prices as arrays for `restore`."""
-        return {name: getattr(self, name).copy() for name in self.sizes}
+        return {name: getattr(self, name).copy() for name in ("shared", "look", "train", "error", "rest")}
 
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
         """Restore the prices that `state` returned; raise a DataError if they are invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
             raise DataError("The state of a budget must have prices of 0 or more.")
-        for name in self.sizes:
-            setattr(self, name, state[name].copy())
+        for name, array in state.items():
+            setattr(self, name, array.copy())
 
 
 def _corrected(prices: NDArray[np.float64], seconds: float, rate: float) -> NDArray[np.float64]:
