@@ -34,14 +34,7 @@ Model = TypeVar("Model", bound="Heros")
 
 
 def description(model: Heros) -> dict[str, Any]:
-    """Return the parts and settings of a model as plain data.
-
-    Examples
-    --------
-    >>> from heros import Heros
-    >>> description(Heros(k=3, seed=1))["score"], description(Heros(k=3, seed=1))["k"]
-    ({'kind': 'Adwin', 'delta': 1e-05, 'restart': False}, 3)
-    """
+    """Return the parts and settings of a model as plain data."""
     parts = {role: described(getattr(model, role)) for role in PARTS}
     settings = {name: getattr(model, name) for name in SETTINGS}
     if (class_weight := getattr(model, "class_weight", None)) is not None:
@@ -76,13 +69,6 @@ def pack(model: Heros, *, allow_code: bool = False) -> tuple[dict[str, Any], dic
     """Return a model as data: its parts, settings, generator state and learnt arrays.
 
     Models that are Python objects need `allow_code`; they are stored as pickle bytes.
-
-    Examples
-    --------
-    >>> from heros import Heros, pools
-    >>> document, arrays = pack(Heros(pools.Paper(), k=3, seed=1))
-    >>> unpack(Heros, document, arrays)
-    <Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, not bound>
     """
     if not allow_code:
         expect_plain(model.pool)

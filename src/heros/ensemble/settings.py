@@ -38,14 +38,7 @@ class ModelSettings:
 
 
 def heros_of(owner: object, **more: Any) -> Heros:
-    """Return the model that the attributes of an object describe; `more` takes precedence.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> heros_of(SimpleNamespace(k=3, warmup=7), seed=1).warmup
-    7
-    """
+    """Return the model that the attributes of an object describe; `more` takes precedence."""
     return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)
 
 

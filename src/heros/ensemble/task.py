@@ -29,6 +29,8 @@ from heros.measures import (
     RelativeError,
 )
 
+__all__ = ["Classification", "Regression", "Task", "task_of"]
+
 
 @dataclass(frozen=True)
 class Task(Part, ABC):
