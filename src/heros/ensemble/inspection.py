@@ -244,13 +244,11 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
     """Return the settings to show: all or, with several families, only settings that distinguish models."""
     if not any("family" in one for one in models):
         return models
-    families: dict[str, list[dict[str, Any]]] = {}
     # `distinguishing_settings` leaves out the family if all models share it.
     distinguishing = distinguishing_settings(models)[0]
     shown = [{"family": one.get("family"), **own} for one, own in zip(models, distinguishing, strict=True)]
-    for one in shown:
-        families.setdefault(one["family"], []).append(one)
-    for own in families.values():
+    for family in {one["family"] for one in shown}:
+        own = [one for one in shown if one["family"] == family]
         names = list(dict.fromkeys(name for one in own for name in one))
         while len(names) > 1 and len({repr([*map(one.get, names[:-1])]) for one in own}) == len(own):
             last = names.pop()

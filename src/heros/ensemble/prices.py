@@ -22,17 +22,13 @@ SAME = 2.0  # factor on the prices of the other models of a part, for each awake
 class Prices:
     """The estimated prices of evaluating and training each model, and of the rest of a step.
 
-    Only the time of each part of the pool is measured, not the time of each model. A part has three prices:
-    for work that its models share, for evaluating all its models and for training them. Each model has a
-    share of the latter two in proportion to its cost. If the measured time of a part differs from its prices,
-    the prices are corrected in proportion to their squares. The price of training is corrected less if its
-    relative error is usually large, as with models that are only trained now and then. The prices of a
-    sleeping part slowly approach its cost times the price per unit of cost of the awake parts.
-
-    Parameters
-    ----------
-    sizes
-        The number of models of each part of the pool.
+    Only the time of each part of the pool is measured, not the time of each model; `sizes` are the numbers of
+    models of the parts. A part has three prices: for work that its models share, for evaluating all its
+    models and for training them. Each model has a share of the latter two in proportion to its cost. If the
+    measured time of a part differs from its prices, the prices are corrected in proportion to their squares.
+    The price of training is corrected less if its relative error is usually large, as with models that are
+    only trained now and then. The prices of a sleeping part slowly approach its cost times the price per unit
+    of cost of the awake parts.
 
     Examples
     --------
@@ -88,23 +84,18 @@ class Prices:
                 whole = max(evaluation, 1e-12) / (BASE + (1 - BASE) * load[part])
                 self.shared[part], self.look[part] = BASE * whole, (1 - BASE) * whole
                 self.train[part] = training / load[part]
-                continue
-            if evaluation <= 0:
-                continue
-            each = np.array([self.shared[part], self.look[part] * load[part]])
-            self.shared[part], all_of_it = _corrected(each, evaluation, rate)
-            self.look[part] = all_of_it / load[part]
-            self._note_training(part, training / load[part], rate)
+            elif evaluation > 0:
+                each = np.array([self.shared[part], self.look[part] * load[part]])
+                self.shared[part], all_of_it = _corrected(each, evaluation, rate)
+                self.look[part] = all_of_it / load[part]
+                price, trained = self.train[part : part + 1], training / load[part]
+                error = min(abs(trained / max(price[0], 1e-12) - 1), MOST)
+                self.error[part] += NOISE * (error - self.error[part])
+                price[:] = _corrected(price, trained, rate / (1 + CALM * self.error[part] ** 2))
         whole, total = self._sums(costs), self.shared + self.look + self.train
         per_cost = (self.shared + (self.look + self.train) * load)[on].sum() / (whole * load)[on].sum()
         for prices in (self.shared, self.look, self.train):
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
-
-    def _note_training(self, part: int, seconds: float, rate: float) -> None:
-        price = self.train[part : part + 1]
-        error = min(abs(seconds / max(price[0], 1e-12) - 1), MOST)
-        self.error[part] += NOISE * (error - self.error[part])
-        price[:] = _corrected(price, seconds, rate / (1 + CALM * self.error[part] ** 2))
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
