@@ -204,14 +204,11 @@ class Heros:
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
         self.task, self._parts = task, parts
-        self._dial = self._new_dial()
-
-    def _new_dial(self) -> Dial | None:
-        if self._budget is None:
-            return None
-        sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
-        names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
-        return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
+        self._dial: Dial | None = None
+        if self._budget is not None:
+            sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
+            names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
+            self._dial = Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
 
     @property
     def explainable(self) -> bool:
@@ -228,7 +225,7 @@ class Heros:
 
     def undecided_parts(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
-        if self._learner is not None or not self._task_is_open:
+        if self._learner is not None or self._given.task is not None:
             return []
         return [part.name for part in fields(self._given) if getattr(self._given, part.name) is None]
 
@@ -245,15 +242,10 @@ class Heros:
         if schema.numeric == self.task.numeric:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
-        if self._learner is not None or not self._task_is_open:
+        if self._learner is not None or self._given.task is not None:
             rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._set_task(Regression() if schema.numeric else Classification())
-
-    @property
-    def _task_is_open(self) -> bool:
-        """Whether no task was given; the schema or the first labels will determine it."""
-        return self._given.task is None
 
     @property
     def given_task(self) -> Literal["classification", "regression"] | None:
@@ -266,7 +258,7 @@ class Heros:
         """
         if self.task.numeric:
             return "regression"
-        return None if self._task_is_open else "classification"
+        return None if self._given.task is None else "classification"
 
     @property
     def pool(self) -> Pool:

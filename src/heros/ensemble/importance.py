@@ -70,17 +70,13 @@ class Importance:
 
     def ranked(self) -> list[str]:
         """Return the names of the columns, most important first."""
-        return [self.columns[i] for i in self._order()]
+        return list(self.shares())
 
     def shares(self) -> dict[str, float]:
         """Return each column's share of the total importance, largest first."""
         values = np.nan_to_num(self.values)
-        total = values.sum()
-        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in self._order()}
-
-    def _order(self) -> list[int]:
-        order: list[int] = np.argsort(-np.nan_to_num(self.values), kind="stable").tolist()
-        return order
+        total, order = values.sum(), np.argsort(-values, kind="stable").tolist()
+        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in order}
 
     def to_pandas(self) -> Any:
         """Return the history as a pandas data frame: a row per point, a column per column of the data."""

@@ -106,17 +106,12 @@ class Leaderboard(Sequence[Standing]):
         return needed("pandas", "Leaderboard.to_pandas", "notebook").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
-        settings = {name: [row.configuration.get(name) for row in self] for name in self._settings}
-        return {
-            "rank": [row.rank for row in self],
-            "model": [row.model for row in self],
-            **settings,
-            "L": [row.score for row in self],
-            "cost": [row.cost for row in self],
-            "trained": [row.trained for row in self],
-            "invested": [row.invested for row in self],
-            "diverged": [row.diverged for row in self],
-            **({"asleep": [row.asleep for row in self]} if any(row.asleep for row in self) else {}),
+        asleep = ("asleep",) if any(row.asleep for row in self) else ()
+        names = ("score", "cost", "trained", "invested", "diverged", *asleep)
+        columns = {name: [getattr(row, name) for row in self] for name in ("rank", "model")}
+        columns |= {name: [row.configuration.get(name) for row in self] for name in self._settings}
+        return columns | {
+            "L" if name == "score" else name: [getattr(row, name) for row in self] for name in names
         }
 
     @property

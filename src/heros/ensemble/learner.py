@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,29 +34,26 @@ class Learnt(NamedTuple):
     last: LastStep | None
 
 
+@dataclass(eq=False, repr=False)
 class Learner:
     """Models bound to a schema, with their scores, their policy and the compiled step.
 
-    Not thread-safe; the caller must hold the lock. `chooser` is the policy of the step; `importance` is None
-    unless the model is explainable; `dial` is the controller of the budget, if there is a budget.
+    Not thread-safe; the caller must hold the lock.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        bound: BoundPool,
-        scores: _core.Scores | ScoreCalls,
-        chooser: _core.Policy | PolicyCalls,
-        step: _core.Step,
-        importance: RunningImportance | None,
-        dial: Dial | None,
-    ) -> None:
-        self.schema, self.validator, self.importance = schema, Validator(schema), importance
-        self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
-        self.dial = dial
-        self._bound_numbers(schema)
-        self.last: LastStep | None = None  # the choice of the last step
-        self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
+    schema: Schema
+    bound: BoundPool
+    scores: _core.Scores | ScoreCalls
+    chooser: _core.Policy | PolicyCalls  # the policy of the step
+    step: _core.Step
+    importance: RunningImportance | None  # None unless the model is explainable
+    dial: Dial | None  # the controller of the budget, if there is a budget
+    last: LastStep | None = None  # the choice of the last step
+    growing: Schema | None = None  # the schema of a growth in progress or interrupted
+
+    def __post_init__(self) -> None:
+        self.validator = Validator(self.schema)
+        self._bound_numbers(self.schema)
 
     @property
     def is_compiled(self) -> bool:
@@ -122,11 +120,11 @@ class Learner:
 
         The cuts depend on the number of instances alone, not on how the caller splits the stream.
         """
-        start, dial, changing, importance = 0, self.dial, self.bound.costs_change, self.importance
-        while (changing or dial is not None or importance is not None) and start < n:
+        start, dial = 0, self.dial
+        while start < n:
             at = self.step.instances
-            cuts = []
-            if changing:
+            cuts = [at + n - start]
+            if self.bound.costs_change:
                 cuts.append(at - at % REMEASURE + REMEASURE)
                 if at % REMEASURE == 0:
                     self.step.set_costs(self.bound.measure())
@@ -135,13 +133,13 @@ class Learner:
                 if dial.is_due(at):
                     dial.begin(self.step, self.bound.costs)
                     self.step.set_effort(dial.awake.view(np.uint8), dial.expected())
-            if importance is not None:
+            if self.importance is not None:
                 cuts.append(at - at % EACH + EACH)
-            stop = min(n, start + min(cuts) - at)
+            stop = start + min(cuts) - at
             yield slice(start, stop)
             start = stop
-        if start < n or n == 0:
-            yield slice(start, n)
+        if n == 0:
+            yield slice(0, 0)
 
     def resume(self, dial: Dial | None) -> None:
         """Continue with a restored budget controller; models that it put to sleep stay asleep."""
