@@ -13,7 +13,7 @@ from heros._base.registry import described
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 
-OWN = '"own"'  # in the description of a user-defined part
+OWN = '"own"'  # in the description of a user-defined part, for which a file stores only the name
 STANDING = ("rng", "schema")  # entries of a document that are neither parts nor settings
 
 
@@ -60,7 +60,9 @@ class Copies:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
         creation = {name: value for name, value in document.items() if name not in STANDING}
         if not self._all_built_in or creation != self._document:
-            return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
+            own = [role for role in serialization.PARTS if OWN in json.dumps(document.get(role))]
+            parts = {role: copy.deepcopy(getattr(self.model, role)) for role in own}
+            return serialization.unpack(Heros, document, arrays, **parts)
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
         model = self._new_copy(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
@@ -70,8 +72,3 @@ class Copies:
         model = Heros.__new__(Heros)
         model.__setstate__(copy.deepcopy(state, {id(part): part for part in self._shared}))
         return model
-
-    def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the user-defined parts, for which a file stores only names."""
-        own = [role for role in serialization.PARTS if OWN in json.dumps(document.get(role))]
-        return {role: copy.deepcopy(getattr(self.model, role)) for role in own}

@@ -81,19 +81,6 @@ class Dial:
     choice adds a model that has been asleep for a long time. The choice after a fall of the best score also
     adds such a model, and the scores of sleeping models are then no longer trusted.
 
-    Parameters
-    ----------
-    budget
-        The budget.
-    sizes
-        The number of models of each part of a joined pool; one number for other pools.
-    names
-        The names of the models, for the warning that the budget is too small.
-    surprise
-        The policy's own `Surprise`, used at full effort. With None, full effort trains on all instances.
-    clock
-        The clocks that measure the cost.
-
     Examples
     --------
     >>> from heros import Heros, streams
@@ -106,9 +93,9 @@ class Dial:
     def __init__(
         self,
         budget: SpendingLimit,
-        sizes: Sequence[int],
-        names: Sequence[str],
-        surprise: Surprise | None = None,
+        sizes: Sequence[int],  # number of models of each part of a joined pool; one number for other pools
+        names: Sequence[str],  # of the models, for the warning that the budget is too small
+        surprise: Surprise | None = None,  # the policy's own rule, for full effort; None expects no instance
         clock: Clock | None = None,
     ) -> None:
         self.budget, self.surprise, self.clock = budget, surprise, Clock() if clock is None else clock

@@ -58,10 +58,11 @@ class Contributions:
 
     def __repr__(self) -> str:
         what = "prediction" if self.of is None else f"probability of {self.of}"
-        rows = [["(base)", "", f"{self.base:.4g}"]]
-        rows += [[one.name, _text(one.value), f"{one.contribution:+.4g}"] for one in self.columns]
-        rows.append([what, "", f"{self.prediction:.4g}"])
-        return str(Table(["column", "value", "added"], rows))
+        table = Table(["column", "value", "added"], [("(base)", "", self.base)])
+        for one in self.columns:
+            table.add(one.name, "" if one.value is None else one.value, f"{one.contribution:+.4g}")
+        table.add(what, "", self.prediction)
+        return str(table)
 
 
 def contributions(
@@ -128,7 +129,3 @@ def _value(
     if np.isnan(code):
         return None
     return float(code) if values is None else values[int(code)]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -115,7 +115,7 @@ class Importance:
     def __repr__(self) -> str:
         shares = self.shares()
         values = dict(zip(self.columns, self.values, strict=True))
-        rows = [[name, f"{values[name]:.4g}", f"{share:.1%}"] for name, share in shares.items()]
+        rows = [[name, values[name], f"{share:.1%}"] for name, share in shares.items()]
         return str(Table(["column", "importance", "share"], rows))
 
 
