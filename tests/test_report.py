@@ -163,6 +163,8 @@ def test_the_page_is_whole_and_has_everything(page):
     assert sum("Performance against energy" in label for label in labels) == 1  # no competitors
     assert text.count("The best model over time") == 2 * 4
     assert "γ: cost of a training step, as a share of training all models." in text
+    assert "Grey: known drifts." in text
+    assert re.search(r"Dotted: majority class 0\.\d+, previous label 0\.\d+\. Grey", text)
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
     assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the first stream
     assert "56 g CO2e per kWh (FRA: Ember" in text

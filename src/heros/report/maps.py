@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.report.html import frame, short, ticks_of
+from heros.report.html import along, frame
+from heros.streams import DriftPoint
 
 SHADES = 8
 COLUMNS = 100
@@ -34,7 +35,7 @@ def heat_map(
     title: str,
     share: NDArray[np.float64],
     ends: NDArray[np.number[Any]],
-    marks: Sequence[tuple[float, float]],
+    drifts: Sequence[DriftPoint],
     rows: Sequence[str],
     of: str = " of the time",
     note: str = "",
@@ -47,46 +48,30 @@ def heat_map(
     """
     models, columns = share.shape
     share = np.clip(share, 0, 1)
-    edges, end = np.concatenate([[0], ends]), float(ends[-1])
-    means = share @ np.diff(edges) / end
-    shade = np.ceil(share * SHADES).astype(int)
-    drawing = [
-        f"<g><title>{escape(rows[row])}: {means[row]:.0%}{of}</title>"
-        f'<path class="none" d="M0 {models - 1 - row}h{columns}v1h-{columns}z"/>'
-        f"{_cells(row, models, share[row], shade[row], edges, rows[row])}</g>"
-        for row in range(models)
-    ]
-    for position, _ in marks:
-        drawing.append(f'<path class="mark" d="M{columns * position / end:.2f} 0V{models}"/>')
-    x = [(tick / end, short(tick)) for tick in ticks_of(0, end, 5)]
-    step = -(-models // NAMED)
-    y = [((row + 0.5) / models, rows[row]) for row in range(0, models, step)]
-    tall = max(6.0, ROW * len(y))
-    style = f"--tall:{tall:.1f}rem"
-    box = (columns, models)
-    return frame(title, drawing, x, y, "instances", box=box, kind="map", style=style, note=note)
-
-
-def _cells(
-    row: int,
-    models: int,
-    share: NDArray[np.float64],
-    shade: NDArray[np.int64],
-    edges: NDArray[np.number[Any]],
-    name: str,
-) -> str:
-    """Return rectangles that merge neighbouring cells of equal shade; row 0 is at the bottom."""
-    spans = np.concatenate([[0], np.flatnonzero(np.diff(shade)) + 1, [len(shade)]]).tolist()
-    y, x = models - 1 - row, len(shade) * edges / edges[-1]
-    lengths = np.diff(edges)
-    return "".join(
-        f'<path class="heat" fill-opacity="{shade[a] / SHADES:.3f}" d="M{x[a]:.6g} {y}h{x[b] - x[a]:.6g}v1'
-        f'h{x[a] - x[b]:.6g}z"><title>{escape(name)}: '
-        f"{np.average(share[a:b], weights=lengths[a:b]):.0%} from {edges[a]:,.0f} to {edges[b]:,.0f}"
-        "</title></path>"
-        for a, b in pairwise(spans)
-        if shade[a]
-    )
+    edges, lengths, end = np.concatenate([[0], ends]), np.diff(ends, prepend=0), float(ends[-1])
+    shades, x = np.ceil(share * SHADES).astype(int), columns * edges / end
+    means, names, drawing = share @ lengths / end, map(escape, rows), list[str]()
+    for row, (name, mean, shares, shade) in enumerate(zip(names, means, share, shades, strict=True), 1):
+        top = models - row
+        starts = np.flatnonzero(np.diff(shade, prepend=-1)).tolist()  # a cell ends where the shade changes
+        cells = "".join(
+            f'<path class="heat" fill-opacity="{shade[a] / SHADES:.3f}" d="M{x[a]:.6g} {top}'
+            f'h{x[b] - x[a]:.6g}v1h{x[a] - x[b]:.6g}z"><title>{name}: '
+            f"{np.average(shares[a:b], weights=lengths[a:b]):.0%} from {edges[a]:,.0f} to {edges[b]:,.0f}"
+            "</title></path>"
+            for a, b in pairwise([*starts, columns])
+            if shade[a]
+        )
+        drawing.append(
+            f"<g><title>{name}: {mean:.0%}{of}</title>"
+            f'<path class="none" d="M0 {top}h{columns}v1h-{columns}z"/>{cells}</g>'
+        )
+    marks = (columns * drift.position / end for drift in drifts)
+    drawing += [f'<path class="mark" d="M{at:.2f} 0V{models}"/>' for at in marks]
+    named = range(0, models, -(-models // NAMED))
+    y = [((row + 0.5) / models, rows[row]) for row in named]
+    style, box = f"--tall:{max(6.0, ROW * len(named)):.1f}rem", (columns, models)
+    return frame(title, drawing, along(end), y, "instances", box=box, kind="map", style=style, note=note)
 
 
 def timeline_chart(title: str, spans: Sequence[tuple[float, float, int, str]], end: float) -> str:
@@ -97,9 +82,7 @@ def timeline_chart(title: str, spans: Sequence[tuple[float, float, int, str]], e
         f"{f'<b>{escape(name)}</b>' if (stop - start) / end > 0.14 else ''}</span>"
         for start, stop, colour, name in spans
     )
-    ticks = "".join(
-        f'<span style="left:{100 * tick / end:.2f}%">{short(tick)}</span>' for tick in ticks_of(0, end, 5)
-    )
+    ticks = "".join(f'<span style="left:{100 * at:.2f}%">{tick}</span>' for at, tick in along(end))
     return (
         f'<figure class="card whole"><figcaption>{escape(title)}</figcaption><div class="ribbon" role="img" '
         f'aria-label="{escape(title)}">{parts}</div><div class="under">{ticks}</div></figure>'
