@@ -20,20 +20,9 @@ from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
 
-SAID = (
-    "nominal",
-    "numeric",
-    "ignore",
-    "dates",
-    "most_values",
-    "task",
-    "target",
-    "weights",
-    "columns",
-    "classes",
-)
-ABOUT_ROWS = ("encoding", "missing", "no_header", "on_bad_row")
-FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, *ABOUT_ROWS)}
+ABOUT_COLUMNS = "nominal numeric ignore dates most_values task target weights columns classes"
+ABOUT_ROWS = "encoding missing no_header on_bad_row"
+FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in f"{ABOUT_COLUMNS} {ABOUT_ROWS}".split()}
 """The command-line option of each parameter that a notice about columns may name."""
 
 

@@ -19,7 +19,7 @@ from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import FILE_OPTIONS, print_notices
 from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
 from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_for
-from heros.cli.results import Results
+from heros.cli.results import fault_of_report
 from heros.meters import Meter
 from heros.pools import default_regression
 from heros.report.groups import Group
@@ -78,9 +78,7 @@ def compare_command(
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    opened = partial(
-        stream_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, settings=files.reading_settings
-    )
+    opened = partial(stream_of, stream, files.target, files.reading_settings, n=n, on_bad_row=on_bad_row)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with print_notices():
         first = opened()
@@ -102,8 +100,7 @@ def compare_command(
     groups = [Group(0, name, tuple(runs[i * seeds : (i + 1) * seeds])) for i, name in enumerate(entries)]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
-        error = Results(out, None, None, replace=True).write_report_file()
-        fault = None if error is None else str(error)
+        fault = fault_of_report(out)
     simple = {} if policy else runs[0].baselines
     labels = {one.name: one.label for one in runs[0].measures}
     rows = _rows(groups) + [

@@ -36,9 +36,7 @@ def serve_command(
         Path | None,
         typer.Option(help="A file written by Heros.save; by default a new model from the other options."),
     ] = None,
-    task: Annotated[
-        str | None, typer.Option("--task", help="regression or classification (the default).")
-    ] = None,
+    task: Annotated[str | None, typer.Option(help="regression or classification (the default).")] = None,
     level: Annotated[
         float | None,
         typer.Option(
