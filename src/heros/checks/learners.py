@@ -16,8 +16,6 @@ from heros.ensemble import Heros
 from heros.policies import Random
 from heros.pools import Models, Pool
 
-__all__ = ["check_model", "check_pool"]
-
 ROWS = 300
 FEATURES: tuple[Any, ...] = ("size", "weight", ("colour", "red", "green", "blue"))
 

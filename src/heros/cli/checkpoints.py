@@ -58,22 +58,14 @@ def checkpoints_command(
 def checkpointing(
     directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
 ) -> dict[str, Any]:
-    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints.
-
-    Examples
-    --------
-    >>> checkpointing(None, 1000, 3, False, Path("kept", "checkpoint-000000005000.heros"), "raise")
-    {'checkpoint': PosixPath('kept'), 'every': 1000, 'keep': 3,
-     'resume': PosixPath('kept/checkpoint-000000005000.heros'), 'on_checkpoint_error': 'raise'}
-    """
+    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints."""
     place = resume_from.parent if directory is None and resume_from is not None else directory
     if place is None:
         if resume:
             raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
         return {}
-    start = resume if resume_from is None else resume_from
-    options = {"every": every, "keep": keep, "resume": start, "on_checkpoint_error": on_error}
-    return {"checkpoint": place, **options}
+    settings = {"every": every, "keep": keep, "on_checkpoint_error": on_error}
+    return {"checkpoint": place, "resume": resume_from or resume, **settings}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa
@@ -74,7 +75,7 @@ def predict_command(
         if name not in reader.names:
             rule = f"one of the columns {list(reader.names)}"
             raise ParameterError.of("keep", "heros", rule, name, reader.names)
-    if clash := [name for name in copied if name in _nothing_predicted(trained).column_names]:
+    if clash := [name for name in copied if name in _table(trained).column_names]:
         raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
     columns = trained.encoder().columns
     absent = [name for name in columns if name not in reader.names]
@@ -114,15 +115,13 @@ def _predicted(
 
     A row that cannot be read stays in the table, with an empty prediction.
     """
-    schema = model.schema
-    assert schema is not None, "a trained model has a schema"
     encoder = model.encoder()
     if not any(encoder.has_column(name) for name in reader.names):
         encoder.encode_for_prediction(dict.fromkeys(reader.names, 0))
     done, table = 0, None
     while (chunk := reader.read()) is not None:
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
-        table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
+        table = _table(model, X, done)
         done += len(X)
         valid = np.ones(chunk.n_rows, dtype=np.bool_)
         valid[list(faults)] = False
@@ -140,14 +139,15 @@ def _predicted(
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]
     if table is None:  # only a header
-        table = _nothing_predicted(model)
+        table = _table(model)
         for place, name in enumerate(copied):
             table = table.add_column(place, name, pa.array([], pa.string()))
         yield table, []
 
 
-def _nothing_predicted(model: Heros) -> Any:
-    """Return a table of predictions without rows."""
+def _table(model: Heros, X: NDArray[np.float64] | None = None, start: int = 0) -> Any:
+    """Return a table of predictions, for instances numbered from `start`; without X, it has no rows."""
     schema = model.schema
     assert schema is not None, "a trained model has a schema"
-    return predicted_table(model.outputs(np.empty((0, schema.n_features)), np.arange(0)), schema.classes)
+    X = np.empty((0, schema.n_features)) if X is None else X
+    return predicted_table(model.outputs(X, start + np.arange(len(X))), schema.classes)

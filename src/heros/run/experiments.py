@@ -213,7 +213,7 @@ def run_all(
     runs: dict[str, Run] = {}
     unrecorded: dict[str, str] = {}
     names = {id: f"{i} of {len(ids)}: {id}" for i, id in enumerate(ids, 1)} if each else {}
-    work = partial(_run_job if strict else _attempted, progress if each else False, names)
+    work = partial(_attempted, progress if each else False, names, strict)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         work_left = sum(job.work for job in todo)
         task = bar.add_task("runs", total=work_left, standing=_progress_text(todo, done, failed))
@@ -255,16 +255,16 @@ def _recorded(id: str, job: Job, out: Path) -> bool:
     return True
 
 
-def _run_job(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
-    """Run the job; if `progress` is None, label the progress bar with the number of the run."""
-    return job.run(names.get(job.id) if progress is None else progress)
+def _attempted(progress: bool | None, names: Mapping[str, str], strict: bool, job: Job) -> Run | Failure:
+    """Run the job; unless `strict`, return a `Failure` so that an error does not stop the other jobs.
 
-
-def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
-    """Run the job and return the run, or a `Failure` so that an error does not stop the other jobs."""
+    If `progress` is None, the progress bar shows the number of the run.
+    """
     try:
-        return _run_job(progress, names, job)
+        return job.run(names.get(job.id) if progress is None else progress)
     except Exception as error:
+        if strict:
+            raise
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 

@@ -34,12 +34,6 @@ class Interrupts:
     ----------
     wanted
         Whether to handle interrupts; if False, interrupts have their usual effect.
-
-    Examples
-    --------
-    >>> with Interrupts() as interrupts:
-    ...     interrupts.requested
-    False
     """
 
     def __init__(self, wanted: bool = True) -> None:

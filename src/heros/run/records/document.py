@@ -251,15 +251,7 @@ def _plain(value: Any) -> Any:
 
 
 def expect_valid(document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if a document lacks a field or has an invalid value.
-
-    Examples
-    --------
-    >>> expect_valid({"stream": {"name": 5}}, "The record runs/one")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
-    """
+    """Raise an error if a document lacks a field or has an invalid value."""
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
             value = at(document, path)
@@ -333,16 +325,9 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     if is_default(settings):
         return f"{name}/default{variant_id('all', 'best', budget=settings.get('budget'))}/seed{seed}"
-    usual = {
-        "watch": "all",
-        "answer": "best",
-        "burst": 0,
-        "warmup": 100,
-        "budget": None,
-        "class_weight": None,
-    }
-    variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
-    return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
+    varied = ("watch", "answer", "burst", "warmup", "budget", "class_weight")
+    given = {"watch": "all", "answer": "best"} | {one: settings[one] for one in varied if one in settings}
+    return f"{name}/{pool}/{policy}/k{k}{variant_id(**given)}/seed{seed}"
 
 
 def id_of(model: Heros, stream: Source) -> str:

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -79,20 +79,18 @@ def save(
     if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} already exists; use force=True to replace it.")
     text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    draft = None
+    hidden: dict[str, Any] = {"prefix": f".{place.name}.", "suffix": DRAFT, "dir": place.parent}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=DRAFT, dir=place.parent))
-        write_file(draft / RECORD, text.encode())
-        write_file(draft / CURVES, _curves_file(run.curves, compact))
-        draft.chmod(0o755)
-        sync_directory(draft)
-        _move(draft, place, force)
+        with TemporaryDirectory(**hidden, ignore_cleanup_errors=True) as name:
+            draft = Path(name)
+            write_file(draft / RECORD, text.encode())
+            write_file(draft / CURVES, _curves_file(run.curves, compact))
+            draft.chmod(0o755)
+            sync_directory(draft)
+            _move(draft, place, force)
     except OSError as error:
         raise HerosError(f"The record {place} cannot be written: {reason(error)}.") from None
-    finally:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
     return place
 
 
