@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ import typer
 from heros._base.errors import DataNotice, HerosError, ParameterError, WaitNotice
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.ensemble import Heros
 from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
@@ -45,7 +44,7 @@ def checkpoints_command(
             }
             for one in checkpoints
         ]
-        typer.echo(json.dumps(plain, ensure_ascii=False))
+        print_json(plain)
         return
     table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
     for one in checkpoints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from heros._base.errors import HerosError, ParameterError
 from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.cli.checkpoints import FILE_OPTIONS, print_notices
 from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
 from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_for
@@ -106,7 +105,7 @@ def compare_command(
         for name, figures in simple.items()
     ]
     if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
     else:
         _table(rows, runs, seeds).show()
         if runs[0].bad_rows.count:

@@ -40,17 +40,12 @@ def count(text: str | int) -> int:
     return int(value)
 
 
-FILES = "How a file is read"
-MODEL = "The model"
-MEASURES = "Metrics, energy and CO2e"
-CHECKPOINTS = "Checkpoints"
-LIMITS = "Limits"
-"""The headings in the help of a command; the common options come first, without a heading."""
-of_files = partial(typer.Option, rich_help_panel=FILES)
-of_model = partial(typer.Option, rich_help_panel=MODEL)
-of_costs = partial(typer.Option, rich_help_panel=MEASURES)
-of_checkpoints = partial(typer.Option, rich_help_panel=CHECKPOINTS)
-of_limits = partial(typer.Option, rich_help_panel=LIMITS)
+# The help of a command groups its options below these headings; the common options come first, without one.
+of_files = partial(typer.Option, rich_help_panel="How a file is read")
+of_model = partial(typer.Option, rich_help_panel="The model")
+of_costs = partial(typer.Option, rich_help_panel="Metrics, energy and CO2e")
+of_checkpoints = partial(typer.Option, rich_help_panel="Checkpoints")
+of_limits = partial(typer.Option, rich_help_panel="Limits")
 Texts = list[str] | None
 
 StreamName = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa
+from heros._base.parameters import one_of
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import print_notices
@@ -72,9 +74,7 @@ def predict_command(
         reader = reader_of(file, format, **settings)
     copied = reading(keep=keep).get("keep", [])
     for name in copied:
-        if name not in reader.names:
-            rule = f"one of the columns {list(reader.names)}"
-            raise ParameterError.of("keep", "heros", rule, name, reader.names)
+        one_of(name, "keep", "heros", reader.names, f"one of the columns {list(reader.names)}")
     if clash := [name for name in copied if name in _table(trained).column_names]:
         raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
     columns = trained.encoder().columns
@@ -82,21 +82,16 @@ def predict_command(
     if absent and len(absent) < len(columns):
         names = ", ".join(map(repr, absent))
         say(f"heros: {file} has no column {names}; its values are all missing", style="yellow")
-    skipped = BadRows()
-
-    def tables() -> Iterator[Any]:
-        nonlocal skipped
-        for table, bad in _predicted(trained, reader, copied):
-            for row in bad:
-                skipped = skipped.plus(row)
-            yield table
-
+    skipped, tables = BadRows(), list[Any]()
     with print_notices():
-        if out is None:
-            for i, table in enumerate(tables()):
+        for i, (table, bad) in enumerate(_predicted(trained, reader, copied)):
+            skipped = reduce(BadRows.plus, bad, skipped)
+            if out is None:
                 sys.stdout.write(as_csv(table, header=i == 0).decode())
-        else:
-            table = pa.concat_tables(tables())
+            else:
+                tables.append(table)
+        if out is not None:
+            table = pa.concat_tables(tables)
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
     if unknown := trained.encoder().unknown:
@@ -123,9 +118,8 @@ def _predicted(
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = _table(model, X, done)
         done += len(X)
-        valid = np.ones(chunk.n_rows, dtype=np.bool_)
-        valid[list(faults)] = False
-        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~valid))
+        rows = np.arange(chunk.n_rows)
+        table = table.take(pa.array(rows, mask=np.isin(rows, list(faults))))
         for place, name in enumerate(copied):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         bad = [
@@ -133,8 +127,7 @@ def _predicted(
             for row, why in sorted(faults.items())
         ]
         if chunk.faults:  # rows with a wrong number of cells
-            before = [row for row, _ in chunk.faults]
-            places = np.insert(np.arange(chunk.n_rows), before, -1)
+            places = np.insert(rows, [row for row, _ in chunk.faults], -1)
             table = table.take(pa.array(places, mask=places < 0))
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]

@@ -25,24 +25,12 @@ Task = tuple[str, Path, Callable[[Path], object]]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The paths of the results; None for a result that is not written.
+    """The paths of the results; None for a result that is not written."""
 
-    Parameters
-    ----------
-    out
-        A directory for the record and the report.
-    save
-        A file for the model.
-    predictions
-        A file for the predictions.
-    replace
-        Whether existing files may be replaced.
-    """
-
-    out: Path | None
-    save: Path | None
-    predictions: Path | None
-    replace: bool
+    out: Path | None  # a directory for the record and the report
+    save: Path | None  # a file for the model
+    predictions: Path | None  # a file for the predictions
+    replace: bool  # whether existing files may be replaced
 
     @property
     def _files(self) -> list[Path]:

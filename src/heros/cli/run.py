@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
@@ -11,7 +10,7 @@ import typer
 
 from heros._base.errors import HerosError, ParameterError
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, print_notices, recorded_before
 from heros.cli.option_groups import FileOptions, ModelOptions, with_options
 from heros.cli.parsing import allows_exact_auroc, meter_of, source_of, window_for
@@ -126,7 +125,7 @@ def run_command(
 def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | None) -> None:
     """Print the results and the written files, then raise the error if a file could not be written."""
     if as_json:
-        typer.echo(json.dumps(records.document(run), ensure_ascii=False))
+        print_json(records.document(run))
     else:
         cost_table(run, records.run_id(run)).show()
         if skipped := run.bad_rows.text():

@@ -26,9 +26,8 @@ def class_figures(group: Group) -> str:
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
     wide = max(len(counts) for counts in counted)
-    counts = np.zeros((wide, wide))
-    for one in counted:
-        counts[: len(one), : len(one)] += one
+    padded = np.stack([np.pad(one, (0, wide - len(one))) for one in counted])
+    counts: NDArray[np.float64] = padded.sum(axis=0, dtype=np.float64)
     classes = max((run.classes for run in group.runs), key=len)
     names = [*classes, *map(str, range(len(classes), wide))][:wide]  # the index replaces an unknown name
     order = np.argsort(-counts.sum(axis=1), kind="stable")

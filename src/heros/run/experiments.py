@@ -202,7 +202,7 @@ def run_all(
             raise ParameterError.of("jobs", "run_all", "jobs with different ids", id)
         named[id] = job
     place = None if out is None else Path(out)
-    kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
+    kept = [] if force or place is None else [id for id, job in named.items() if _found(id, job, place)]
     remaining = {id: job for id, job in named.items() if id not in kept}
     existing = {  # damaged records, or records to replace
         id for id in remaining if place is not None and ((place / id).exists() or records.exists(place / id))
@@ -239,20 +239,20 @@ def run_all(
     return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
 
 
-def _recorded(id: str, job: Job, out: Path) -> bool:
-    """Return whether there is a complete record of this job."""
+def _found(id: str, job: Job, out: Path) -> Run | None:
+    """Return the recorded run of this job if the record is complete."""
     place = out / id
     if not records.exists(place):
-        return False
+        return None
     try:
         run = records.read(place)
     except HerosError:
-        return False  # damaged: run the job again
+        return None  # damaged: run the job again
     longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
-    return True
+    return run
 
 
 def _attempted(progress: bool | None, names: Mapping[str, str], strict: bool, job: Job) -> Run | Failure:
@@ -269,7 +269,8 @@ def _attempted(progress: bool | None, names: Mapping[str, str], strict: bool, jo
 
 
 def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
-    if not force and _recorded(id, job, out) and records.read(out / id).n_instances == run.n_instances:
+    found = None if force else _found(id, job, out)
+    if found is not None and found.n_instances == run.n_instances:
         return  # another process has recorded the same run
     if job.span is not None:
         first, last = job.span

@@ -144,15 +144,14 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
 def _begin(watched: Any) -> None:
     """Set up a worker process: ignore interrupts, and exit when the parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with, args=(watched,), daemon=True).start()
 
+    def wait_for_end() -> None:
+        try:
+            watched.recv()  # fails when the pipe to the parent closes
+        except (EOFError, OSError):
+            os._exit(1)
 
-def _end_with(watched: Any) -> None:
-    """Wait until the pipe to the parent closes, then exit immediately."""
-    try:
-        watched.recv()
-    except (EOFError, OSError):
-        os._exit(1)
+    Thread(target=wait_for_end, daemon=True).start()
 
 
 @dataclass(frozen=True)

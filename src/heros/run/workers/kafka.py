@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
@@ -11,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from heros._base.addresses import expect_servers
@@ -112,15 +111,18 @@ class KafkaWorker:
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
         self._decode = decode
         snapshots = Snapshots(store, topic)
-        snapshots.expect_same(_described(model, target, key))
+        template = serialization.description(model) | dict.fromkeys(model.undecided_parts())
+        learnt = 0 if model.schema is None else model.instances
+        described = {"target": target, "key": key, **template, "instances learnt before": learnt}
+        snapshots.expect_same(described)
         self._scratch = TemporaryDirectory(prefix="heros-")
-        self._opened = itertools.count(1)
         self._encoder = partial(
             encoder_of, "KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=model.given_task
         )
         reading: dict[str, Any] = {"target": target, "key": key, "skip": skip}
-        limits: dict[str, Any] = {"capacity": capacity, "memory": memory}
-        self._partition: Any = partial(Partition, snapshots=snapshots, model=model, **reading, **limits)
+        self._new_partition: Any = partial(
+            Partition, snapshots=snapshots, model=model, **reading, capacity=capacity, memory=memory
+        )
         self._partitions: dict[int, Partition] = {}
         self._stopping = False
         self._gathered = 0
@@ -211,8 +213,8 @@ class KafkaWorker:
         if self._stopping:
             return
         for one in partitions:
-            scratch = Path(self._scratch.name, str(next(self._opened)))
-            opened = self._partition(one.partition, scratch=scratch, encoder=self._encoder())
+            scratch = Path(mkdtemp(dir=self._scratch.name), "models")
+            opened = self._new_partition(one.partition, scratch=scratch, encoder=self._encoder())
             self._partitions[one.partition] = opened
             one.offset = self._start(one.partition)
         consumer.assign(partitions)
@@ -220,8 +222,12 @@ class KafkaWorker:
 
     def _start(self, number: int) -> int:
         """Return the offset from which to read a partition; report messages that Kafka has deleted."""
-        partition = self._partitions[number]
-        low, high = self._bounds(number)
+        partition, at = self._partitions[number], self._kafka.TopicPartition(self.topic, number)
+        ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
+        try:
+            low, high = map(int, patiently(self._kafka, ask))
+        except self._kafka.KafkaException as error:
+            raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
         if not partition.next:  # nothing was learnt yet
             return low
         if not low <= partition.next <= high:
@@ -238,16 +244,6 @@ class KafkaWorker:
             self._learn()
             start = self._start(number)
             self._consumer.seek(self._kafka.TopicPartition(self.topic, number, start))
-
-    def _bounds(self, number: int) -> tuple[int, int]:
-        """Return the first offset that a partition still has, and the offset after its last message."""
-        at = self._kafka.TopicPartition(self.topic, number)
-        ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
-        try:
-            low, high = patiently(self._kafka, ask)
-        except self._kafka.KafkaException as error:
-            raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
-        return int(low), int(high)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
         self._release_partitions([one.partition for one in partitions])
@@ -266,10 +262,3 @@ class KafkaWorker:
         for one in numbers:
             if one in self._partitions:
                 self._partitions.pop(one).close()
-
-
-def _described(model: Heros, target: str, key: str | None) -> dict[str, Any]:
-    """Return what determines the models in a store: the target, the key and the template, as plain data."""
-    learnt = 0 if model.schema is None else model.instances
-    template = serialization.description(model) | dict.fromkeys(model.undecided_parts())
-    return {"target": target, "key": key, **template, "instances learnt before": learnt}
