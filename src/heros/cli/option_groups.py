@@ -50,8 +50,7 @@ class FileOptions:
     @property
     def reading_settings(self) -> dict[str, Any]:
         """The options that were given, except the target, as parameters of `heros.streams.read`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
-        return reading(**values)
+        return reading(**{name: value for name, value in vars(self).items() if name != "target"})
 
 
 @dataclass(frozen=True)

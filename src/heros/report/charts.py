@@ -64,8 +64,8 @@ def line_chart(
     y = axis(np.concatenate([*(line.y for line in reduced), [*levels.values()]]), from_zero=from_zero)
     drawing = [_grid(y)]
     for name, at in levels.items():
-        title_of_level = f"<title>{escape(name)}: {at:.4g}</title>"
-        drawing.append(f'<path class="level" d="M0 {_height(at, y):.1f}H{SIZE}">{title_of_level}</path>')
+        hover = f"<title>{escape(name)}: {at:.4g}</title>"
+        drawing.append(f'<path class="level" d="M0 {_height(at, y):.1f}H{SIZE}">{hover}</path>')
     for drift in drifts:
         at, span = SIZE * drift.position / end, SIZE * drift.width / end
         drawing.append(f'<rect class="drift" x="{at - span / 2:.1f}" width="{span:.1f}" height="{SIZE}"/>')
@@ -76,10 +76,8 @@ def line_chart(
             points = _path(np.concatenate([line.x, line.x[::-1]]) / end, edge, y)
             drawing.append(f'<path class="band f{line.colour}" d="{points}z"/>')
     for line in reversed(reduced):  # the best line is drawn last, on top
-        name = f"<title>{escape(line.label)}</title>"
-        drawing.append(
-            f'<path class="line c{line.colour}" d="{_path(line.x / end, line.y, y)}">{name}</path>'
-        )
+        hover, points = f"<title>{escape(line.label)}</title>", _path(line.x / end, line.y, y)
+        drawing.append(f'<path class="line c{line.colour}" d="{points}">{hover}</path>')
     over = _readings(lines, end) + "".join(_clickable(change, end) for change in changes)
     names = ", ".join(f"{name} {at:.3g}" for name, at in levels.items())
     notes = (f"Dotted: {names}." if names else "", "Grey: known drifts." if drifts else "")

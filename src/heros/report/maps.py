@@ -42,9 +42,8 @@ def heat_map(
 ) -> str:
     """Return a heat map of shares, an array of shape (rows, time); `rows` are names, from the bottom up.
 
-    `ends` has the last instance of each column.
-
-    The hover text of a row shows its mean share, followed by `of`; `note` explains the colours.
+    `ends` has the last instance of each column. The hover text of a row shows its mean share, followed by
+    `of`; `note` explains the colours.
     """
     models, columns = share.shape
     share = np.clip(share, 0, 1)

@@ -165,16 +165,17 @@ def evaluate(
     if carbon is not None and meter.carbon is not None:
         rule = "left out, because the meter has a carbon intensity"
         raise ParameterError.of("carbon", "evaluate", rule, carbon)
-    if checkpoint is None and resume:
-        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
         _expect_storable(model, allow_code)
+    elif resume:
+        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     one_of(on_interrupt, "on_interrupt", "evaluate", ("return", "raise"), "'return' or 'raise'")
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
     model.adopt_task(source.schema)
     notify_unknown_classes(model.class_weight, source.schema.classes)
     wanted = model.task.measures() if measures is None else measures
+    settings: dict[str, Any] = {"window": window, "exact": bool(exact)}
     empty = _empty_measures(wanted, bool(exact), checkpoint is not None, model.task.numeric)
     with ExitStack() as at_the_end:
         checkpointer = None
@@ -188,20 +189,11 @@ def evaluate(
         meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
         evaluation = Evaluation(
-            model,
-            source,
-            meter,
-            empty,
-            window=window,
-            exact=bool(exact),
-            keep=predictions,
-            callbacks=callbacks,
-            weights=counts,
+            model, source, meter, empty, **settings, keep=predictions, callbacks=callbacks, weights=counts
         )
         if checkpointer:
             checksum = None if counts is None else zlib.crc32(counts.tobytes())
-            names, weighed = [measure.name for measure in empty], source.weighed or checksum
-            settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
+            settings |= {"measures": [one.name for one in empty], "weights": source.weighed or checksum}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
         if schedule is not None:
