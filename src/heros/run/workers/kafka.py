@@ -222,12 +222,7 @@ class KafkaWorker:
 
     def _start(self, number: int) -> int:
         """Return the offset from which to read a partition; report messages that Kafka has deleted."""
-        partition, at = self._partitions[number], self._kafka.TopicPartition(self.topic, number)
-        ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
-        try:
-            low, high = map(int, patiently(self._kafka, ask))
-        except self._kafka.KafkaException as error:
-            raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
+        partition, (low, high) = self._partitions[number], self._bounds(number)
         if not partition.next:  # nothing was learnt yet
             return low
         if not low <= partition.next <= high:
@@ -244,6 +239,16 @@ class KafkaWorker:
             self._learn()
             start = self._start(number)
             self._consumer.seek(self._kafka.TopicPartition(self.topic, number, start))
+
+    def _bounds(self, number: int) -> tuple[int, int]:
+        """Return the first offset that a partition still has, and the offset after its last message."""
+        at = self._kafka.TopicPartition(self.topic, number)
+        ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
+        try:
+            low, high = patiently(self._kafka, ask)
+        except self._kafka.KafkaException as error:
+            raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
+        return int(low), int(high)
 
     def _on_revoke(self, consumer: Any, partitions: Sequence[Any]) -> None:
         self._release_partitions([one.partition for one in partitions])

@@ -129,8 +129,6 @@ class Snapshots:
 
 
 class _Local:
-    """Files in a directory."""
-
     def __init__(self, place: str) -> None:
         self._root = Path(place)
 
@@ -154,8 +152,6 @@ class _Local:
 
 
 class _Remote:
-    """Files in a remote file system that fsspec supports."""
-
     def __init__(self, place: str) -> None:
         fsspec = needed("fsspec.core", "A store that is not a directory", "fsspec")
         self._system, self._root = fsspec.url_to_fs(place)
