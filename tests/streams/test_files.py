@@ -316,6 +316,7 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
     assert (names, [stream.schema.classes[i] for i in y]) == (["x", "y", "y", "z"], ["p", "q", "q", "r"])
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("rows", [1000, 300_000])
 @pytest.mark.parametrize("name", ["s.csv", "s.json", "s.parquet", "s.arrow", "s.feather"])
 def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name, rows):
