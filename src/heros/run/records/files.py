@@ -101,7 +101,8 @@ def read(directory: Path_) -> Run:
     with readable(label, "cannot be read"):
         table = curves_at(Path(directory))
         left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # of a compact record
-        curves = Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
+        found = {name: _values(flat, width) for (name, _, width), flat in packed.flat_curves(table).items()}
+        curves = Curves.of(left_out | found)
         run = run_from(document, curves)
     expect_curves(run.curves, document, label)
     return run
@@ -226,10 +227,6 @@ def _column(values: NDArray[Any], single: bool) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
 
 
-def _values(column: pa.ChunkedArray) -> NDArray[Any]:
-    array = column.combine_chunks()
-    if pa.types.is_fixed_size_list(array.type):
-        values = np.array(array.flatten()).reshape(len(array), array.type.list_size)
-    else:
-        values = np.array(array)
+def _values(flat: pa.Array, width: int | None) -> NDArray[Any]:
+    values = np.array(flat) if width is None else np.array(flat).reshape(-1, width)
     return values.astype(np.float64) if values.dtype == np.float32 else values
