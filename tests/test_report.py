@@ -15,11 +15,10 @@ from heros import DataError, Heros, evaluate, meters, policies, pools, streams
 from heros._base.registry.ids import variant_id
 from heros._base.tables import settings_text
 from heros.report import write_report
-from heros.report.charts import Line, Point, line_chart, scatter
+from heros.report.charts import Line, Point, heat_map, line_chart, scatter
 from heros.report.groups import groups_of
 from heros.report.html import axis
 from heros.report.leaders import labels_of
-from heros.report.maps import heat_map
 from heros.run import records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
