@@ -278,6 +278,7 @@ else:
         def learn(self, service: Service, start: int, end: int) -> None:
             for row in range(start, end):
                 with suppress(Refusal):  # status 507 while models cannot be written
+                    self.states.append((*self.accepted, row))  # a checkpoint may be retried at any time
                     service.learn(self.request(row))
                     self.accepted += (row,)
             self.states.append(self.accepted)

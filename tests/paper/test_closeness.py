@@ -4,19 +4,14 @@ import pytest
 
 from heros_paper.published import MLP, POLICIES, STREAMS
 from heros_paper.results import grids
-from heros_paper.tables import closeness
-
-
-@pytest.fixture(autouse=True)
-def _few_draws(monkeypatch):
-    monkeypatch.setattr(closeness, "DRAWS", 100)
+from heros_paper.tables.closeness import closeness_table
 
 
 def measured(write, tmp_path, figures):
     for stream in STREAMS:
         for policy, auroc in zip(POLICIES, figures(stream), strict=True):
             write(stream, policy, auroc=auroc)
-    return [row["ours"] for row in closeness.closeness_table(grids(tmp_path)[0]).data]
+    return [row["ours"] for row in closeness_table(grids(tmp_path)[0]).data]
 
 
 def test_the_papers_own_figures_are_as_near_as_can_be(write, tmp_path):
@@ -37,7 +32,7 @@ def test_a_row_mixed_up_is_near_and_has_no_order(write, tmp_path):
 
 
 def test_without_records_the_table_says_so(tmp_path):
-    assert "not run" in closeness.closeness_table(grids(tmp_path)[0]).markdown()
+    assert "not run" in closeness_table(grids(tmp_path)[0]).markdown()
 
 
 def test_the_interval_is_over_the_seeds_there_are(write, tmp_path):
@@ -45,6 +40,6 @@ def test_the_interval_is_over_the_seeds_there_are(write, tmp_path):
         for stream in STREAMS:
             for policy, auroc in zip(POLICIES, MLP.auroc[stream], strict=True):
                 write(stream, policy, auroc=auroc + shift, seed=seed)
-    mean = closeness.closeness_table(grids(tmp_path)[0]).data[2]
+    mean = closeness_table(grids(tmp_path)[0]).data[2]
     assert mean["ours"] == pytest.approx(0.01)
     assert 0 < mean["low"] < 0.01 < mean["high"] < 0.02

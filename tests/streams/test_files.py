@@ -226,7 +226,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["x", "y"])), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_reading_record_by_record_gives_what_arrow_gives(tmp_path, rows):
     """The careful path, used for blocks with unusual values, must give the same result."""
     path = tmp_path / "s.csv"
