@@ -15,6 +15,7 @@ from heros._base.tables import Table
 from heros.cli import options
 from heros.cli.app import app, in_options, print_json, say
 from heros.ensemble import Heros
+from heros.ensemble.settings import parts_written
 from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
@@ -23,6 +24,8 @@ ABOUT_COLUMNS = "nominal numeric ignore dates most_values task target weights co
 ABOUT_ROWS = "encoding missing no_header on_bad_row"
 FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in f"{ABOUT_COLUMNS} {ABOUT_ROWS}".split()}
 """The command-line option of each parameter that a notice about columns may name."""
+COMPARED = "policy_as_written", "pool_as_written", "k", "seed", "answer", "watch", "class_weight"
+"""The settings that a run must share with its record to count as finished."""
 
 
 @app.command("checkpoints")
@@ -104,14 +107,11 @@ def recorded_before(
     the run is finished. The record of another run raises an error.
     """
     run = records.read(place)
-    written = {"policy_as_written": str(model.policy), "pool_as_written": repr(model.pool)}
-    settings = {"k": model.k, "seed": model.seed, "answer": str(model.answer), "watch": model.watch}
-    requested = written | settings
-    found = {name: run.settings.get(name, "all") for name in requested}
-    weights = model.class_weight, run.settings.get("class_weight")
+    saved, asked = {"watch": "all"} | run.settings, parts_written(model)
+    same = all(saved.get(name) == asked.get(name) for name in COMPARED)
     length = run.n_instances if stream.n_instances is None else stream.n_instances
-    same = (found, run.window, list(run.figures)) == (requested, window, list(measures))
-    if not same or weights[0] != weights[1] or length < run.n_instances:
+    same = same and (run.window, list(run.figures)) == (window, list(measures))
+    if not same or length < run.n_instances:
         raise HerosError(f"The record {place} already exists; pass --force to replace it.")
     rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows
     return None if run.interrupted or rows < length else run
