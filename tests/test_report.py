@@ -14,12 +14,12 @@ import pytest
 from heros import DataError, Heros, evaluate, meters, policies, pools, streams
 from heros._base.registry.ids import variant_id
 from heros._base.tables import settings_text
-from heros.report import write_report
-from heros.report.charts import Line, Point, heat_map, line_chart, scatter
-from heros.report.groups import groups_of
-from heros.report.html import axis
-from heros.report.leaders import labels_of
 from heros.run import records
+from heros.run.report import write_report
+from heros.run.report.charts import Line, Point, heat_map, line_chart, scatter
+from heros.run.report.groups import groups_of
+from heros.run.report.html import axis
+from heros.run.report.leaders import labels_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (

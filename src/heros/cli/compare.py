@@ -21,10 +21,10 @@ from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_fo
 from heros.cli.results import fault_of_report
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.report.groups import Group
 from heros.run import records
 from heros.run.executors import Processes, Serial
 from heros.run.experiments import Experiment, run_all
+from heros.run.report.groups import Group
 from heros.run.result import Run
 
 BUDGETS = ("40 us", "10 us")

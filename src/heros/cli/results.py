@@ -14,8 +14,8 @@ from heros._base.errors import HerosError
 from heros.cli.app import app, say
 from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
-from heros.report import write_report
 from heros.run import Run, records
+from heros.run.report import write_report
 from heros.storage.disk import expect_writable
 from heros.storage.outputs import expect_other_files, expect_table_place
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures.base import Caption
-from heros.report.charts import Line, Point, line_chart, scatter
-from heros.report.groups import Group, measures_of
+from heros.run.report.charts import Line, Point, line_chart, scatter
+from heros.run.report.groups import Group, measures_of
 from heros.run.result import Run
 
 Values = Callable[[Run], NDArray[np.float64]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from heros.ensemble.settings import is_default
 from heros.measures.base import Caption
-from heros.report.words import answer_words, policy_words, pool_words
+from heros.run.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
 
 COLOURS = 8

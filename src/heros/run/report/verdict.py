@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from heros.measures.base import Caption
-from heros.report.groups import Group, trained_fully
-from heros.report.leaders import LeadingTime, leading_models, titles_of
+from heros.run.report.groups import Group, trained_fully
+from heros.run.report.leaders import LeadingTime, leading_models, titles_of
 from heros.run.result import Run
 
 CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.report.words import explained
+from heros.run.report.words import explained
 
 
 def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.drift.changes import Change
-from heros.report.html import SIZE, Axis, along, axis, frame, key
+from heros.run.report.html import SIZE, Axis, along, axis, frame, key
 from heros.streams import DriftPoint
 
 POINTS = 120

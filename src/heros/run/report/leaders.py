@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from heros._base.tables import distinguishing_settings, settings_text
-from heros.report.charts import columns_for, heat_map, timeline_chart
-from heros.report.html import bar, card, row, table
+from heros.run.report.charts import columns_for, heat_map, timeline_chart
+from heros.run.report.html import bar, card, row, table
 from heros.run.result import Run
 
 COLOURS = 8

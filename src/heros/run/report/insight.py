@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
-from heros.report.charts import columns_for, heat_map
-from heros.report.html import bar, card, row, table
+from heros.run.report.charts import columns_for, heat_map
+from heros.run.report.html import bar, card, row, table
 from heros.run.result import Run
 
 MOST = 20  # maximum number of changes listed

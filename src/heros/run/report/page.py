@@ -12,15 +12,15 @@ from typing import Any
 from heros._base.errors import DataError
 from heros._base.phases import PHASES
 from heros.measures.base import Caption
-from heros.report.classes import class_figures
-from heros.report.figures import figures, main_chart
-from heros.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
-from heros.report.html import card, key, row, table
-from heros.report.insight import change_list, importance_charts, reading_rows, target_words
-from heros.report.leaders import leaders
-from heros.report.verdict import tiles, verdict
-from heros.report.words import answer_words, policy_words, pool_words, watch_words
 from heros.run import records
+from heros.run.report.classes import class_figures
+from heros.run.report.figures import figures, main_chart
+from heros.run.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
+from heros.run.report.html import card, key, row, table
+from heros.run.report.insight import change_list, importance_charts, reading_rows, target_words
+from heros.run.report.leaders import leaders
+from heros.run.report.verdict import tiles, verdict
+from heros.run.report.words import answer_words, policy_words, pool_words, watch_words
 from heros.run.result import Run
 from heros.run.summary import budget_row
 from heros.storage.disk import write_whole

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures import Confusion
-from heros.report.groups import Group
-from heros.report.html import bar, card, row, table
+from heros.run.report.groups import Group
+from heros.run.report.html import bar, card, row, table
 
 MATRIX = 12  # maximum number of classes in a matrix that fits on a screen
 ABREAST = 6  # maximum number of classes in a matrix that fits beside the table of classes
