@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from heros._base.errors import ParameterError
 
-__all__ = ["WEB_ADDRESS", "expect_servers", "is_ip_address", "is_web_address", "without_secrets"]
-
 WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
 

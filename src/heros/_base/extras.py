@@ -7,8 +7,6 @@ from typing import Any
 
 from heros._base.errors import MissingExtra
 
-__all__ = ["needed"]
-
 
 def needed(module: str, what: str, extra: str) -> Any:
     """Import a module of an optional dependency.

@@ -7,8 +7,6 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-__all__ = ["DeferredInterrupts"]
-
 
 class DeferredInterrupts:
     """A ``with`` block that defers SIGINT: the handler is called when the block ends.

@@ -7,8 +7,6 @@ from types import FrameType, TracebackType
 
 from heros._base.errors import HerosError
 
-__all__ = ["ExclusiveUse"]
-
 Place = dict[str, "FrameType | Place"]
 
 

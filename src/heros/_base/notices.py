@@ -7,8 +7,6 @@ import os
 import sys
 import warnings
 
-__all__ = ["notice"]
-
 INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__, "<string>")
 """Prefixes of file names that are not the user's code; dataclasses run generated code from "<string>"."""
 

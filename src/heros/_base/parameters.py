@@ -13,24 +13,6 @@ import numpy as np
 
 from heros._base.errors import ParameterError
 
-__all__ = [
-    "Rule",
-    "above_zero",
-    "among",
-    "expect_list",
-    "flag",
-    "identifier",
-    "inside_unit",
-    "number",
-    "one_of",
-    "or_none",
-    "positive",
-    "real_number",
-    "seed",
-    "whole",
-    "whole_number",
-]
-
 LARGE = 1 << 20  # the documentation omits upper limits from this value on
 
 

@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
 
-__all__ = ["Counts", "Id", "Pending", "bytes_of"]
-
 Id = str | int
 T = TypeVar("T")
 

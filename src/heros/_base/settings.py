@@ -9,8 +9,6 @@ from typing import Any
 
 from heros._base.parameters import Rule
 
-__all__ = ["Setting", "documented"]
-
 KEYS = "One mapping per model; omitted settings have their defaults. The keys are"
 WIDTH = 96  # characters per line of the documentation
 

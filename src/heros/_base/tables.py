@@ -10,8 +10,6 @@ from typing import Any, TextIO
 
 from heros._base.lazy import shutil
 
-__all__ = ["Table", "as_text", "distinguishing_settings", "in_words", "settings_text", "short", "wrapped"]
-
 GAP = "  "
 NARROWEST = 20  # minimum width of a wrapped column
 FAMILIES = {  # readable names of the model families

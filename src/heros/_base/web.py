@@ -10,8 +10,6 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.request import BaseHandler, HTTPHandler, HTTPSHandler, Request, build_opener
 
-__all__ = ["fetched"]
-
 
 def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHandler]) -> bytes:
     """Return at most `most` bytes of a reply; raise an OSError if the reply is not complete in time.

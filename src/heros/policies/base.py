@@ -15,8 +15,6 @@ from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.registry import Part, policy_of
 
-__all__ = ["CompiledPolicy", "Policy", "as_policy", "compiled", "expect_policy"]
-
 
 @runtime_checkable
 class Policy(Protocol):

@@ -12,8 +12,6 @@ from heros._base.parameters import number
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
-__all__ = ["Budget"]
-
 
 @dataclass(frozen=True)
 class Budget(CompiledPolicy):

@@ -14,8 +14,6 @@ from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
 from heros.policies.surprise import Surprise
 
-__all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
-
 
 class Layers(NamedTuple):
     """A policy split into its layers."""

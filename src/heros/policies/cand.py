@@ -8,8 +8,6 @@ from typing import ClassVar
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
-__all__ = ["Cand", "CandAsPublished"]
-
 
 @dataclass(frozen=True)
 class Cand(CompiledPolicy):

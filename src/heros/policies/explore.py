@@ -15,8 +15,6 @@ from heros.policies.base import compiled
 from heros.policies.ranked import Random
 from heros.policies.wrapper import Around
 
-__all__ = ["Explore"]
-
 
 @dataclass(frozen=True)
 class Explore(Around):

@@ -10,8 +10,6 @@ from heros._base.parameters import number
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
-__all__ = ["MLCB"]
-
 
 @dataclass(frozen=True)
 class MLCB(CompiledPolicy):

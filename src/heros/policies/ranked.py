@@ -10,8 +10,6 @@ import numpy as np
 from heros.policies.base import CompiledPolicy
 from heros.policies.reasons import Floats, Mask, Reasons, by_rank
 
-__all__ = ["Cheapest", "Everything", "Expensive", "PerformBest", "PerformWorst", "Random"]
-
 
 @dataclass(frozen=True)
 class PerformBest(CompiledPolicy):

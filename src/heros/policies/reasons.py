@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from heros.policies.base import Policy
 
-__all__ = ["Floats", "Mask", "Reasons", "by_rank", "explain"]
-
 Reasons = dict[int, str]
 """The reason for each chosen model, in the order of the choice."""
 

@@ -9,8 +9,6 @@ from heros._base import core as _core
 from heros._base.parameters import number, whole
 from heros.policies.wrapper import Around
 
-__all__ = ["Surprise"]
-
 
 @dataclass(frozen=True)
 class Surprise(Around):

@@ -13,8 +13,6 @@ from heros._base.errors import ParameterError
 from heros.policies.base import CompiledPolicy, Policy, compiled, expect_policy
 from heros.policies.reasons import Floats, Mask, Reasons, explain
 
-__all__ = ["Around"]
-
 
 @dataclass(frozen=True)
 class Around(CompiledPolicy):

@@ -19,8 +19,6 @@ from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
 
-__all__ = ["Instance", "Member", "capymoa_schema", "creates_model", "kind_of", "member_of"]
-
 
 class Instance:
     """One instance in the formats of the libraries; each format is created once, on first use.

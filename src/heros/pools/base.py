@@ -14,8 +14,6 @@ from heros._base.errors import ParameterError
 from heros._base.registry import Part
 from heros.data.schema import Feature, Schema
 
-__all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
-
 ROUNDING = 1e-12
 
 

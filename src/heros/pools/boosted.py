@@ -24,8 +24,6 @@ from heros.pools.tree_settings import (
     stats_of,
 )
 
-__all__ = ["Boosted", "BoostedGrid", "BoundBoosted"]
-
 Costs = Literal["rounds", "measured"] | Sequence[float]
 
 

@@ -17,8 +17,6 @@ from heros.pools.neighbours import Neighbours
 from heros.pools.regression_trees import RegressionTrees
 from heros.pools.retrained import Retrained
 
-__all__ = ["Paper", "PaperTrees", "default", "default_regression", "nested"]
-
 Paper = MLPGrid
 """The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
 

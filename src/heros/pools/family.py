@@ -17,18 +17,6 @@ from heros.data.schema import Schema
 from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 
-__all__ = [
-    "BoundNative",
-    "CostModel",
-    "CostModels",
-    "Family",
-    "by_setting",
-    "equal",
-    "grid_of",
-    "option",
-    "seeds_of",
-]
-
 CostModel = Callable[["BoundNative"], Sequence[float]]
 """A function that returns the cost of each model of a pool, on any scale."""
 

@@ -16,8 +16,6 @@ from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, seeds_of
 from heros.pools.tree_settings import GRACE_PERIOD, MAX_BYTES, SPLIT_CONFIDENCE, TIE_THRESHOLD, tree_text
 
-__all__ = ["BoundForest", "Forest", "ForestGrid", "ForestStats"]
-
 Costs = Literal["trees", "measured"] | Sequence[float]
 SUBSPACES = ("tree", "node")
 

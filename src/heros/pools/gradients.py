@@ -13,8 +13,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import Family
 
-__all__ = ["LOSS", "Scaled", "expect_loss"]
-
 LOSS = Setting(
     "loss",
     "squared",

@@ -25,8 +25,6 @@ from heros.pools.tree_settings import (
     tree_text,
 )
 
-__all__ = ["BoundHoeffding", "Hoeffding", "HoeffdingGrid"]
-
 Costs = Literal["max-bytes", "bytes", "measured"] | Sequence[float]
 SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
 

@@ -17,8 +17,6 @@ from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, sha
 from heros.pools.timing import prices
 from heros.storage import archive
 
-__all__ = ["BoundJoin", "Join"]
-
 Costs = Literal["measured"] | Sequence[float]
 
 

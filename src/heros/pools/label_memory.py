@@ -16,8 +16,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of, option
 
-__all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]
-
 Costs = Literal["equal", "measured"] | Sequence[float]
 INPUTS = (
     "constant",

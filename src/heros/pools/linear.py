@@ -18,8 +18,6 @@ from heros.pools.base import feature_values
 from heros.pools.family import BoundNative, CostModels, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
 
-__all__ = ["BoundLinear", "Linear", "LinearGrid"]
-
 Costs = Literal["numbers", "measured"] | Sequence[float]
 
 

@@ -18,8 +18,6 @@ from heros.pools.base import feature_values
 from heros.pools.family import BoundNative, CostModels, by_setting, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
 
-__all__ = ["MLP", "BoundMLP", "MLPGrid"]
-
 Costs = Literal["hidden", "multiply-adds", "measured"] | Sequence[float]
 OPTIMIZERS = ("adam", "sgd")
 

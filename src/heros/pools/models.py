@@ -22,8 +22,6 @@ from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, sha
 from heros.pools.python_models import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 
-__all__ = ["BoundModels", "Models"]
-
 Costs = Literal["measured"] | Sequence[float] | Callable[[Any], float]
 
 LINE = 300  # maximum number of characters of a model's text

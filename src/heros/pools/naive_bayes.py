@@ -14,8 +14,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of
 
-__all__ = ["BoundNaiveBayes", "NaiveBayes", "NaiveBayesGrid"]
-
 Costs = Literal["equal", "measured"] | Sequence[float]
 
 

@@ -16,8 +16,6 @@ from heros._base.notices import notice
 from heros.data.schema import Schema
 from heros.pools.adapters import Instance, Member
 
-__all__ = ["MemberCalls", "OnError", "fault"]
-
 OnError = Literal["set_aside", "raise"]
 
 

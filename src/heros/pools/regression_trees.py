@@ -23,8 +23,6 @@ from heros.pools.tree_settings import (
     stats_of,
 )
 
-__all__ = ["BoundRegressionTrees", "RegressionTrees", "RegressionTreesGrid"]
-
 Costs = Literal["max-bytes", "measured"] | Sequence[float]
 
 

@@ -16,8 +16,6 @@ from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, grid_of
 from heros.pools.tree_settings import MAX_BYTES, gains_of
 
-__all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
-
 Costs = Literal["training", "measured"] | Sequence[float]
 MOST = 1 << 30  # maximum number of instances in a window
 

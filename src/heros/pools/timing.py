@@ -13,8 +13,6 @@ from heros._base.errors import HerosError
 from heros.data.schema import Schema
 from heros.pools.base import BoundPool, Pool, feature_values
 
-__all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
-
 TIMED = 100  # number of instances on which the prices of a pool are measured
 
 

@@ -14,23 +14,6 @@ from heros._base.parameters import above_zero, or_none, real_number, whole_numbe
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 
-__all__ = [
-    "ABSENT",
-    "AT_MOST",
-    "EACH_VALUE",
-    "GRACE_PERIOD",
-    "INACTIVE",
-    "LEAF",
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "SPLIT_CONFIDENCE",
-    "TIE_THRESHOLD",
-    "TreeStats",
-    "gains_of",
-    "stats_of",
-    "tree_text",
-]
-
 # The codes in `node_test` and `node_link` of a Hoeffding tree's state.
 LEAF, ABSENT, INACTIVE = _core.HoeffdingPool.LEAF, _core.HoeffdingPool.ABSENT, _core.HoeffdingPool.INACTIVE
 AT_MOST, EACH_VALUE = _core.HoeffdingPool.AT_MOST, _core.HoeffdingPool.EACH_VALUE

@@ -13,8 +13,6 @@ from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
 from heros.scores.base import BuiltInScore
 
-__all__ = ["Adwin", "Cumulative", "Fading", "Window"]
-
 
 @dataclass(frozen=True)
 class Adwin(BuiltInScore):

@@ -15,8 +15,6 @@ import numpy as np
 from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.registry.part import Part, parameters, parts
 
-__all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
-
 DEEPEST = 32
 """The maximum nesting depth of parts, well below Python's recursion limit."""
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from heros._base.registry.part import name_of
 
-__all__ = ["policy_id", "pool_id", "variant_id"]
-
 
 def pool_id(pool: Any) -> str:
     """Return a short name of a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""

@@ -12,8 +12,6 @@ from heros._base.lazy import tomllib
 from heros._base.registry.descriptions import DEEPEST
 from heros._base.registry.part import name_of, plain_parts
 
-__all__ = ["answer_of", "notation_of", "policy_of", "pool_of", "written_parts"]
-
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
 """The annotations of fields that hold numbers, with the functions that parse them."""
 

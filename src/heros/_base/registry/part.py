@@ -9,8 +9,6 @@ from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
-__all__ = ["Part", "name_of", "parameters", "parts", "plain_parts"]
-
 HOMES = {
     "answer": "heros.ensemble.watch",
     "measure": "heros.measures",

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
-__all__ = ["naive_bayes"]
-
 LEAST_VARIANCE = 1e-9  # as in the core: a share of the variance of all classes
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from heros.integrations.onnx.trees import Walk
 
-__all__ = ["INTS", "Binned"]
-
 INTS = 4  # integers of a node, as in the core
 CUT = 0  # position of the cut among a node's real numbers
 

@@ -12,8 +12,6 @@ from heros.integrations.onnx.graph import Graph
 from heros.integrations.onnx.trees import walked
 from heros.pools.boosted import BoundBoosted
 
-__all__ = ["boosted"]
-
 WEIGHT, DERIVATIVES = 2, 3  # positions among a node's real numbers
 
 

@@ -13,8 +13,6 @@ from heros.integrations.onnx.graph import Graph, standardised
 from heros.pools import BoundLinear, Linear
 from heros.pools.mlp import MLP, BoundMLP
 
-__all__ = ["linear", "perceptron"]
-
 LARGEST = 1e15  # the encoder's limit for numbers that are not scaled
 
 

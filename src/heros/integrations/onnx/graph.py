@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Graph", "codes_of", "normalised", "numbers_of", "standardised"]
-
 NONE = -1e30
 """The logarithm of probability 0; finite, since sums of infinities may be NaN."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from heros.integrations.onnx.graph import Graph, numbers_of
 from heros.pools.neighbours import BoundNeighbours
 
-__all__ = ["neighbours"]
-
 EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
 
 

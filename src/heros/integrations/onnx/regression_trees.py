@@ -12,8 +12,6 @@ from heros.integrations.onnx.graph import Graph, numbers_of
 from heros.integrations.onnx.trees import walked
 from heros.pools.regression_trees import BoundRegressionTrees
 
-__all__ = ["regression_tree"]
-
 REALS = 8  # real numbers of a node, as in the core
 COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among a node's real numbers
 FARTHEST = 3.0  # limit of a feature in standard deviations

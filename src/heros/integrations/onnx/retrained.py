@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from heros.integrations.onnx.graph import Graph
 from heros.pools.retrained import BoundRetrained
 
-__all__ = ["retrained"]
-
 INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
 BYTES = 256
 

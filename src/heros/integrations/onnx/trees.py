@@ -15,8 +15,6 @@ from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
 
-__all__ = ["Walk", "forest", "tree", "walked"]
-
 NO_SPREAD = 1e300
 LEAST = -745.13  # the logarithm of the smallest product that is not 0
 LARGEST = 1 << 30  # maximum bytes of the statistics, below the size limit of ONNX files
