@@ -63,7 +63,6 @@ def _after(place: Place) -> Place:
 
 
 def _is_running(frame: object) -> bool:
-    """Return whether a frame is still running in any thread."""
     for top in sys._current_frames().values():
         at: FrameType | None = top
         while at is not None:

@@ -187,14 +187,12 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
 
 
 def _index(value: object) -> int:
-    """Return the value as an int; raise a TypeError if it is not a whole number."""
     if isinstance(value, bool | np.bool_ | np.ndarray):
         raise TypeError
     return operator.index(value)  # type: ignore[arg-type]
 
 
 def _real(value: object) -> float:
-    """Return the value as a float; raise a TypeError or ValueError if it is not a finite number."""
     if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
         raise TypeError
     result = float(value)  # type: ignore[arg-type]
@@ -204,7 +202,6 @@ def _real(value: object) -> float:
 
 
 def _word(value: object) -> str:
-    """Return the value; raise a TypeError if it is not a string."""
     if not isinstance(value, str):
         raise TypeError
     return value

@@ -100,7 +100,6 @@ def distinguishing_settings(
 
 
 def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether several models belong to the family of this model."""
     return [other.get("family") for other in models].count(one.get("family")) > 1
 
 

@@ -259,7 +259,6 @@ class _Sample:
 
 
 def _days(moments: NDArray[np.float64]) -> int:
-    """Return the number of distinct days among times in days since 1970; NaN is a missing value."""
     return len(np.unique(np.floor(moments[~np.isnan(moments)])))
 
 

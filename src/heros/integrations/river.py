@@ -81,14 +81,12 @@ class _Model(ModelSettings):
         return seen + len(pickle.dumps(self.heros))
 
     def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
-        """Encode an instance for prediction; unknown values become missing values."""
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
             raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode the rows of a data frame for prediction."""
         if any(map(self._encoder.has_column, X.columns)):
             return self._encoder.read(X)
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
@@ -170,7 +168,6 @@ class _Model(ModelSettings):
         most_values: int | None = MOST_VALUES,
         known: Schema | None = None,
     ) -> Self:
-        """Create a River model that continues to train a `Heros`."""
         if heros.task.numeric != cls._numeric:
             raise DataError(f"{cls.__name__} does not support the task {type(heros.task).__name__}.")
         if known is not None and heros.schema not in (None, known):

@@ -86,7 +86,6 @@ def _one_against_rest(
 
 
 def _ends_of_ties(ranked: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the last index of each group of equal scores."""
     return np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
 
 

@@ -121,7 +121,6 @@ def compiled(policy: Policy) -> _core.Policy | None:
 
 
 def _overrides(kind: type) -> bool:
-    """Return whether a subclass overrides `choose` but not `_compiled`."""
     for parent in kind.__mro__:
         if "_compiled" in vars(parent):
             return False

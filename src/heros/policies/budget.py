@@ -43,7 +43,6 @@ class Budget(CompiledPolicy):
             raise ParameterError.of("budget", "Budget", "in (0, 1]", self.budget)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         ratio = scores / np.maximum(costs, 1e-300)
         ranked = by_rank(ratio, "L/γ", chosen)
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))

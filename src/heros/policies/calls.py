@@ -74,7 +74,6 @@ class PolicyCalls:
 
 
 def _innermost(policy: Any) -> Any:
-    """Return the policy inside all `Explore` layers."""
     while isinstance(policy, Explore):
         policy = policy.policy
     return policy

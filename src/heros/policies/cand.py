@@ -28,7 +28,6 @@ class Cand(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen), k, len(scores))
 
 
@@ -52,7 +51,6 @@ class CandAsPublished(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
 
 

@@ -50,13 +50,11 @@ class Explore(Around):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy repeatedly trains every model."""
         return self.epsilon > 0 or super().explores
 
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Return a mask of the models to train. See `Policy.choose`."""
         if compiled(self) is not None:
             return super(Around, self).choose(scores, costs, k, rng)
         if not isinstance(rng, np.random.Generator):

@@ -83,7 +83,6 @@ class MLCB(CompiledPolicy):
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model; `scores` are the bounds."""
         return by_rank(scores, "upper bound", chosen)
 
     def _compiled(self) -> _core.Policy:

@@ -25,7 +25,6 @@ class PerformBest(CompiledPolicy):
     rule: ClassVar[str] = "perform_best"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen)
 
 
@@ -43,7 +42,6 @@ class PerformWorst(CompiledPolicy):
     rule: ClassVar[str] = "perform_worst"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen, lowest_first=True)
 
 
@@ -61,7 +59,6 @@ class Cheapest(CompiledPolicy):
     rule: ClassVar[str] = "cheapest"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen, lowest_first=True)
 
 
@@ -79,7 +76,6 @@ class Expensive(CompiledPolicy):
     rule: ClassVar[str] = "expensive"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen)
 
 
@@ -98,7 +94,6 @@ class Random(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
 
 
@@ -117,5 +112,4 @@ class Everything(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}

@@ -36,7 +36,6 @@ class Reward(CompiledPolicy):
         number(self.weight, "weight", "Reward", 0)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         value = scores + self.weight * (1 - costs)
         return by_rank(value, f"L + {self.weight:g}·(1 − γ)", chosen)
 

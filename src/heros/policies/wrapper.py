@@ -47,11 +47,9 @@ class Around(CompiledPolicy):
     def choose(
         self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Return a mask of the models to train. See `Policy.choose`."""
         return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return explain(self.policy, scores, costs, k, chosen)
 
     def _compiled(self) -> _core.Policy | None:

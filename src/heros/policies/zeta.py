@@ -43,7 +43,6 @@ class Zeta(CompiledPolicy):
         number(self.zeta, "zeta", "Zeta", 0, 1)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):
             remaining = [i for i in range(len(scores)) if i not in reasons]

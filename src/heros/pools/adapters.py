@@ -110,7 +110,6 @@ class RiverMember(Member):
         self._has_probabilities = hasattr(model, "predict_proba_one")
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba_one`, or `predict_one` if the model has no probabilities."""
         if self._has_probabilities:
             try:
                 return self._by_class(self.model.predict_proba_one(instance.named))
@@ -119,11 +118,9 @@ class RiverMember(Member):
         return self._one_hot(self.model.predict_one(instance.named))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `learn_one`."""
         self.model.learn_one(instance.named, y)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict_one`."""
         return self.model.predict_one(instance.named)
 
     def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
@@ -139,7 +136,6 @@ class SklearnMember(Member):
     needs = ("partial_fit", "predict")
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema; raise an error if a trained model would get new features or classes."""
         if hasattr(self, "schema") and self._has_learnt:
             older = self.schema
             if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
@@ -147,7 +143,6 @@ class SklearnMember(Member):
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba`, or `predict` if the model has no probabilities."""
         if not self._has_learnt:
             return None
         if not hasattr(self.model, "predict_proba"):
@@ -157,13 +152,11 @@ class SklearnMember(Member):
         return votes
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `partial_fit`, with all classes on the first call of a classifier."""
         known = self._has_learnt or self.schema.numeric
         classes = {} if known else {"classes": np.arange(self.schema.n_classes)}
         self.model.partial_fit(instance.table, np.array([y]), **classes)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict`; return None if the model is not trained."""
         return self.model.predict(instance.table).ravel()[0] if self._has_learnt else None
 
     @property
@@ -184,7 +177,6 @@ class CapyMoaMember(Member):
         return super().supports(subject) or (is_capymoa and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Check the schema against the schema of the model."""
         if hasattr(self, "schema"):
             raise ValueError("the schema of a CapyMOA model cannot grow")
         known = self.model.schema
@@ -194,17 +186,14 @@ class CapyMoaMember(Member):
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba`."""
         return self.model.predict_proba(instance.capymoa(self.model.schema))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `train`."""
         core = _capymoa("core")
         kind = core.RegressionInstance if self.schema.numeric else core.LabeledInstance
         self.model.train(kind.from_array(self.model.schema, instance.row, y))
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict`."""
         return self.model.predict(instance.capymoa(self.model.schema))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -226,25 +215,20 @@ class OwnMember(Member):
 
     @classmethod
     def supports(cls, subject: Any) -> bool:
-        """Return whether the object has `learn` and one of `predict_proba` and `predict`."""
         return super().supports(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema, and call the object's `bind` if it has one."""
         super().bind(schema)
         if hasattr(self.model, "bind"):
             self.model.bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba` with the row."""
         return self.model.predict_proba(instance.row)
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `learn` with the row and the class index or number."""
         self.model.learn(instance.row, y)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict` with the row."""
         return self.model.predict(instance.row)
 
 

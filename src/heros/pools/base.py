@@ -77,7 +77,7 @@ class BoundPool(ABC):
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown."""
+        """Extend the models to a schema that has grown; they keep what they have learnt."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:

@@ -87,7 +87,6 @@ class Boosted(Family):
     costs: Costs = "rounds"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {f"model_{i}_ints_sizes": one["rounds"] for i, one in enumerate(self.configurations)}
 
 

@@ -94,7 +94,6 @@ def _nested(part: Pool) -> Pool:
 
 
 def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
-    """Return the settings of a forest with a share of the trees and of the memory."""
     trees = max(1, round(share * forest["trees"]))
     return forest | {"trees": trees, "max_bytes": int(share * forest["max_bytes"])}
 

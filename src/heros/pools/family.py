@@ -131,7 +131,6 @@ class Family(Pool):
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundNative:
-        """Create the models for this schema; `rng` supplies their random numbers."""
         return self.bound_by(self, schema, rng, costs)
 
     def single_model(self, i: int) -> Family:
@@ -144,7 +143,6 @@ class Family(Pool):
         return {}
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models."""
         for name, least in self.least_sizes(schema).items():
             found = state[name].size if name in state else 0
             if found < least:
@@ -187,16 +185,13 @@ class BoundNative(BoundPool):
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; the models keep what they have learnt."""
         self._fit(schema, rng)
         self.costs = self._costs()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the learnt state as arrays."""
         return {**self.native.state(), "gamma": self.costs}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, self._owner)
         costs = shares(state.get("gamma", ()), self.pool.n_models, self._owner)
         self.native.restore(state)
@@ -228,7 +223,6 @@ class BoundNative(BoundPool):
         self.native.grow(values, outputs)
 
     def expect_fit(self, schema: Schema) -> None:
-        """Raise an error if a byte limit is too small for a model in its initial state."""
         values = feature_values(schema)
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))

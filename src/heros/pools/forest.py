@@ -135,7 +135,6 @@ class Forest(Family):
     costs: Costs = "trees"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {f"forest_{i}_behind": one["trees"] for i, one in enumerate(self.configurations)}
 
 

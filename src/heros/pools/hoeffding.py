@@ -30,7 +30,6 @@ SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
 
 
 def _bytes(bound: Any) -> list[float]:
-    """Return the current size of each tree in bytes."""
     return [float(n) for n in bound.native.bytes]
 
 
@@ -156,7 +155,6 @@ class BoundHoeffding(BoundNative, of=Hoeffding):
         return tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
     def measure(self) -> NDArray[np.float64]:
-        """Return the current cost γ of each tree, updated if `costs` is "bytes"."""
         if self.costs_change:
             self.costs = self._costs()
         return self.costs

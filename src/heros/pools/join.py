@@ -73,7 +73,6 @@ class Join(Pool):
 
     @classmethod
     def from_settings(cls, **settings: Any) -> Join:
-        """Create the pool from the settings in its description."""
         return cls(*settings.pop("pools", ()), **settings)
 
     @property
@@ -101,11 +100,9 @@ class Join(Pool):
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
     ) -> BoundJoin:
-        """Create the models of all pools for this schema."""
         return BoundJoin(self, schema, rng, costs)
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
         for i, part in enumerate(self.pools):
             part.expect_room(schema, archive.subset(state, str(i)))
 
@@ -141,7 +138,6 @@ class BoundJoin(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def expect_fit(self, schema: Schema) -> None:
-        """Raise an error if a byte limit is too small for a model with this schema."""
         for part in self.parts:
             part.expect_fit(schema)
 
@@ -166,7 +162,6 @@ class BoundJoin(BoundPool):
         return self.costs
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the learnt state as arrays, grouped by the index of the pool."""
         return {
             **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
             "values": feature_values(self.schema),
@@ -175,7 +170,6 @@ class BoundJoin(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Join")
         costs = shares(state.get("gamma", ()), self.pool.n_models, "Join")
         for i, part in enumerate(self.parts):
@@ -183,7 +177,6 @@ class BoundJoin(BoundPool):
         self.costs = costs
 
     def _slices(self) -> Iterator[slice]:
-        """Yield the slice of model indices of each pool."""
         start = 0
         for part in self.pool.pools:
             yield slice(start, start := start + part.n_models)

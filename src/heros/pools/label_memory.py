@@ -82,7 +82,6 @@ class LabelMemory(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"sums" if schema.numeric else "counts": self.n_models * schema.n_outputs}
 
 

@@ -98,7 +98,6 @@ class Linear(Scaled):
     costs: Costs = "numbers"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Raise an error if settings of a model contradict each other."""
         optimizer, l1, l2 = settings["optimizer"], settings["l1"], settings["l2"]
         if l1 > 0 and optimizer != "ftrl":
             raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
@@ -109,7 +108,6 @@ class Linear(Scaled):
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)

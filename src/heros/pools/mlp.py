@@ -72,7 +72,6 @@ class MLP(Scaled):
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         return {"weights": sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)}

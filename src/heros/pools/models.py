@@ -171,7 +171,6 @@ class BoundModels(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
         members, faults = _unpickled(state["learnt"].tobytes())

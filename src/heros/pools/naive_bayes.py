@@ -68,7 +68,6 @@ class NaiveBayes(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"statistics": self.n_models * (1 + schema.n_classes)}
 
 

@@ -107,7 +107,6 @@ class MemberCalls:
             self._call(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
     def _usable(self, requested: NDArray[np.uint8] | None = None) -> list[int]:
-        """Return the indices of the given members (None: all) that are not excluded."""
         able: list[int] = np.flatnonzero(
             self.active if requested is None else self.active & requested
         ).tolist()

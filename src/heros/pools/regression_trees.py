@@ -78,7 +78,6 @@ class RegressionTrees(Family):
     costs: Costs = "max-bytes"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"nodes": self.n_models}
 
 

@@ -141,7 +141,6 @@ class Retrained(Family):
     costs: Costs = "training"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Raise an error if `spread` is larger than `every`."""
         if settings["spread"] is not None:
             whole(settings["spread"], "spread", "Retrained", 1, settings["every"])
 

@@ -90,7 +90,6 @@ _known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each model's CPU seconds per evaluation and per training step."""
     if bound.parts:
         parts = [_seconds(part, learnt) for part in bound.parts]
         return np.concatenate([evaluation for evaluation, _ in parts]), np.concatenate(
@@ -119,7 +118,6 @@ def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64],
 
 
 def _step(bound: BoundPool) -> _core.Step:
-    """Return a step in which every model is trained."""
     models = len(bound.costs)
     return _core.Step(
         pool=bound.native,

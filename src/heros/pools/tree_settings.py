@@ -110,8 +110,6 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
 
 
 class _Nodes:
-    """The arrays of one tree."""
-
     def __init__(
         self,
         value: NDArray[np.float64],

@@ -50,7 +50,6 @@ class Adwin(BuiltInScore):
             raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
@@ -69,7 +68,6 @@ class Cumulative(BuiltInScore):
     """
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("cumulative", _models(models), 0.0)
 
 
@@ -93,11 +91,9 @@ class Window(BuiltInScore):
         whole(self.size, "size", "Window", 1, 1 << 24)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if the state does not fit this number of models, before allocating memory."""
         if state["ring"].size != self.size * models:
             rule = f"the state of {self.size} instances per model"
             raise ParameterError.of("state", "Window", rule, state["ring"].size)
@@ -124,7 +120,6 @@ class Fading(BuiltInScore):
             raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("fading", _models(models), float(self.factor))
 
 

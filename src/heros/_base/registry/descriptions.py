@@ -75,7 +75,6 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
 
 
 def _part_from(description: object, role: str, depth: int) -> Any:
-    """Create a part from its description, after creating its nested parts."""
     if not isinstance(description, dict):
         raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
     if depth == 0:
@@ -117,7 +116,6 @@ def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
 
 
 def _is_own_dataclass(kind: type) -> bool:
-    """Return whether a class itself is a dataclass, not only one of its base classes."""
     return "__dataclass_fields__" in vars(kind)
 
 

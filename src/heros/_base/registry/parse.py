@@ -35,7 +35,6 @@ def _name(kind: type[Any]) -> str:
 
 
 def _missing(kind: type[Any]) -> list[str]:
-    """Return the required parameters that are not numbers."""
     if kind.role == "pool":
         return []
     required = [

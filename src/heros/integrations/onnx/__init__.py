@@ -107,7 +107,6 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
 
 
 def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
-    """Return the part of a joined pool that contains model i, and the model's index in that part."""
     for part in bound.parts if isinstance(bound, BoundJoin) else ():
         if i < part.pool.n_models:
             return part, i

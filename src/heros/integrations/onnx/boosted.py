@@ -42,7 +42,6 @@ def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
 
 
 def _steps(numbers: NDArray[np.float64], outputs: int, shrinkage: float) -> NDArray[np.float64]:
-    """Return the step of each node of a tree, an array of shape (nodes, outputs)."""
     pairs = numbers[:, DERIVATIVES:].reshape(-1, outputs, 2)
     steps: NDArray[np.float64] = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
     return steps

@@ -40,7 +40,6 @@ def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
 
 
 def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
-    """Return the sum of the leaf values of all trees (n, outputs)."""
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])

@@ -53,8 +53,6 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
 
 
 class _Tree:
-    """The arrays of one tree, with the schema's feature indices."""
-
     def __init__(self, state: Mapping[str, NDArray[Any]], columns: Ints, prediction: str) -> None:
         self.state, self.columns = state, columns
         self.test, self.value = state["node_test"].astype(np.int64), state["node_value"]
@@ -77,7 +75,6 @@ class _Tree:
         )
 
     def _by_bayes(self, prediction: str) -> Flags:
-        """Return a mask of the leaves that predict by naive Bayes."""
         if prediction == "majority":
             return np.zeros(len(self.test), dtype=bool)
         chosen: Flags = self.observes.copy()
@@ -125,8 +122,6 @@ class _Leaf:
 
 
 class _Leaves:
-    """The leaves of trees that predict by naive Bayes."""
-
     def __init__(self, values: Ints) -> None:
         self.values = values
         self.numbers, self.nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
