@@ -14,7 +14,7 @@ import reference
 from heros import Heros, ParameterError, policies
 from heros.checks import check_policy
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
-from heros.policies.reasons import explain
+from heros.policies.base import explain
 
 EXAMPLES = {
     "Budget": [Budget(0.3), Budget(1.0)],

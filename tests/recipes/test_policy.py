@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons
+from heros.policies.base import Reasons
 
 __all__ = ["Middle"]
 

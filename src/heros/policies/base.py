@@ -1,11 +1,11 @@
-"""The interface of policies, and the base class of compiled policies.
+"""The interface of policies, the base classes of compiled and of wrapping policies, and reasons for choices.
 
 Export new policies in `__init__.py`; the recipe is in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -14,6 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.registry import Part, policy_of
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Reasons = dict[int, str]
+"""The reason for each chosen model, in the order of the choice."""
 
 
 @runtime_checkable
@@ -25,9 +30,7 @@ class Policy(Protocol):
     each trained model, and NaN for the other models.
     """
 
-    def choose(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def choose(self, scores: Floats, costs: Floats, k: int, rng: np.random.Generator) -> Mask:
         """Return a mask of the models to train, at most k of them.
 
         Parameters
@@ -60,9 +63,7 @@ class CompiledPolicy(Part):
         """Whether the policy repeatedly trains every model, regardless of the scores."""
         return not self.explorable
 
-    def choose(
-        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
         """Return a mask of the models to train. See `Policy.choose`."""
         scores = _vector(scores, "scores", self)
         costs = _vector(costs, "costs", self)
@@ -79,6 +80,10 @@ class CompiledPolicy(Part):
         policy = self._compiled()
         assert policy is not None, f"{type(self).__name__} must override choose if it is not compiled"
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Return the reason for each chosen model; by default its ranks by score and by cost."""
+        return _by_ranks(self, scores, costs, chosen)
 
     def _compiled(self) -> _core.Policy | None:
         """Return the compiled policy; None if a part of the policy is written in Python."""
@@ -133,7 +138,7 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _vector(values: ArrayLike, name: str, owner: object) -> NDArray[np.float64]:
+def _vector(values: ArrayLike, name: str, owner: object) -> Floats:
     try:
         array = np.require(values, np.float64, ["C", "A"])
     except (TypeError, ValueError, OverflowError, MemoryError):
@@ -141,3 +146,89 @@ def _vector(values: ArrayLike, name: str, owner: object) -> NDArray[np.float64]:
     if array.ndim != 1 or not np.all(np.isfinite(array)):
         raise ParameterError.of(name, type(owner).__name__, "a vector of finite numbers", values)
     return array
+
+
+def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+    """Return the reason for each chosen model, from the policy's method `explain` or else from the ranks.
+
+    The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
+    subclass overrides only `choose`, the `explain` of its base class is not used.
+
+    Examples
+    --------
+    >>> from heros.policies import Cheapest
+    >>> scores, costs = np.array([0.9, 0.7, 0.8]), np.array([0.5, 0.2, 0.3])
+    >>> explain(Cheapest(), scores, costs, 1, np.array([False, True, False]))
+    {1: 'rank 1 by γ, lowest first (0.2)'}
+    """
+    for parent in type(policy).__mro__:
+        if "explain" in vars(parent):
+            own: Reasons = policy.explain(scores, costs, k, chosen)  # type: ignore[attr-defined]
+            return own
+        if "choose" in vars(parent):
+            break
+    return _by_ranks(policy, scores, costs, chosen)
+
+
+def _by_ranks(policy: Policy, scores: Floats, costs: Floats, chosen: Mask) -> Reasons:
+    by_score, by_cost = _ranks(scores), _ranks(-costs)
+    name, models = type(policy).__name__, len(scores)
+    return {
+        int(i): f"{name} chose it: rank {by_score[i]} of {models} by L, rank {by_cost[i]} by γ (lowest first)"
+        for i in np.flatnonzero(chosen)
+    }
+
+
+def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
+    """Return the rank of each chosen model by a key, as text; ties are ranked by index."""
+    ranks = _ranks(-key if lowest_first else key)
+    order = "lowest first" if lowest_first else "highest first"
+    models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])
+    return {int(i): f"rank {ranks[i]} by {name}, {order} ({key[i]:.4g})" for i in models}
+
+
+def _ranks(key: Floats) -> NDArray[np.int64]:
+    """Return the rank of each model, 1 for the highest key; ties are ranked by index."""
+    ranks = np.empty(len(key), dtype=np.int64)
+    ranks[np.argsort(-key, kind="stable")] = np.arange(1, len(key) + 1)
+    return ranks
+
+
+@dataclass(frozen=True)
+class Around(CompiledPolicy):
+    """A policy that wraps another policy; the inner policy chooses unless a subclass overrides `choose`."""
+
+    role: ClassVar[str] = "policy"
+
+    layer: ClassVar[int] = 0
+    """The position in the order of layers: a policy can wrap policies with a lower position."""
+
+    twice: ClassVar[bool] = False
+    """Whether the policy can wrap another policy of the same class."""
+
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        owner, inner = type(self).__name__, self.policy
+        expect_policy(inner, owner)
+        if not isinstance(inner, Around):
+            return
+        if inner.layer > self.layer:
+            rule = f"a policy without a {type(inner).__name__}, which must be the outer policy"
+            raise ParameterError.of("policy", owner, rule, inner)
+        if inner.layer == self.layer and not self.twice:
+            raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)
+
+    @property
+    def explores(self) -> bool:
+        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
+        return bool(getattr(self.policy, "explores", True))
+
+    def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
+        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        return explain(self.policy, scores, costs, k, chosen)
+
+    def _compiled(self) -> _core.Policy | None:
+        return compiled(self.policy)

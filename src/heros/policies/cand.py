@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)

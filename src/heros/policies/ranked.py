@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from heros._base import core as _core
 from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons
 
 
 @dataclass(frozen=True)
