@@ -91,13 +91,15 @@ class Member(ABC):
     def predict(self, instance: Instance) -> Any:
         """Return the predicted value; None if the model cannot predict yet."""
 
-    def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
-        """Return probabilities for a model that predicts only a class: 1 for the class, 0 for all others."""
-        if label is None:
-            return None
+    def _votes(self, classes: Any, p: Any) -> NDArray[np.float64]:
+        """Return probabilities (n_classes,): `p` for these class indices, 0 for all others."""
         votes = np.zeros(self.schema.n_classes)
-        votes[int(label)] = 1.0
+        votes[classes] = p
         return votes
+
+    def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
+        """Return the probabilities of a model that predicts only a class."""
+        return None if label is None else self._votes(int(label), 1.0)
 
 
 class RiverMember(Member):
@@ -112,7 +114,8 @@ class RiverMember(Member):
     def predict_proba(self, instance: Instance) -> Any:
         if self._has_probabilities:
             try:
-                return self._by_class(self.model.predict_proba_one(instance.named))
+                by_label = self.model.predict_proba_one(instance.named)
+                return self._votes([*map(int, by_label)], [*by_label.values()])
             except NotImplementedError:  # raised by River's base class
                 self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
@@ -122,12 +125,6 @@ class RiverMember(Member):
 
     def predict(self, instance: Instance) -> Any:
         return self.model.predict_one(instance.named)
-
-    def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
-        votes = np.zeros(self.schema.n_classes)
-        for label, p in by_label.items():
-            votes[int(label)] = p
-        return votes
 
 
 class SklearnMember(Member):
@@ -147,9 +144,8 @@ class SklearnMember(Member):
             return None
         if not hasattr(self.model, "predict_proba"):
             return self._one_hot(self.model.predict(instance.table)[0])
-        votes = np.zeros(self.schema.n_classes)
-        votes[self.model.classes_.astype(np.int64)] = self.model.predict_proba(instance.table)[0]
-        return votes
+        p = self.model.predict_proba(instance.table)[0]
+        return self._votes(self.model.classes_.astype(np.int64), p)
 
     def learn(self, instance: Instance, y: float) -> None:
         known = self._has_learnt or self.schema.numeric

@@ -111,8 +111,7 @@ class BoostedGrid(Boosted):
         costs: Costs = "rounds",
         **settings: Any,
     ) -> None:
-        axes = {"rounds": rounds, "learning_rate": learning_rates}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"rounds": rounds, "learning_rate": learning_rates}, settings), costs=costs)
 
 
 class BoundBoosted(BoundNative, of=Boosted):

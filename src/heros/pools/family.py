@@ -124,9 +124,8 @@ class Family(Pool):
 
     def complete(self, i: int) -> dict[str, Any]:
         """Return all settings of model i for the core, with a number in place of None."""
-        given = self.configurations[i]
-        values = {setting.name: given.get(setting.name, setting.default) for setting in self.settings}
-        return {one.name: one.none if values[one.name] is None else values[one.name] for one in self.settings}
+        given = ((one, self.configurations[i].get(one.name, one.default)) for one in self.settings)
+        return {one.name: one.none if value is None else value for one, value in given}
 
     def bind(
         self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None

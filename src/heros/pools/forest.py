@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -159,8 +159,7 @@ class ForestGrid(Forest):
         costs: Costs = "trees",
         **settings: Any,
     ) -> None:
-        axes = {"trees": trees, "subspace": subspaces}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"trees": trees, "subspace": subspaces}, settings), costs=costs)
 
 
 class BoundForest(BoundNative, of=Forest):
@@ -188,7 +187,11 @@ class BoundForest(BoundNative, of=Forest):
 
     def stats(self) -> list[ForestStats]:
         """Return the size of each forest."""
-        return [self._stats(i, c) for i, c in enumerate(self.pool.configurations)]
+        found = []
+        for i, one in enumerate(self.pool.configurations):
+            *sizes, warnings, replaced = self.native.summary(i)
+            found.append(ForestStats(one["trees"], *(*sizes, one["max_bytes"], warnings, replaced)))
+        return found
 
     def text(self, i: int, *, tree: int = 0) -> str:
         """Return a tree of forest i as indented text: tests, and majority class and count of each leaf."""
@@ -197,11 +200,6 @@ class BoundForest(BoundNative, of=Forest):
         columns, state = self.native.tree(i, tree)
         features = tuple(self.schema.features[f] for f in columns)
         return tree_text(state, Schema(features, self.schema.classes))
-
-    def _stats(self, i: int, configuration: Mapping[str, Any]) -> ForestStats:
-        background, nodes, leaves, active, depth, size, warnings, replaced = self.native.summary(i)
-        trees, limit = configuration["trees"], configuration["max_bytes"]
-        return ForestStats(trees, background, nodes, leaves, active, depth, size, limit, warnings, replaced)
 
 
 def _settings(*, subspace: str, **settings: Any) -> _core.ForestSettings:

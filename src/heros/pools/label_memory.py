@@ -105,8 +105,7 @@ class LabelMemoryGrid(LabelMemory):
         costs: Costs = "equal",
         **settings: Any,
     ) -> None:
-        axes = {"fading": fading, "order": orders}
-        super().__init__(grid_of(axes, settings), memory=memory, costs=costs)
+        super().__init__(grid_of({"fading": fading, "order": orders}, settings), memory=memory, costs=costs)
 
 
 class BoundLabelMemory(BoundNative, of=LabelMemory):

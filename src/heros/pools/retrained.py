@@ -166,8 +166,7 @@ class RetrainedGrid(Retrained):
         costs: Costs = "training",
         **settings: Any,
     ) -> None:
-        axes = {"window": windows, "trees": trees}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"window": windows, "trees": trees}, settings), costs=costs)
 
 
 class BoundRetrained(BoundNative, of=Retrained):

@@ -91,10 +91,8 @@ _known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]
 
 def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if bound.parts:
-        parts = [_seconds(part, learnt) for part in bound.parts]
-        return np.concatenate([evaluation for evaluation, _ in parts]), np.concatenate(
-            [train for _, train in parts]
-        )
+        evaluation, train = zip(*(_seconds(part, learnt) for part in bound.parts), strict=True)
+        return np.concatenate(evaluation), np.concatenate(train)
     own = bound.seconds()
     if own is not None:
         return own

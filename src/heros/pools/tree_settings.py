@@ -109,16 +109,13 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
     return "\n".join(nodes.lines(0, ""))
 
 
+@dataclass(frozen=True)
 class _Nodes:
-    def __init__(
-        self,
-        value: NDArray[np.float64],
-        test: NDArray[np.int32],
-        link: NDArray[np.int32],
-        counts: NDArray[np.float64],
-        schema: Schema,
-    ) -> None:
-        self.value, self.test, self.link, self.counts, self.schema = value, test, link, counts, schema
+    value: NDArray[np.float64]
+    test: NDArray[np.int32]
+    link: NDArray[np.int32]
+    counts: NDArray[np.float64]
+    schema: Schema
 
     def lines(self, node: int, indent: str) -> Iterator[str]:
         """Yield the text lines of the subtree that starts at a node."""
