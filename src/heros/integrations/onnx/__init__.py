@@ -14,11 +14,10 @@ from heros._base.parameters import whole
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros
 from heros.integrations.onnx.bayes import naive_bayes
-from heros.integrations.onnx.boosted import boosted
+from heros.integrations.onnx.binned import boosted, regression_tree
 from heros.integrations.onnx.gradients import linear, perceptron
 from heros.integrations.onnx.graph import Graph
 from heros.integrations.onnx.neighbours import neighbours
-from heros.integrations.onnx.regression_trees import regression_tree
 from heros.integrations.onnx.retrained import retrained
 from heros.integrations.onnx.trees import forest, tree
 from heros.pools import BoundJoin, BoundLinear, BoundPool
@@ -140,12 +139,8 @@ def _finished(onnx: Any, graph: Graph, model: Heros) -> Any:
 def _text(plain: Any) -> str:
     """Return JSON text, with escapes if a name is not valid UTF-8."""
     text = json.dumps(plain, ensure_ascii=False)
-    return text if text.isascii() or _is_utf8(text) else json.dumps(plain)
-
-
-def _is_utf8(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return json.dumps(plain)
+    return text

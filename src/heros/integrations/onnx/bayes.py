@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, logarithm, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
 LEAST_VARIANCE = 1e-9  # as in the core: a share of the variance of all classes
@@ -21,7 +21,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     places = 1 + np.concatenate([[0], np.cumsum(np.where(values == 0, 3, 1 + values))[:-1]])
     weight, settings = float(state["weight"][i]), bound.pool.configurations[i]
     counts = blocks[1:, 0]
-    logs = graph.for_each(_log(counts / blocks[0, 0]))
+    logs = graph.for_each(logarithm(counts / blocks[0, 0]))
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
     if len(numbers):
         density = _densities(graph, blocks, places, numbers, settings["variance_prior"] * weight)
@@ -36,11 +36,6 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     logs = graph("Where", counts > 0, logs, np.float64(NONE))
     shares, _ = normalised(graph, logs, 1, counts)
     graph.probabilities(shares)
-
-
-def _log(x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(x), NONE)
 
 
 def _densities(

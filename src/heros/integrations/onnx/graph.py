@@ -110,6 +110,20 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
     return graph("Add", code, begins)
 
 
+def prior_of(prior: NDArray[Any], numeric: bool) -> NDArray[np.float64]:
+    """Return the outputs of boosted trees before their first step, from class counts or moments."""
+    if numeric:
+        return prior[1:2]  # the mean of the targets
+    logs: NDArray[np.float64] = np.log(prior + 1)
+    return logs if len(logs) > 2 else np.array([(logs[1] if len(logs) == 2 else 0.0) - logs[0]])
+
+
+def logarithm(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of probabilities, at least `NONE`."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(x), NONE)
+
+
 def normalised(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
     """Return probabilities from logarithms and a mask of rows with a possible class; others: `otherwise`."""
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)

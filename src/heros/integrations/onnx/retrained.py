@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import Graph
+from heros.integrations.onnx.graph import Graph, prior_of
 from heros.pools.retrained import BoundRetrained
 
 INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
@@ -22,21 +22,13 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     prefix = f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
-    base = state["base"] if len(state["base"]) else _prior(state["prior"], numeric)
+    base = state["base"] if len(state["base"]) else prior_of(state["prior"], numeric)
     outputs = graph.for_each(base)
     if len(state["roots"]):
         outputs = graph("Add", outputs, _steps(graph, state, len(base)))
     if numeric:
         return graph.number(outputs)
     return graph.log_odds(outputs, classes)
-
-
-def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
-    """Return the output before the first training is complete."""
-    if numeric:
-        return prior[1:]
-    logs = np.log(prior + 1)
-    return logs if len(logs) > 2 else np.array([(logs[1] if len(logs) == 2 else 0.0) - logs[0]])
 
 
 def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:

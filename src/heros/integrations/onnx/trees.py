@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import HerosError
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
+from heros.integrations.onnx.graph import NONE, Graph, codes_of, logarithm, normalised
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
@@ -146,7 +146,7 @@ class _Leaves:
             )
             counts = tree.counts[node]
             yield _Leaf(
-                _log(counts / counts.sum()),
+                logarithm(counts / counts.sum()),
                 *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], counted),
                 self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
             )
@@ -298,8 +298,3 @@ def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) ->
     codes = codes_of(graph, leaves.nominal, leaves.values[leaves.nominal])
     places = graph("Add", graph("Unsqueeze", at, np.array([2])), graph("Unsqueeze", codes, np.array([1])))
     return graph("Transpose", graph("Gather", rows, places), perm=[0, 1, 3, 2])
-
-
-def _log(x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(x), NONE)
