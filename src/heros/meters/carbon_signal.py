@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ class CarbonSignal:
     def __init__(
         self, source: str | os.PathLike[str] | Iterable[Any], notify: Callable[[str], object] | None = None
     ) -> None:
-        self._notify = _warn if notify is None else notify
+        self._notify = partial(notice, category=WaitNotice) if notify is None else notify
         self._last_notice: str | None = None
         self._times: list[float] = []
         self._values: list[float] = []
@@ -236,7 +237,3 @@ def _seconds(time: Any) -> float:
 
 def _text(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _warn(text: str) -> None:
-    notice(text, WaitNotice)
