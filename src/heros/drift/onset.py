@@ -25,7 +25,7 @@ def losses_of(
     if not numeric:
         right: NDArray[np.float64] = outputs[np.arange(len(targets)), targets.astype(np.int64)]
         return 1.0 - right
-    errors = np.abs(targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0])
+    errors = errors_of(targets, outputs, numeric)
     scale = float(np.std(targets.astype(np.float64))) or 1.0
     losses: NDArray[np.float64] = np.nan_to_num(errors / (errors + scale), nan=1.0)
     return losses
@@ -36,10 +36,8 @@ def errors_of(
 ) -> NDArray[np.float64]:
     """Return the error of each prediction: 1 for a wrong class, or |error| for a numeric target."""
     if numeric:
-        absolute: NDArray[np.float64] = np.abs(
-            targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
-        )
-        return absolute
+        off: NDArray[np.float64] = targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
+        return np.abs(off)
     return np.asarray(outputs.argmax(axis=1) != targets, dtype=np.float64)
 
 
@@ -75,12 +73,11 @@ def with_onsets(
         if change.kind == "error":
             since = _onset(losses, max(ended, change.since - BEFORE), change)
             before, after = errors[max(ended, since - BEFORE) : since], errors[since : change.at]
+            ended = change.at if change.ended is None else change.ended
+            change = replace(change, since=since)  # noqa: PLW2901
             if min(len(before), len(after)) >= FEWEST and after.mean() > before.mean():
                 change = replace(change, before=float(before.mean()), after=float(after.mean()))  # noqa: PLW2901
-            estimated.append(replace(change, since=since))
-            ended = change.at if change.ended is None else change.ended
-        else:
-            estimated.append(change)
+        estimated.append(change)
     return tuple(estimated)
 
 

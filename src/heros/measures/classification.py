@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,11 +148,6 @@ class Counted(Measure):
 
     def __init__(self) -> None:
         self.confusion = Confusion()
-
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """The value computed from `confusion`; NaN if it is undefined."""
 
     def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
         y, output = expect_answers(y, output, type(self).__name__)
