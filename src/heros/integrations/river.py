@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError, MissingExtra
+from heros._base.lazy import LazyModule
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
@@ -34,6 +35,8 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     import pandas as pd
+else:  # River works without it
+    pd = LazyModule("pandas")
 
 __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor"]
 
@@ -284,8 +287,6 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each label (columns) for each row."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
         p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted independently
@@ -293,8 +294,6 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the most probable label for each row; None before the first label."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         values = np.full(len(X), None, dtype=object)
         if self.heros.schema is not None:
             known = self._known
@@ -379,7 +378,5 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the predicted value for each row; 0 before the first target."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X), 0)[:, 0]
         return pd.Series(found, index=X.index, dtype=float)

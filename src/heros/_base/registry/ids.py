@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -28,7 +28,8 @@ def policy_id(policy: object) -> str:
     >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
     ('zeta_0.05_0.2', 'perform_best')
     """
-    values, kind = _values(policy), type(policy)
+    kind = type(policy)
+    values = [getattr(policy, field.name) for field in fields(policy)] if is_dataclass(policy) else []
     numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
     inside = [policy_id(value) for value in values if hasattr(value, "choose")]
     suffix: str = getattr(kind, "suffix", "")
@@ -72,7 +73,3 @@ def _weights_word(class_weight: object) -> str:
 
 def _word(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "_", text.lower()).strip("_")
-
-
-def _values(part: object) -> Sequence[Any]:
-    return [getattr(part, field.name) for field in fields(part)] if is_dataclass(part) else []
