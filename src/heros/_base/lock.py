@@ -16,18 +16,6 @@ class ExclusiveUse:
     A lock that is released in a ``finally`` block stays locked if Ctrl-C arrives just before or during the
     release. This lock belongs to the function that acquired it, and is released when that function ends for
     any reason. Only a caller that finds the lock taken checks whether the function is still running.
-
-    Parameters
-    ----------
-    message
-        The error message for a second caller.
-
-    Examples
-    --------
-    >>> alone = ExclusiveUse("The model is in use by another thread.")
-    >>> with alone:
-    ...     1 + 1
-    2
     """
 
     __slots__ = ("_message", "_place")

@@ -47,15 +47,6 @@ class Pending(Generic[T]):
         The maximum total size of the items in bytes; None for no limit.
     size
         A function that returns the size of an item in bytes.
-
-    Examples
-    --------
-    >>> pending = Pending(most=2, on_evict=lambda id, what: print("gone:", id))
-    >>> for id in ("a", "b", "c"):
-    ...     pending.put(id, {"size": 1})
-    gone: a
-    >>> pending.take("b"), pending.take("a"), len(pending)
-    ({'size': 1}, None, 1)
     """
 
     def __init__(

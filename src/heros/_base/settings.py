@@ -17,17 +17,6 @@ WIDTH = 96  # characters per line of the documentation
 class Setting:
     """A setting with its validation rule, error message and documentation.
 
-    Parameters
-    ----------
-    name, default, rule
-        The name, the default value and the validation rule.
-    text
-        A description in one or two sentences.
-    optional
-        Whether a description omits the setting when its value is the default.
-    none
-        The value that stands for None in the compiled core.
-
     Examples
     --------
     >>> from heros._base.parameters import whole_number
@@ -45,9 +34,9 @@ class Setting:
     name: str
     default: Any
     rule: Rule
-    text: str
-    optional: bool = False
-    none: Any = None
+    text: str  # a description in one or two sentences
+    optional: bool = False  # whether a description omits the setting when its value is the default
+    none: Any = None  # the value that stands for None in the compiled core
 
     def checked(self, value: Any, owner: str) -> Any:
         """Return the value in the setting's type, or raise a ParameterError with the rule."""

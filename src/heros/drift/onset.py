@@ -53,13 +53,6 @@ def with_onsets(
     bucket. This function splits the losses of the window into two parts, with a higher mean in the newer
     part. `since` is the split that explains the losses best (least squares).
 
-    Parameters
-    ----------
-    changes
-        The changes of a run.
-    losses, errors
-        The loss and the error of each instance of the run.
-
     Examples
     --------
     >>> losses = np.repeat([0.1, 0.3], [4000, 500])

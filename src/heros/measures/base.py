@@ -191,15 +191,7 @@ def expect_same(measure: Measure, other: object) -> None:
 def expect_array(
     state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str
 ) -> NDArray[Any]:
-    """Return an array of a state after checking its type, its shape (None: any length) and that it is >= 0.
-
-    Examples
-    --------
-    >>> expect_array({}, "counts", int, (2,), "Kappa")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The state of Kappa must have an array 'counts' of shape (2,) and type int, ...
-    """
+    """Return an array of a state if its type and shape (None: any length) fit and no value is below 0."""
     array = state.get(key)
     fits = (
         array is not None
@@ -217,13 +209,7 @@ def expect_array(
 
 
 def macro(per_class: ArrayLike) -> float:
-    """Return the mean over classes, ignoring NaN; NaN if all values are NaN.
-
-    Examples
-    --------
-    >>> macro([0.5, 1.0, math.nan])
-    0.75
-    """
+    """Return the mean over classes, ignoring NaN; NaN if all values are NaN."""
     figures = np.asarray(per_class, dtype=np.float64)
     known = figures[~np.isnan(figures)]
     return float(known.mean()) if len(known) else math.nan

@@ -16,15 +16,7 @@ T = TypeVar("T", np.int64, np.float64)
 def expect_answers(
     y: object, probabilities: object, owner: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if either is invalid.
-
-    Examples
-    --------
-    >>> expect_answers([0, 2], [[0.5, 0.5], [0.1, 0.9]], "auroc")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The labels of auroc must be class indices in [0, 1]. Got 2 instead.
-    """
+    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if either is invalid."""
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
     if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:

@@ -197,13 +197,7 @@ class Histogram:
 
 
 def _n_bins(classes: int) -> int:
-    """Return the number of bins for so many classes: the product is bounded.
-
-    Examples
-    --------
-    >>> [_n_bins(classes) for classes in (2, 64, 65, 128, 129, 1000)]
-    [32768, 32768, 16384, 16384, 8192, 2048]
-    """
+    """Return the number of bins for so many classes: the product is bounded."""
     doublings = (-(-classes // MOST) - 1).bit_length() if classes else 0
     return max(2, BINS >> doublings)
 

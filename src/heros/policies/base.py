@@ -96,13 +96,7 @@ class CompiledPolicy(Part):
 
 
 def as_policy(policy: object, owner: str) -> Policy:
-    """Return a checked policy; a string is parsed in the notation of the command line.
-
-    Examples
-    --------
-    >>> print(as_policy("zeta:0.05@0.2", "Heros"))
-    Explore(Zeta(0.05), 0.2)
-    """
+    """Return a checked policy; a string is parsed in the notation of the command line."""
     if isinstance(policy, str):
         policy = policy_of(policy, owner=owner)
     expect_policy(policy, owner)
@@ -153,13 +147,6 @@ def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask)
 
     The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
     subclass overrides only `choose`, the `explain` of its base class is not used.
-
-    Examples
-    --------
-    >>> from heros.policies import Cheapest
-    >>> scores, costs = np.array([0.9, 0.7, 0.8]), np.array([0.5, 0.2, 0.3])
-    >>> explain(Cheapest(), scores, costs, 1, np.array([False, True, False]))
-    {1: 'rank 1 by γ, lowest first (0.2)'}
     """
     for parent in type(policy).__mro__:
         if "explain" in vars(parent):

@@ -30,14 +30,7 @@ class Layers(NamedTuple):
 
 
 def layers_of(policy: Policy) -> Layers:
-    """Split a policy ``Surprise(Explore(...))`` into its layers; each layer is optional.
-
-    Examples
-    --------
-    >>> from heros.policies import Cand
-    >>> layers_of(Surprise(Cand())).policy
-    Cand()
-    """
+    """Split a policy ``Surprise(Explore(...))`` into its layers; each layer is optional."""
     surprise = policy if isinstance(policy, Surprise) else None
     return Layers(policy if surprise is None else surprise.policy, surprise)
 

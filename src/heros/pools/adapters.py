@@ -57,13 +57,7 @@ class Instance:
 
 
 class Member(ABC):
-    """A model of another library.
-
-    Parameters
-    ----------
-    model
-        The model of the other library.
-    """
+    """A model of another library."""
 
     needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this library
 
@@ -254,18 +248,7 @@ def creates_model(model: Any) -> bool:
 
 
 def member_of(model: Any, schema: Schema) -> Member:
-    """Return a member for this schema: a copy of the model, or a new model from its class or partial.
-
-    Examples
-    --------
-    >>> from river.tree import HoeffdingTreeClassifier
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> member = member_of(HoeffdingTreeClassifier, schema)
-    >>> instance = Instance(schema, np.array([31.0]))
-    >>> member.learn(instance, 1)
-    >>> member.predict_proba(instance)
-    array([0., 1.])
-    """
+    """Return a member for this schema: a copy of the model, or a new model from its class or partial."""
     kind = kind_of(model)
     if creates_model(model):
         member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())

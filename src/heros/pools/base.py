@@ -129,13 +129,7 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
 
 
 def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
-    """Return the costs as shares γ of their sum; costs that already sum to 1 are returned unchanged.
-
-    Examples
-    --------
-    >>> shares([1, 3], 2, "MLP")
-    array([0.25, 0.75])
-    """
+    """Return the costs as shares γ of their sum; costs that already sum to 1 are returned unchanged."""
     try:
         gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, MemoryError):

@@ -41,13 +41,7 @@ def option(default: Any, rule: Rule) -> Any:
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
-    """Return all combinations of the values of the axes, each with the additional settings.
-
-    Examples
-    --------
-    >>> grid_of({"trees": [10, 30], "subspace": ["tree"]}, {"bagging": 1})
-    [{'trees': 10, 'subspace': 'tree', 'bagging': 1}, {'trees': 30, 'subspace': 'tree', 'bagging': 1}]
-    """
+    """Return all combinations of the values of the axes, each with the additional settings."""
     return [{**dict(zip(axes, point, strict=True)), **(settings or {})} for point in product(*axes.values())]
 
 

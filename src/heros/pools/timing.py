@@ -33,14 +33,6 @@ def prices(
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
     The models first learn from `settled` instances; by default, enough instances to fill their windows.
-
-    Examples
-    --------
-    >>> from heros.pools import MLP
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> look, train = prices(MLP([{"hidden": 8}, {"hidden": 1024}]), schema)
-    >>> bool(look[1] > look[0]), bool(train[1] > train[0])
-    (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
     _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
@@ -67,15 +59,6 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
     the number of instances that the models have learnt: shorter windows cost less. None if timing fails.
-
-    Examples
-    --------
-    >>> from heros.pools import MLP
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> bound = MLP([{"hidden": 8}, {"hidden": 1024}]).bind(schema, np.random.default_rng(1))
-    >>> listed = price_list(bound)
-    >>> round(float(sum(listed.evaluation) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
-    (1.0, True)
     """
     try:
         evaluation, train = _seconds(bound, learnt)

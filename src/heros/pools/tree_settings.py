@@ -95,13 +95,6 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
 
     A leaf shows its majority class, the count of that class and the count of all instances. Initially a leaf
     has a share of the counts of its parent. Inactive leaves are marked.
-
-    Examples
-    --------
-    >>> pool = _core.HoeffdingPool([_core.TreeSettings(4096, 2, 0.5, 1.0, "gini", "adaptive", False, -1)])
-    >>> pool.grow(np.array([2], dtype=np.int32), 2)
-    >>> print(tree_text(pool.tree_state(0), Schema.of([("colour", "red", "green")], ["no", "yes"])))
-    no (0 of 0)
     """
     test = state["node_test"]
     counts = state["node_counts"].reshape(len(test), -1)

@@ -20,14 +20,7 @@ DEEPEST = 32
 
 
 def described(part: object) -> dict[str, Any]:
-    """Return the description of a part as plain data.
-
-    Examples
-    --------
-    >>> from heros import policies
-    >>> described(policies.Explore(policies.Zeta(0.05), 0.2))
-    {'kind': 'Explore', 'policy': {'kind': 'Zeta', 'zeta': 0.05}, 'epsilon': 0.2}
-    """
+    """Return the description of a part as plain data."""
     return _described(part, DEEPEST)
 
 
@@ -56,17 +49,7 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def rebuilt(description: object, role: str, given: Any = None) -> Any:
-    """Create a part from its description, or return the `given` part if it has the same description.
-
-    Examples
-    --------
-    >>> rebuilt({"kind": "Zeta", "zeta": 0.05}, "policy")
-    Zeta(zeta=0.05)
-    >>> rebuilt({"own": "shop.Fair"}, "policy")
-    Traceback (most recent call last):
-        ...
-    heros.HerosError: The policy shop.Fair is not part of HEROS: pass the object as policy=.
-    """
+    """Create a part from its description, or return the `given` part if it has the same description."""
     if given is not None:
         if described(given) != description:
             raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))

@@ -71,13 +71,7 @@ def _package(kind: type) -> str:
 
 
 def parts(role: str) -> dict[str, type[Any]]:
-    """Return the parts of a role by class name, in alphabetical order.
-
-    Examples
-    --------
-    >>> list(parts("score"))
-    ['Adwin', 'Cumulative', 'Fading', 'Window']
-    """
+    """Return the parts of a role by class name, in alphabetical order."""
     if role in HOMES:
         import_module(HOMES[role])
     kinds = (kind for kind in _defined if kind.role == role and not inspect.isabstract(kind))
@@ -96,14 +90,7 @@ def _in_its_module(kind: type) -> bool:
 
 
 def parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the attributes that describe an instance of this class.
-
-    Examples
-    --------
-    >>> from heros import pools
-    >>> parameters(pools.HoeffdingGrid)
-    ('configurations', 'costs')
-    """
+    """Return the names of the attributes that describe an instance of this class."""
     described_by: tuple[str, ...] = getattr(kind, "described_by", ())
     if described_by or not is_dataclass(kind):
         return described_by
@@ -111,12 +98,5 @@ def parameters(kind: type[Any]) -> tuple[str, ...]:
 
 
 def name_of(kind: type[Any]) -> str:
-    """Return the name of a part, or of a user-defined class, in records and on the command line.
-
-    Examples
-    --------
-    >>> from heros import policies, pools
-    >>> name_of(policies.CandAsPublished), name_of(pools.MLPGrid)
-    ('cand_as_published', 'mlp')
-    """
+    """Return the name of a part, or of a user-defined class, in records and on the command line."""
     return getattr(kind, "written", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()

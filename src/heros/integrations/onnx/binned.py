@@ -27,14 +27,8 @@ FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 class Binned:
     """The nodes of one tree, with the schema's feature indices.
 
-    Parameters
-    ----------
-    ints, reals
-        The nodes, as in the core.
-    came
-        The position of the instance count among a node's real numbers.
-    columns, values
-        The schema index of each feature of the tree, and the number of values of each schema feature.
+    `came` is the position of the instance count among the real numbers of a node. `columns` is the schema
+    index of each feature of the tree, and `values` the number of values of each schema feature.
     """
 
     def __init__(
