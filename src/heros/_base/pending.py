@@ -120,7 +120,8 @@ class Pending(Generic[T]):
 
     def enforce_limits(self) -> None:
         """Evict the items that exceed a limit, oldest first."""
-        while self._held and (len(self._held) > self.most or self._is_full()):
+        largest = math.inf if self.most_bytes is None else self.most_bytes
+        while self._held and (len(self._held) > self.most or self.bytes > largest):
             self.evict(next(iter(self._held)))
         if self.longest is None:
             return
@@ -136,9 +137,6 @@ class Pending(Generic[T]):
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
             raise ParameterError.of("clock", self._owner, "a function that returns the time in seconds", now)
         return float(now)
-
-    def _is_full(self) -> bool:
-        return self.most_bytes is not None and self.bytes > self.most_bytes
 
     @property
     def full(self) -> bool:

@@ -156,9 +156,10 @@ class BoundNative(BoundPool):
     pool: Any
     native: Any  # a pool of the core: each family has its own class with the methods that this class calls
 
-    def __init_subclass__(cls, of: type[Family], **keywords: Any) -> None:
+    def __init_subclass__(cls, of: type[Family] | None = None, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        of.bound_by = cls
+        if of is not None:
+            of.bound_by = cls
 
     def __init__(
         self, pool: Family, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None

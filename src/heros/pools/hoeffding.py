@@ -13,17 +13,8 @@ from heros._base import core as _core
 from heros._base.parameters import among, flag
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of
-from heros.pools.tree_settings import (
-    GRACE_PERIOD,
-    MAX_BYTES,
-    MAX_DEPTH,
-    SPLIT_CONFIDENCE,
-    TIE_THRESHOLD,
-    TreeStats,
-    stats_of,
-    tree_text,
-)
+from heros.pools import tree_settings
+from heros.pools.family import CostModels, Family, by_setting, grid_of
 
 Costs = Literal["max-bytes", "bytes", "measured"] | Sequence[float]
 SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
@@ -60,10 +51,10 @@ class Hoeffding(Family):
 
     written: ClassVar[str] = "trees"
     settings = (
-        MAX_BYTES,
-        GRACE_PERIOD,
-        SPLIT_CONFIDENCE,
-        TIE_THRESHOLD,
+        tree_settings.MAX_BYTES,
+        tree_settings.GRACE_PERIOD,
+        tree_settings.SPLIT_CONFIDENCE,
+        tree_settings.TIE_THRESHOLD,
         Setting(
             "criterion",
             "information_gain",
@@ -82,7 +73,7 @@ class Hoeffding(Family):
             flag(),
             "Whether nominal features are split only into one value and the rest.",
         ),
-        MAX_DEPTH,
+        tree_settings.MAX_DEPTH,
         Setting(
             "split_on",
             "bound",
@@ -127,7 +118,7 @@ class HoeffdingGrid(Hoeffding):
         super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundHoeffding(BoundNative, of=Hoeffding):
+class BoundHoeffding(tree_settings.BoundTrees, of=Hoeffding):
     """The trees of a `Hoeffding` pool for one schema.
 
     Examples
@@ -146,13 +137,9 @@ class BoundHoeffding(BoundNative, of=Hoeffding):
         self.costs_change = self.pool.costs == "bytes"
         return _core.HoeffdingPool(self._settings(_settings))
 
-    def stats(self) -> list[TreeStats]:
-        """Return the size of each tree."""
-        return stats_of(self)
-
     def text(self, i: int) -> str:
         """Return tree i as indented text: tests, and the majority class and count of each leaf."""
-        return tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
+        return tree_settings.tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
     def measure(self) -> NDArray[np.float64]:
         if self.costs_change:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -34,17 +35,15 @@ class MemberClock:
     def __init__(self, members: int) -> None:
         self.seconds, self.times = [0.0] * members, [0] * members
 
-    def of(self, i: int) -> MemberClock:
+    @contextmanager
+    def of(self, i: int) -> Iterator[None]:
         """Return a context manager that adds the CPU time of its block to this member."""
-        self._member = i
-        return self
-
-    def __enter__(self) -> None:
-        self._since = time.thread_time()
-
-    def __exit__(self, *raised: object) -> None:
-        self.seconds[self._member] += time.thread_time() - self._since
-        self.times[self._member] += 1
+        since = time.thread_time()
+        try:
+            yield
+        finally:
+            self.seconds[i] += time.thread_time() - since
+            self.times[i] += 1
 
     def means(self) -> NDArray[np.float64]:
         """Return the mean seconds of each member; members without calls get the mean of the others."""

@@ -13,6 +13,7 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, or_none, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
+from heros.pools.family import BoundNative
 
 # The codes in `node_test` and `node_link` of a Hoeffding tree's state.
 LEAF, ABSENT, INACTIVE = _core.HoeffdingPool.LEAF, _core.HoeffdingPool.ABSENT, _core.HoeffdingPool.INACTIVE
@@ -78,10 +79,13 @@ class TreeStats:
     max_bytes: int
 
 
-def stats_of(bound: Any) -> list[TreeStats]:
-    """Return the size of each model of a pool of trees."""
-    limits = [configuration["max_bytes"] for configuration in bound.pool.configurations]
-    return [TreeStats(*(*bound.native.summary(i), limit)) for i, limit in enumerate(limits)]
+class BoundTrees(BoundNative):
+    """The models of a pool of trees for one schema."""
+
+    def stats(self) -> list[TreeStats]:
+        """Return the size of each model; for boosted trees, the totals and the largest depth."""
+        limits = [configuration["max_bytes"] for configuration in self.pool.configurations]
+        return [TreeStats(*(*self.native.summary(i), limit)) for i, limit in enumerate(limits)]
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:

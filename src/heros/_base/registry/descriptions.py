@@ -89,17 +89,14 @@ def _nested_value(value: object, role: str, depth: int) -> object:
 
 def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
     """Create a part with the constructor of the class or base class that defines its description."""
-    own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
+    marks = ("described_by", "__dataclass_fields__")  # in the class itself, not only in one of its bases
+    own = (base for base in kind.__mro__ if any(vars(base).get(mark) for mark in marks))
     maker: Any = next(own, kind)
     if maker is kind:
         return kind.from_settings(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part
-
-
-def _is_own_dataclass(kind: type) -> bool:
-    return "__dataclass_fields__" in vars(kind)
 
 
 def own_part(part: object) -> Any:

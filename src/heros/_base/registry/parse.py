@@ -26,21 +26,19 @@ def written_parts(role: str) -> dict[str, type[Any]]:
     >>> written_parts("pool")["mlp"].__name__, notation_of(written_parts("policy")["zeta"])
     ('MLPGrid', 'zeta:ZETA')
     """
-    kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)
-    return dict(sorted((_name(kind), kind) for kind in kinds if not kind.suffix and not _missing(kind)))
+    kinds = (kind for kind in plain_parts(role).values() if not kind.suffix and _needs_only_numbers(kind))
+    return dict(sorted((_name(kind), kind) for kind in kinds))
 
 
 def _name(kind: type[Any]) -> str:
     return name_of(kind).replace("_", "-")
 
 
-def _missing(kind: type[Any]) -> list[str]:
+def _needs_only_numbers(kind: type[Any]) -> bool:
     if kind.role == "pool":
-        return []
-    required = [
-        field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
-    ]
-    return [field.name for field in required if field.type not in NUMBERS]
+        return bool(kind.grid)
+    required = (one for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING)
+    return all(one.type in NUMBERS for one in required)
 
 
 def _numeric(kind: type[Any]) -> list[Field[Any]]:
