@@ -260,6 +260,9 @@ def test_policies_compare_print_and_hash_as_values():
         (lambda: policies.MLCB(rate=2), "The 'rate' parameter of MLCB must be in [0, 1]. Got 2 instead."),
         (lambda: policies.MLCB(delta=1), "The 'delta' parameter of MLCB must be in (0, 1). Got 1 instead."),
         (lambda: Budget(0), "The 'budget' parameter of Budget must be in (0, 1]. Got 0 instead."),
+        (lambda: Budget(1.5), "The 'budget' parameter of Budget must be in (0, 1]. Got 1.5 instead."),
+        (lambda: policies.MLCB(1, 2), "The 'factor' parameter of MLCB must be in (0, 1]. Got 2 instead."),
+        (lambda: policies.MLCB(delta=2), "The 'delta' parameter of MLCB must be in (0, 1). Got 2 instead."),
         (lambda: Reward(-1), "The 'weight' parameter of Reward must be a number >= 0. Got -1 instead."),
         (
             lambda: Zeta(0.1).choose([0.1, 0.2], [0.5, 0.5], 3, rng()),

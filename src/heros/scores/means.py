@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
-from heros._base.parameters import number, whole
+from heros._base.parameters import inside_unit, whole
 from heros.scores.base import BuiltInScore
 
 
@@ -44,8 +44,7 @@ class Adwin(BuiltInScore):
     restart: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.delta, "delta", "Adwin", 0, 1) < 1:
-            raise ParameterError.of("delta", "Adwin", "in (0, 1)", self.delta)
+        inside_unit().check(self.delta, "delta", "Adwin")
         if not isinstance(self.restart, bool):
             raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
@@ -116,8 +115,7 @@ class Fading(BuiltInScore):
     factor: float = 0.999
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.factor, "factor", "Fading", 0, 1) < 1:
-            raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
+        inside_unit().check(self.factor, "factor", "Fading")
 
     def bind(self, models: int) -> _core.Scores:
         return _core.Scores("fading", _models(models), float(self.factor))
