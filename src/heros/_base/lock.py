@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType, TracebackType
+from types import FrameType
 
 from heros._base.errors import HerosError
 
@@ -33,9 +33,7 @@ class ExclusiveUse:
             if place.get("holder") is holder:  # the holder has ended without releasing the lock
                 place = self._place = _after(place)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         caller = sys._getframe(1)
         place = self._place
         while place.get("holder") is not caller:

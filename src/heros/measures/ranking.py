@@ -127,15 +127,8 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 class Histogram:
     """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    It needs 512 KB per class, regardless of the stream's length, and at most 32 MB: with more than 64
-    classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and its error.
-
-    Examples
-    --------
-    >>> counted = Histogram()
-    >>> counted.update(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
-    >>> counted.counts.shape, counted.counts.sum(axis=2).tolist()
-    ((2, 2, 32768), [[1, 1], [1, 1]])
+    Its size does not depend on the stream's length. With more than 64 classes, bins are 2, 4, 8, ... times as
+    wide. Subclasses compute a value and its error.
     """
 
     def __init__(self) -> None:

@@ -65,20 +65,18 @@ class CompiledPolicy(Part):
 
     def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
         """Return a mask of the models to train. See `Policy.choose`."""
-        scores = _vector(scores, "scores", self)
-        costs = _vector(costs, "costs", self)
+        owner = type(self).__name__
+        scores, costs = _vector(scores, "scores", owner), _vector(costs, "costs", owner)
         if len(scores) != len(costs):
-            raise ParameterError.of(
-                "costs", type(self).__name__, f"one per score ({len(scores)})", len(costs)
-            )
+            raise ParameterError.of("costs", owner, f"one per score ({len(scores)})", len(costs))
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= len(scores):
-            raise ParameterError.of("k", type(self).__name__, f"in [1, {len(scores)}]", k)
+            raise ParameterError.of("k", owner, f"in [1, {len(scores)}]", k)
         if not isinstance(rng, np.random.Generator):
-            raise ParameterError.of("rng", type(self).__name__, "a numpy.random.Generator", rng)
+            raise ParameterError.of("rng", owner, "a numpy.random.Generator", rng)
         if np.any(costs < 0):
-            raise ParameterError.of("costs", type(self).__name__, "non-negative", float(costs.min()))
+            raise ParameterError.of("costs", owner, "non-negative", float(costs.min()))
         policy = self._compiled()
-        assert policy is not None, f"{type(self).__name__} must override choose if it is not compiled"
+        assert policy is not None, f"{owner} must override choose if it is not compiled"
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
@@ -132,13 +130,13 @@ def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _vector(values: ArrayLike, name: str, owner: object) -> Floats:
+def _vector(values: ArrayLike, name: str, owner: str) -> Floats:
     try:
         array = np.require(values, np.float64, ["C", "A"])
     except (TypeError, ValueError, OverflowError, MemoryError):
         array = np.empty((0, 0))
     if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise ParameterError.of(name, type(owner).__name__, "a vector of finite numbers", values)
+        raise ParameterError.of(name, owner, "a vector of finite numbers", values)
     return array
 
 

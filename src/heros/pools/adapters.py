@@ -13,11 +13,11 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
+from heros.pools.base import Floats
 
 
 class Instance:
@@ -30,12 +30,12 @@ class Instance:
     {'age': 31.0, 'colour': 'green'}
     """
 
-    def __init__(self, schema: Schema, row: NDArray[np.float64]) -> None:
+    def __init__(self, schema: Schema, row: Floats) -> None:
         self.schema, self.row = schema, row
         self._capymoa: dict[int, Any] = {}
 
     @cached_property
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Floats:
         """The instance as an array (1, n_features), for scikit-learn."""
         return self.row[np.newaxis]
 
@@ -85,13 +85,13 @@ class Member(ABC):
     def predict(self, instance: Instance) -> Any:
         """Return the predicted value; None if the model cannot predict yet."""
 
-    def _votes(self, classes: Any, p: Any) -> NDArray[np.float64]:
+    def _votes(self, classes: Any, p: Any) -> Floats:
         """Return probabilities (n_classes,): `p` for these class indices, 0 for all others."""
         votes = np.zeros(self.schema.n_classes)
         votes[classes] = p
         return votes
 
-    def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
+    def _one_hot(self, label: Any) -> Floats | None:
         """Return the probabilities of a model that predicts only a class."""
         return None if label is None else self._votes(int(label), 1.0)
 

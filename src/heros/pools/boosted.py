@@ -92,8 +92,6 @@ class BoostedGrid(Boosted):
     1000.0
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

@@ -14,7 +14,7 @@ from heros._base.errors import ParameterError
 from heros._base.parameters import Rule, one_of, whole
 from heros._base.settings import Setting, documented
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
 
 CostModel = Callable[["BoundNative"], Sequence[float]]
@@ -81,6 +81,8 @@ class Family(Pool):
         if "settings" in vars(cls):
             cls.family = cls
             cls.__doc__ = documented(cls.__doc__, cls.settings)
+        elif "role" not in vars(cls):  # it creates configurations for the family that it is derived from
+            cls.grid = True
 
     def __post_init__(self) -> None:
         owner = self.family.__name__
@@ -121,9 +123,7 @@ class Family(Pool):
         given = ((one, self.configurations[i].get(one.name, one.default)) for one in self.settings)
         return {one.name: one.none if value is None else value for one, value in given}
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundNative:
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundNative:
         return self.bound_by(self, schema, rng, costs)
 
     def single_model(self, i: int) -> Family:
@@ -161,9 +161,7 @@ class BoundNative(BoundPool):
         if of is not None:
             of.bound_by = cls
 
-    def __init__(
-        self, pool: Family, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, pool: Family, schema: Schema, rng: np.random.Generator, costs: Floats | None) -> None:
         self.pool = pool
         self._expect_target(schema)
         self.native = self._native(schema, rng)
@@ -228,7 +226,7 @@ class BoundNative(BoundPool):
                 rule = f"at least {least} with {schema.n_features} features and {target}"
                 raise ParameterError.of("max_bytes", self._owner, rule, limit)
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs: Any = self.pool.costs
         if costs == "measured":
             models = range(self.pool.n_models)

@@ -149,8 +149,6 @@ class ForestGrid(Forest):
     0.8
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.parameters import among, flag
 from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools import tree_settings
+from heros.pools.base import Floats
 from heros.pools.family import CostModels, Family, by_setting, grid_of
 
 Costs = Literal["max-bytes", "bytes", "measured"] | Sequence[float]
@@ -104,8 +104,6 @@ class HoeffdingGrid(Hoeffding):
     10
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -141,7 +139,7 @@ class BoundHoeffding(tree_settings.BoundTrees, of=Hoeffding):
         """Return tree i as indented text: tests, and the majority class and count of each leaf."""
         return tree_settings.tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
-    def measure(self) -> NDArray[np.float64]:
+    def measure(self) -> Floats:
         if self.costs_change:
             self.costs = self._costs()
         return self.costs

@@ -13,7 +13,7 @@ from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import one_of
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
 from heros.storage import archive
 
@@ -97,9 +97,7 @@ class Join(Pool):
             for configuration in part.configurations
         )
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundJoin:
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundJoin:
         return BoundJoin(self, schema, rng, costs)
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
@@ -126,7 +124,7 @@ class BoundJoin(BoundPool):
     native: _core.JoinedPool
 
     def __init__(
-        self, pool: Join, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+        self, pool: Join, schema: Schema, rng: np.random.Generator, costs: Floats | None = None
     ) -> None:
         self.pool, self.schema = pool, schema
         self.parts = tuple(
@@ -153,7 +151,7 @@ class BoundJoin(BoundPool):
         if self.pool.costs != "measured":
             self.costs = self._costs()
 
-    def measure(self) -> NDArray[np.float64]:
+    def measure(self) -> Floats:
         """Update and return `costs`: each pool's total stays the same, but its models' shares change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._slices()]
@@ -186,7 +184,7 @@ class BoundJoin(BoundPool):
         costs = self.pool.costs
         return not isinstance(costs, str) and len(costs) != len(self.pool.pools)
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs = self.pool.costs
         if isinstance(costs, str):
             each = [sum(prices(part, self.schema)) for part in self.pool.pools]
@@ -209,7 +207,7 @@ def _checked_costs_of(costs: Sequence[float], pools: int, models: int) -> tuple[
     return tuple(shares(costs, count, "Join").tolist())
 
 
-def _own_share(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _own_share(costs: Floats) -> Floats:
     """Return the costs of the models of one pool, scaled to sum to 1."""
     total = costs.sum()
     return costs / total if total > 0 else np.full(len(costs), 1 / len(costs))

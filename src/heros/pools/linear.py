@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.base import feature_values
+from heros.pools.base import Floats, feature_values
 from heros.pools.family import BoundNative, CostModels, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
 
@@ -125,8 +124,6 @@ class LinearGrid(Linear):
     0.01
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -169,7 +166,7 @@ class BoundLinear(BoundNative, of=Linear):
         settings = self._settings(_core.LinearSettings)
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
-    def weights(self, i: int) -> NDArray[np.float64]:
+    def weights(self, i: int) -> Floats:
         """Return the weights of model i (rows, classes): rows for bias, shared inputs, other inputs."""
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)

@@ -91,8 +91,6 @@ class MLPGrid(MLP):
     10
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

@@ -18,7 +18,7 @@ from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros.data.schema import Schema
 from heros.pools.adapters import Member, creates_model, kind_of, member_of
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_schema, feature_values, shares
 from heros.pools.python_models import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
 
@@ -100,9 +100,7 @@ class Models(Pool):
         pairs = zip(self.names, self.models, strict=True)
         return tuple({"name": name, "model": _text(model)} for name, model in pairs)
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundModels:
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundModels:
         """Copy or create the models for this schema; `rng` is not used."""
         return BoundModels(self, schema, costs)
 
@@ -133,7 +131,7 @@ class BoundModels(BoundPool):
 
     native: _core.MembersPool
 
-    def __init__(self, pool: Models, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, pool: Models, schema: Schema, costs: Floats | None = None) -> None:
         self.pool = pool
         self._calls = MemberCalls(pool.names, _members(pool, schema), pool.on_error)
         self.native = _core.MembersPool(self._calls.look, self._calls.train, self._calls.answer)
@@ -150,7 +148,7 @@ class BoundModels(BoundPool):
         """The error of each excluded model, by the name of the model."""
         return dict(self._calls.faults)
 
-    def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def seconds(self) -> tuple[Floats, Floats]:
         """Return each model's mean CPU seconds per evaluation and per training step so far."""
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
@@ -185,7 +183,7 @@ class BoundModels(BoundPool):
         self.schema = schema
         self.native.fit(schema.n_features, *self._calls.fit(schema))
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs = self.pool.costs
         seconds = self._seconds() if costs == "measured" else costs
         assert not callable(seconds)

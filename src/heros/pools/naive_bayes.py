@@ -80,8 +80,6 @@ class NaiveBayesGrid(NaiveBayes):
     [1.0, 0.9999, 0.999, 0.99]
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self, *, fading: Iterable[float] = (1.0, 0.9999, 0.999, 0.99), costs: Costs = "equal", **settings: Any
     ) -> None:

@@ -105,8 +105,6 @@ class NeighboursGrid(Neighbours):
     4
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

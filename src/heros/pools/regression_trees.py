@@ -82,8 +82,6 @@ class RegressionTreesGrid(RegressionTrees):
     8
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

@@ -156,8 +156,6 @@ class RetrainedGrid(Retrained):
     500
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,

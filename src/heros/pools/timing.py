@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.errors import HerosError
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, feature_values
+from heros.pools.base import BoundPool, Floats, Pool, feature_values
 
 TIMED = 100  # number of instances on which the prices of a pool are measured
 
@@ -29,7 +29,7 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
 
 def prices(
     pool: Pool, schema: Schema, instances: int = 500, settled: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
     The models first learn from `settled` instances; by default, enough instances to fill their windows.
@@ -46,8 +46,8 @@ class PriceList:
     The price of an instance on which every model is evaluated and trained is 1.
     """
 
-    evaluation: NDArray[np.float64]  # (M,)
-    train: NDArray[np.float64]  # (M,)
+    evaluation: Floats  # (M,)
+    train: Floats  # (M,)
 
     def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
@@ -69,10 +69,10 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
 
 
 MOST_KNOWN = 64
-_known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+_known: dict[tuple[object, ...], tuple[Floats, Floats]] = {}
 
 
-def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _seconds(bound: BoundPool, learnt: int | None) -> tuple[Floats, Floats]:
     if bound.parts:
         evaluation, train = zip(*(_seconds(part, learnt) for part in bound.parts), strict=True)
         return np.concatenate(evaluation), np.concatenate(train)
@@ -115,7 +115,7 @@ def _step(bound: BoundPool) -> _core.Step:
     )
 
 
-def _random_instances(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _random_instances(schema: Schema, n: int) -> tuple[Floats, Floats]:
     """Return random instances whose target depends on the first feature, so that models can learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)

@@ -13,6 +13,7 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, or_none, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
+from heros.pools.base import Floats
 from heros.pools.family import BoundNative
 
 # The codes in `node_test` and `node_link` of a Hoeffding tree's state.
@@ -108,10 +109,10 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
 
 @dataclass(frozen=True)
 class _Nodes:
-    value: NDArray[np.float64]
+    value: Floats
     test: NDArray[np.int32]
     link: NDArray[np.int32]
-    counts: NDArray[np.float64]
+    counts: Floats
     schema: Schema
 
     def lines(self, node: int, indent: str) -> Iterator[str]:

@@ -6,12 +6,9 @@ tree predicts the mean of its targets, or uses a linear model.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import Graph, numbers_of, prior_of
+from heros.integrations.onnx.graph import Array, Floats, Graph, State, numbers_of, prior_of
 from heros.integrations.onnx.trees import Walk, walked
 from heros.pools.boosted import BoundBoosted
 from heros.pools.regression_trees import BoundRegressionTrees
@@ -31,9 +28,7 @@ class Binned:
     index of each feature of the tree, and `values` the number of values of each schema feature.
     """
 
-    def __init__(
-        self, ints: NDArray[Any], reals: NDArray[Any], came: int, columns: NDArray[Any], values: NDArray[Any]
-    ) -> None:
+    def __init__(self, ints: Array, reals: Array, came: int, columns: Array, values: Array) -> None:
         self.tested, self.child, _, self.depth = ints.astype(np.int64).reshape(-1, INTS).T
         self.numbers = reals.reshape(len(self.tested), -1)
         self.came = self.numbers[:, came]
@@ -68,7 +63,7 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
     return graph.number(outputs) if numeric else graph.log_odds(outputs, classes)
 
 
-def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
+def _split(state: State) -> list[list[Array]]:
     """Return the columns, integers and real numbers of the nodes of each tree."""
     parts = [
         np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
@@ -76,9 +71,9 @@ def _split(state: dict[str, NDArray[Any]]) -> list[list[NDArray[Any]]]:
     return [list(one) for one in zip(*parts, strict=True)]
 
 
-def _steps(numbers: NDArray[np.float64], outputs: int, shrinkage: float) -> NDArray[np.float64]:
+def _steps(numbers: Floats, outputs: int, shrinkage: float) -> Floats:
     pairs = numbers[:, DERIVATIVES:].reshape(-1, outputs, 2)
-    steps: NDArray[np.float64] = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
+    steps: Floats = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
     return steps
 
 
@@ -101,9 +96,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
     graph.number(outputs)
 
 
-def _models(
-    reals: NDArray[Any], weights: NDArray[Any], prediction: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
     """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":

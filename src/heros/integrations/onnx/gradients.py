@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
-from heros.integrations.onnx.graph import Graph, standardised
+from heros.integrations.onnx.graph import Array, Graph, State, standardised
 from heros.pools import BoundLinear, Linear
 from heros.pools.mlp import MLP, BoundMLP
 
@@ -39,12 +38,12 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
     _answer(graph, outputs, bound.schema.numeric, state)
 
 
-def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
+def _expect_finite(weights: Iterable[Array], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
         raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
 
 
-def _answer(graph: Graph, outputs: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
+def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:
     """Set the output: class probabilities, or the predicted value in the unit of the target."""
     if numeric:
         graph.number(graph("Add", graph("Mul", outputs, state["target_unit_sd"]), state["target_unit_mean"]))
@@ -52,7 +51,7 @@ def _answer(graph: Graph, outputs: str, numeric: bool, state: dict[str, NDArray[
         graph.probabilities(graph("Softmax", outputs, axis=1))
 
 
-def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
+def _encoded(graph: Graph, state: State, pool: MLP | Linear) -> str:
     """Return the inputs of a model (n, inputs), float32, encoded from X as in the core."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)

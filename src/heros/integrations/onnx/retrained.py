@@ -5,12 +5,10 @@ Features are binned to bytes, each instance is passed down every tree, and the l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import Graph, prior_of
+from heros.integrations.onnx.graph import Flags, Graph, Ints, State, prior_of
 from heros.pools.retrained import BoundRetrained
 
 INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
@@ -31,7 +29,7 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     return graph.log_odds(outputs, classes)
 
 
-def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
+def _steps(graph: Graph, state: State, outputs: int) -> str:
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
@@ -47,7 +45,7 @@ def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
     return graph("MatMul", steps, np.eye(outputs)[state["outputs"]])
 
 
-def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
+def _bytes(graph: Graph, state: State) -> str:
     """Return the tested features as bytes (n, features): 0 for missing, then bins or codes from 1."""
     tested = state["tested"].astype(np.int64)
     edges = np.split(state["tested_edges"], np.cumsum(state["tested_edges_sizes"])[:-1])
@@ -65,12 +63,12 @@ def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
     return graph("Where", known, places, np.int64(0))
 
 
-def _child_indices(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def _child_indices(children: Ints, nodes: int) -> Ints:
     """Return the indices of children; leaves come after all nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 
 
-def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
     """Return a mask of the bytes (nodes, 256) that pass each node's test: up to a cut, or in a set."""
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
@@ -81,7 +79,7 @@ def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.boo
     return goes
 
 
-def _depth(nodes: NDArray[np.int64]) -> int:
+def _depth(nodes: Ints) -> int:
     """Return the number of splits above the deepest leaf; children come after their parents."""
     depth = np.ones(len(nodes), dtype=np.int64)
     for node, children in enumerate(nodes[:, 2:]):

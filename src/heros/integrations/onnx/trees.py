@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import HerosError
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, logarithm, normalised
+from heros.integrations.onnx.graph import NONE, Array, Flags, Floats, Graph, Ints, codes_of, log, normalised
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
@@ -18,10 +17,6 @@ from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
 NO_SPREAD = 1e300
 LEAST = -745.13  # the logarithm of the smallest product that is not 0
 LARGEST = 1 << 30  # maximum bytes of the statistics, below the size limit of ONNX files
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
@@ -52,7 +47,7 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
 
 
 class _Tree:
-    def __init__(self, state: Mapping[str, NDArray[Any]], columns: Ints, prediction: str) -> None:
+    def __init__(self, state: Mapping[str, Array], columns: Ints, prediction: str) -> None:
         self.state, self.columns = state, columns
         self.test, self.value = state["node_test"].astype(np.int64), state["node_value"]
         self.link = state["node_link"].astype(np.int64)
@@ -140,7 +135,7 @@ class _Leaves:
             counted, divisor, count = np.split(known, [len(numbers), len(numbers) + len(nominal)], axis=1)
             counts = tree.counts[node]
             yield _Leaf(
-                logarithm(counts / counts.sum()),
+                log(counts / counts.sum()),
                 *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], counted),
                 self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
             )
