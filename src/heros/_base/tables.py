@@ -199,13 +199,12 @@ class Table:
 
     def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
         """Return the lines that fit the width, and the omitted columns."""
-        table, left_out = self, list[str]()
-        for name in (*(name for name in self.spare if name in self.headings), None):
-            lines = table._lines(width)
-            if name is None or max((len(line) for line, _ in lines), default=0) <= width:
-                return lines, left_out
-            table, left_out = table._without(name), [*left_out, name]
-        raise AssertionError("the last iteration returns")
+        table, left_out, lines = self, list[str](), self._lines(width)
+        for name in self.spare:
+            if name in self.headings and max((len(line) for line, _ in lines), default=0) > width:
+                table, left_out = table._without(name), [*left_out, name]
+                lines = table._lines(width)
+        return lines, left_out
 
     def _without(self, heading: str) -> Table:
         c = self.headings.index(heading)

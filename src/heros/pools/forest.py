@@ -29,8 +29,7 @@ class ForestStats:
     trees, background
         The number of trees that predict, and of background trees, which replace other trees after drift.
     nodes, leaves, active_leaves
-        The totals over the trees that predict. Inactive leaves were deactivated to stay within the byte
-        limit: they count classes and predict the majority class.
+        The totals over the trees that predict, as in `TreeStats`.
     depth
         The number of tests on the longest path.
     bytes, max_bytes

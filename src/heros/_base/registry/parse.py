@@ -62,9 +62,8 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     >>> print(policy_of("cand+surprise:0.9"))
     Surprise(Cand(), 0.9, 0.1, 0.25, 1, 25000)
     """
-    wrappers = sorted(
-        (kind for kind in plain_parts("policy").values() if kind.suffix), key=lambda one: one.layer
-    )
+    wrapping = (kind for kind in plain_parts("policy").values() if kind.suffix)
+    wrappers = sorted(wrapping, key=lambda kind: kind.layer)
     explore = wrappers[0]
     inner, outer = text, []
     for wrapper in reversed(wrappers):
@@ -97,7 +96,7 @@ def wrapper_notation(kind: type[Any]) -> str:
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
 
 
-def _numbers(kind: type[Any], text: str, whole: str, owner: str = "heros") -> list[float]:
+def _numbers(kind: type[Any], text: str, whole: str, owner: str) -> list[float]:
     """Parse the numbers of a part; raise a TypeError if there are too many."""
     texts, expected = [part for part in text.split(":") if part], _numeric(kind)
     if len(texts) > len(expected):
