@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -96,7 +96,6 @@ def test_contract(policy, situation):
 @pytest.mark.matrix(most=8)
 @pytest.mark.parametrize("policy", [p for p in POLICIES if str(p) in TWINS], ids=str)
 @given(situations())
-@settings(max_examples=max(60, settings().max_examples))
 def test_equals_its_slow_twin(policy, situation):
     scores, costs, k = situation
     assert np.array_equal(policy.choose(scores, costs, k, rng()), TWINS[str(policy)](scores, costs, k))
@@ -171,7 +170,6 @@ def test_explore_explores_as_often_as_it_is_told():
 
 
 @given(situations(most=9))
-@settings(max_examples=200)
 def test_budget_keeps_its_promise(situation):
     """The result is at least half the optimum while k is not used up, and 1/k of it otherwise."""
     scores, costs, k = situation
