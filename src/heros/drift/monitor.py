@@ -160,8 +160,8 @@ class Monitor:
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
         """Compare the window with the reference; then add it to the reference, or replace the reference."""
         usual, recent = sample.usual, sample.recent()
+        sample.start(np.concatenate([usual, recent])[-self.reference :])
         if len(usual) < self.window:
-            sample.learn(recent, self.reference)
             return
         names: list[tuple[str, tuple[str, ...] | None]]
         names = [(name, None) for name in self.schema.classes or ("prediction",)]
@@ -180,9 +180,8 @@ class Monitor:
             if chance * len(names) <= self.alpha and distance >= self.least:
                 moved.append((chance, -distance, _described(name, values, a, b, distance, chance)))
         if not moved:
-            sample.learn(recent, self.reference)
             return
-        sample.forget(recent)
+        sample.start(recent)
         features = tuple(change for *_, change in sorted(moved, key=lambda one: one[:2]))
         most = max(change.distance for change in features)
         since = self.seen - self.window
@@ -239,23 +238,18 @@ class _Sample:
     def __init__(self, width: int) -> None:
         self.usual = np.empty((0, width))
         self._parts: list[Floats] = []
-        self._width, self.waiting = width, 0
+        self.waiting = 0
 
     def take(self, rows: Floats) -> None:
         self._parts.append(np.array(rows))
         self.waiting += len(rows)
 
     def recent(self) -> Floats:
-        return np.concatenate(self._parts) if self._parts else np.empty((0, self._width))
+        return np.concatenate([self.usual[:0], *self._parts])
 
-    def learn(self, rows: Floats, most: int) -> None:
-        """Add instances to the reference; keep the latest `most` instances."""
-        self.usual = np.concatenate([self.usual, rows])[-most:]
-        self._parts, self.waiting = [], 0
-
-    def forget(self, rows: Floats) -> None:
-        """Replace the reference with these instances."""
-        self.usual, self._parts, self.waiting = rows, [], 0
+    def start(self, usual: Floats) -> None:
+        """Start the next comparison, with these instances as the reference."""
+        self.usual, self._parts, self.waiting = usual, [], 0
 
 
 def _days(moments: Floats) -> int:
