@@ -18,15 +18,7 @@ LARGE = 1 << 20  # the documentation omits upper limits from this value on
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A validation rule for the value of a parameter.
-
-    Examples
-    --------
-    >>> or_none(above_zero(1)).check(0, "drift", "Forest")
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'drift' parameter of Forest must be in (0, 1] or None. Got 0 instead.
-    """
+    """A validation rule for the value of a parameter."""
 
     text: str  # the rule in words: "a whole number in [1, 1000]"
     convert: Callable[[Any], Any]  # returns the value in its type, or raises TypeError or ValueError

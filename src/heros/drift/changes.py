@@ -292,15 +292,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _distinct_texts(before: float, after: float, digits: int) -> tuple[str, str]:
-    """Return two numbers as text, with enough digits to show their difference.
-
-    Examples
-    --------
-    >>> _distinct_texts(39.913, 54.087, 3), _distinct_texts(20454.31, 20487.18, 3)
-    (('39.9', '54.1'), ('20454', '20487'))
-    >>> _distinct_texts(0.5, 0.5, 3)
-    ('0.5', '0.5')
-    """
+    """Return two numbers as text, with enough digits to show their difference."""
     for more in range(digits, MOST_DIGITS + 1):
         texts = f"{before:.{more}g}", f"{after:.{more}g}"
         shown = float(texts[1]) - float(texts[0])

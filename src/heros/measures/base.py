@@ -217,13 +217,7 @@ def macro(per_class: ArrayLike) -> float:
 
 
 def stacked(parts: Sequence[Floats]) -> Floats:
-    """Concatenate probabilities; a new class gets probability 0 in earlier parts.
-
-    Examples
-    --------
-    >>> stacked([np.array([[0.5, 0.5]]), np.array([[0.2, 0.3, 0.5]])])
-    array([[0.5, 0.5, 0. ], [0.2, 0.3, 0.5]])
-    """
+    """Concatenate probabilities; a new class gets probability 0 in earlier parts."""
     classes = max(part.shape[1] for part in parts)
     missing = [classes - part.shape[1] for part in parts]
     return np.concatenate(

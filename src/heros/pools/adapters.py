@@ -21,14 +21,7 @@ from heros.pools.base import Floats
 
 
 class Instance:
-    """One instance in the formats of the libraries; each format is created once, on first use.
-
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green"), "height"], classes=["no", "yes"])
-    >>> Instance(schema, np.array([31.0, 1.0, np.nan])).named
-    {'age': 31.0, 'colour': 'green'}
-    """
+    """One instance in the formats of the libraries; each format is created once, on first use."""
 
     def __init__(self, schema: Schema, row: Floats) -> None:
         self.schema, self.row = schema, row
