@@ -61,15 +61,10 @@ def cpu_model() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    return _named_in(text) or platform.processor() or platform.machine()
-
-
-def _named_in(cpuinfo: str) -> str:
-    """Return the name of the first CPU that Linux lists, or an empty string."""
-    pairs = (line.partition(":") for line in reversed(cpuinfo.splitlines()))
+    pairs = (line.partition(":") for line in reversed(text.splitlines()))  # the first CPU counts
     fields = {name.strip(): value.strip() for name, _, value in pairs}
-    designed = fields.get("CPU implementer") == ARM
-    return fields.get("model name") or (ARM_DESIGNS.get(fields.get("CPU part", ""), "") if designed else "")
+    design = ARM_DESIGNS.get(fields.get("CPU part", "")) if fields.get("CPU implementer") == ARM else None
+    return fields.get("model name") or design or platform.processor() or platform.machine()
 
 
 def core_watts() -> tuple[float, str]:

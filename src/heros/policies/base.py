@@ -112,18 +112,14 @@ def compiled(policy: Policy) -> _core.Policy | None:
 
     A subclass that overrides `choose` but not `_compiled` is called in Python.
     """
-    if not isinstance(policy, CompiledPolicy) or _overrides(type(policy)):
+    if not isinstance(policy, CompiledPolicy):
         return None
-    return policy._compiled()
-
-
-def _overrides(kind: type) -> bool:
-    for parent in kind.__mro__:
+    for parent in type(policy).__mro__:
         if "_compiled" in vars(parent):
-            return False
+            break
         if "choose" in vars(parent):
-            return True
-    return False
+            return None
+    return policy._compiled()
 
 
 def _plain(value: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heros.pools.base import Pool
 from heros.pools.boosted import Boosted
 from heros.pools.forest import Forest
@@ -85,17 +83,15 @@ def nested(pool: Join) -> Join:
 
 def _nested(part: Pool) -> Pool:
     if isinstance(part, Forest):
-        shares = (1 / 6, 1 / 3, 1 / 2)
-        forests = [_share(dict(one), share) for one in part.configurations for share in shares]
+        forests = [
+            {**one, "trees": max(1, round(share * one["trees"])), "max_bytes": int(share * one["max_bytes"])}
+            for one in part.configurations
+            for share in (1 / 6, 1 / 3, 1 / 2)
+        ]
         return Forest(forests, costs=part.costs)
     if isinstance(part, Retrained):
         return Retrained([SELDOM, *part.configurations], costs=part.costs)
     return part
-
-
-def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
-    trees = max(1, round(share * forest["trees"]))
-    return forest | {"trees": trees, "max_bytes": int(share * forest["max_bytes"])}
 
 
 REGRESSION_COSTS = (18, 6, 9, 2, 1, 4, 47, 1, 13)  # CPU time of each pool in %, with ten numeric features

@@ -94,7 +94,11 @@ class Family(Pool):
             if "rule" in parameter.metadata:
                 value = getattr(self, parameter.name)
                 checked[parameter.name] = parameter.metadata["rule"].check(value, parameter.name, owner)
-        checked["costs"] = self._checked_costs(len(models))
+        if isinstance(self.costs, str):
+            rule = ", ".join(map(repr, self.cost_models)) + ", 'measured' or numbers"
+            one_of(self.costs, "costs", owner, (*self.cost_models, "measured"), rule)
+        else:
+            checked["costs"] = tuple(shares(self.costs, len(models), owner).tolist())
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -110,13 +114,6 @@ class Family(Pool):
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """Raise an error if settings of a model contradict each other."""
-
-    def _checked_costs(self, models: int) -> str | tuple[float, ...]:
-        owner, costs = self.family.__name__, self.costs
-        if not isinstance(costs, str):
-            return tuple(shares(costs, models, owner).tolist())
-        rule = ", ".join(map(repr, self.cost_models)) + ", 'measured' or numbers"
-        return one_of(costs, "costs", owner, (*self.cost_models, "measured"), rule)
 
     def complete(self, i: int) -> dict[str, Any]:
         """Return all settings of model i for the core, with a number in place of None."""

@@ -20,10 +20,6 @@ Costs = Literal["max-bytes", "bytes", "measured"] | Sequence[float]
 SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
 
 
-def _bytes(bound: Any) -> list[float]:
-    return [float(n) for n in bound.native.bytes]
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Hoeffding(Family):
     """Hoeffding trees with given settings.
@@ -83,7 +79,10 @@ class Hoeffding(Family):
             "adaptive streaming trees (LAST). Grace period and tie threshold then have no effect.",
         ),
     )
-    cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes"), "bytes": _bytes}
+    cost_models: ClassVar[CostModels] = {
+        "max-bytes": by_setting("max_bytes"),
+        "bytes": lambda bound: [float(n) for n in bound.native.bytes],
+    }
     targets = "classes"
 
     costs: Costs = "max-bytes"

@@ -171,7 +171,10 @@ class BoundModels(BoundPool):
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
-        members, faults = _unpickled(state["learnt"].tobytes())
+        try:
+            members, faults = pickle.loads(state["learnt"].tobytes())
+        except Exception as error:
+            raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
         if len(members) != self.pool.n_models:
             rule = f"the state of {self.pool.n_models} models"
             raise ParameterError.of("state", "Models", rule, len(members))
@@ -200,14 +203,6 @@ class BoundModels(BoundPool):
                     seconds.append(np.nan)
         most = np.nanmax(seconds) if np.isfinite(seconds).any() else 1.0
         return [most if np.isnan(s) else s for s in seconds]
-
-
-def _unpickled(learnt: bytes) -> tuple[list[Member], dict[str, str]]:
-    try:
-        members, faults = pickle.loads(learnt)
-    except Exception as error:
-        raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
-    return members, faults
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:

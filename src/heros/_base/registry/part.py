@@ -76,22 +76,20 @@ def _package(kind: type) -> str:
 
 
 def parts(role: str) -> dict[str, type[Any]]:
-    """Return the parts of a role by class name, in alphabetical order."""
+    """Return the parts of a role by class name, in alphabetical order.
+
+    Classes that are defined in a function or in an example are left out.
+    """
     if role in HOMES:
         import_module(HOMES[role])
     kinds = (kind for kind in _defined if kind.role == role and not inspect.isabstract(kind))
-    named = {kind.__name__: kind for kind in kinds if _in_its_module(kind)}
-    return dict(sorted(named.items()))
+    outer = (kind for kind in kinds if getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind)
+    return {kind.__name__: kind for kind in sorted(outer, key=lambda kind: kind.__name__)}
 
 
 def plain_parts(role: str) -> dict[str, type[Any]]:
     """Return the parts with the given role that can be stored in a file."""
     return {name: kind for name, kind in parts(role).items() if kind.plain}
-
-
-def _in_its_module(kind: type) -> bool:
-    """Return whether the class is defined at the top level of its module, not in a function or an example."""
-    return getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
 
 
 def parameters(kind: type[Any]) -> tuple[str, ...]:

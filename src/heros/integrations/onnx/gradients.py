@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
 from heros.integrations.onnx.graph import Array, Graph, State, standardised
@@ -20,8 +19,11 @@ def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
     weights = bound.weights(i)
     _expect_finite(weights.values(), i)
     state = bound.native.state()
-    outputs = graph.cast(_perceptron(graph, _encoded(graph, state, bound.pool), weights), np.float64)
-    _answer(graph, outputs, bound.schema.numeric, state)
+    inputs = _encoded(graph, state, bound.pool)
+    first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
+    hidden = graph("Relu", first)
+    last = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
+    _answer(graph, graph.cast(last, np.float64), bound.schema.numeric, state)
 
 
 def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
@@ -61,9 +63,3 @@ def _encoded(graph: Graph, state: State, pool: MLP | Linear) -> str:
     active = (code < 0) & (values[owner] <= 2)  # a one-hot feature is not a number
     number = graph("Where", active, scaled, np.float32(0))
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
-
-
-def _perceptron(graph: Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> str:
-    first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
-    hidden = graph("Relu", first)
-    return graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])

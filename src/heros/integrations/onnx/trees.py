@@ -219,16 +219,12 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
         known = graph("Not", graph("IsNaN", x))
         x = graph("Where", known, x, np.float64(0))
         hit = graph.boolean_where(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
-        branch = graph("Where", every, _integer_codes(graph, x), graph.cast(graph("Not", hit), np.int64))
+        code = graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
+        branch = graph("Where", every, code, graph.cast(graph("Not", hit), np.int64))
         branch = graph("Where", known, branch, without)
         goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
         node = graph("Where", goes, graph("Add", below, branch), node)
     return node
-
-
-def _integer_codes(graph: Graph, x: str) -> str:
-    """Return codes as integers; values outside the range of codes are clipped."""
-    return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
 
 
 def _bayes(
