@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from heros import DataError, Heros, evaluate, meters, policies, pools, streams
-from heros._base.registry.ids import variant_id
+from heros._base.registry import variant_id
 from heros._base.tables import settings_text
 from heros.run import records
 from heros.run.report import write_report

@@ -17,8 +17,7 @@ from heros.ensemble import Heros
 from heros.measures import Measure
 from heros.measures.custom import expect_measure
 from heros.policies import Everything
-from heros.policies.base import expect_policy
-from heros.policies.reasons import explain
+from heros.policies.base import expect_policy, explain
 from heros.pools import MLPGrid
 from heros.scores.base import bound_score, expect_score
 from heros.streams import Agrawal
