@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from faults.system import MODES, Scenario, emptied, every_call, every_call_failed
 from heros import Heros, evaluate, export, pools, streams
 from heros.cli import app
-from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.records import pack
+from heros.run.report import write_report
 from heros.streams import paper_datasets
 from heros.streams.paper_datasets import RealStream, open_real
 

@@ -14,7 +14,7 @@ import reference
 from heros import Heros, ParameterError, policies
 from heros.checks import check_policy
 from heros.policies import Budget, Cand, CandAsPublished, Explore, Policy, Reward, Zeta, compiled
-from heros.policies.reasons import explain
+from heros.policies.base import explain
 
 EXAMPLES = {
     "Budget": [Budget(0.3), Budget(1.0)],
@@ -258,6 +258,9 @@ def test_policies_compare_print_and_hash_as_values():
         (lambda: policies.MLCB(rate=2), "The 'rate' parameter of MLCB must be in [0, 1]. Got 2 instead."),
         (lambda: policies.MLCB(delta=1), "The 'delta' parameter of MLCB must be in (0, 1). Got 1 instead."),
         (lambda: Budget(0), "The 'budget' parameter of Budget must be in (0, 1]. Got 0 instead."),
+        (lambda: Budget(1.5), "The 'budget' parameter of Budget must be in (0, 1]. Got 1.5 instead."),
+        (lambda: policies.MLCB(1, 2), "The 'factor' parameter of MLCB must be in (0, 1]. Got 2 instead."),
+        (lambda: policies.MLCB(delta=2), "The 'delta' parameter of MLCB must be in (0, 1). Got 2 instead."),
         (lambda: Reward(-1), "The 'weight' parameter of Reward must be a number >= 0. Got -1 instead."),
         (
             lambda: Zeta(0.1).choose([0.1, 0.2], [0.5, 0.5], 3, rng()),

@@ -16,8 +16,8 @@ from heros._base.extras import needed
 from heros._base.lazy import pa
 from heros._base.tables import Table, distinguishing_settings, in_words, short
 from heros.policies import Explore, Policy, Random
+from heros.policies.base import explain
 from heros.policies.calls import layers_of
-from heros.policies.reasons import explain
 from heros.pools import Pool
 
 WIDTH = 80
