@@ -69,8 +69,7 @@ class Prices:
         new = on & np.isnan(self.look)
         expected = np.array([self.shared + self.look * load, self.train * load])
         if ticks.shape[1] != len(load) + 1 or not ticks.any():
-            expected_times = np.where(on, expected, 0)
-            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else expected_times
+            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else np.where(on, expected, 0)
             ticks = np.append(ticks, np.zeros((2, 1)), axis=1)
         elif new.any():  # a measurement of few instances is combined with `costs`
             ticks = np.append(np.sqrt(ticks[:, :-1] * self._sums(costs * awake)), np.zeros((2, 1)), axis=1)

@@ -11,7 +11,19 @@ from heros._base.parameters import number, whole
 from heros._base.registry import Part, answer_of
 from heros.policies import Policy
 
-__all__ = ["Answer", "AnswerPart", "Stack", "Top", "Watch"]
+__all__ = [
+    "Answer",
+    "AnswerPart",
+    "Stack",
+    "Top",
+    "Watch",
+    "checked_answer",
+    "checked_burst",
+    "checked_watch",
+    "expect_watched",
+    "native_answer",
+    "native_watch",
+]
 
 ANSWERS = ("best", "average", "weighted")
 
