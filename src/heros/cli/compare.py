@@ -87,9 +87,9 @@ def compare_command(
     settings = {"window": window, "exact": exact, "meter": reader}
     entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
     todo = [make(opened, seed=seed, **settings) for make in entries.values() for seed in range(1, seeds + 1)]
-    for job in todo if out is not None and not (force or resume) else ():
-        if records.exists(place := Path(str(out), job.id)):
-            raise HerosError(f"The record {place} already exists; pass --force or --resume.")
+    places = [] if out is None or force or resume else [out / job.id for job in todo]
+    if there := next(filter(records.exists, places), None):
+        raise HerosError(f"The record {there} already exists; pass --force or --resume.")
     again, executor = force and not resume, Processes(jobs) if jobs > 1 else Serial()
     with print_notices():
         outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)

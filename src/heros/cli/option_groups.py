@@ -101,7 +101,8 @@ class ModelOptions(EnsembleOptions):
         pool = None if self.pool is None else pool_of(self.pool)
         text, epsilon = self.policy, self.epsilon
         if text is None and pool is not None and (self.budget is None or epsilon is not None):
-            text, epsilon = PAPER_POLICY, PAPER_EPSILON if epsilon is None else epsilon
+            text = PAPER_POLICY
+            epsilon = PAPER_EPSILON if epsilon is None else epsilon
         elif text is None and epsilon is not None:
             text = DEFAULT_POLICY
         policy = None if text is None else policy_of(text, epsilon)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -102,7 +102,10 @@ class Results:
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None:
-            kept: Any = run.predictions  # None if the run is a finished one, read from its record
+            assert (
+                run.predictions is not None
+            )  # a finished run, read from its record, is written without them
+            kept = run.predictions
             yield "predictions", self.predictions, lambda path: kept.save(_with_parents(path))
         if (out := self.out) is not None:
             yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)

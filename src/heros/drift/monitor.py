@@ -160,7 +160,7 @@ class Monitor:
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
         """Compare the window with the reference; then add it to the reference, or replace the reference."""
         usual, recent = sample.usual, sample.recent()
-        sample.start(np.concatenate([usual, recent])[-self.reference :])
+        sample.start(np.concatenate([usual, recent])[-self.reference :])  # unless a change is found below
         if len(usual) < self.window:
             return
         names: list[tuple[str, tuple[str, ...] | None]]

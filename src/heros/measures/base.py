@@ -19,6 +19,7 @@ Better = Literal["higher", "lower"]
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+Counts = NDArray[np.int64]
 State = Mapping[str, Array]
 Predicted = tuple[Labels, Floats]
 """Labels (n,) and probabilities (n, classes)."""

@@ -9,7 +9,18 @@ import numpy as np
 
 from heros._base.errors import DataError
 from heros._base.parameters import whole
-from heros.measures.base import Array, Floats, Labels, Mean, Measure, State, expect_array, expect_same, macro
+from heros.measures.base import (
+    Array,
+    Counts,
+    Floats,
+    Labels,
+    Mean,
+    Measure,
+    State,
+    expect_array,
+    expect_same,
+    macro,
+)
 from heros.measures.checks import expect_answers, expect_labels
 
 SMALLEST = 1e-15  # lower bound of the probability of the true class, which keeps the loss finite
@@ -79,7 +90,7 @@ class Confusion:
     (0.75, 0.5)
     """
 
-    counts: Labels = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    counts: Counts = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def update(self, y: Labels, predicted: Labels, classes: int) -> None:
         """Add labels and predictions; the number of classes may grow, but not shrink."""
@@ -134,7 +145,7 @@ class Confusion:
         """F1 of each class; NaN for a class with neither instances nor predictions."""
         return 2 * self._share_of(self.counts.sum(axis=0) + self.counts.sum(axis=1))
 
-    def _share_of(self, totals: Labels) -> Floats:
+    def _share_of(self, totals: Counts) -> Floats:
         """Return the correct predictions of each class as a share of these totals."""
         shares = np.full(len(totals), math.nan)
         np.divide(np.diag(self.counts), totals, out=shares, where=totals > 0)
@@ -238,7 +249,7 @@ class Reliability:
 
     confidence: Floats  # NaN for an empty bin, like the accuracy
     accuracy: Floats
-    count: Labels
+    count: Counts
 
 
 class CalibrationError(Measure):

@@ -93,8 +93,8 @@ def feature_values(schema: Schema) -> NDArray[np.int32]:
 
     A nominal feature without known values counts as having one value, so that it stays nominal.
     """
-    names = (feature.values for feature in schema.features)
-    return np.array([0 if known is None else max(1, len(known)) for known in names], dtype=np.int32)
+    values = (feature.values for feature in schema.features)
+    return np.array([0 if known is None else max(1, len(known)) for known in values], dtype=np.int32)
 
 
 def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any]]:

@@ -81,7 +81,9 @@ class Family(Pool):
         if "settings" in vars(cls):
             cls.family = cls
             cls.__doc__ = documented(cls.__doc__, cls.settings)
-        elif "role" not in vars(cls):  # it creates configurations for the family that it is derived from
+        elif "__init__" in vars(cls) and "role" not in vars(
+            cls
+        ):  # it creates the configurations of its family
             cls.grid = True
 
     def __post_init__(self) -> None:

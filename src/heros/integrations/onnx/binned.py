@@ -16,7 +16,7 @@ from heros.pools.regression_trees import BoundRegressionTrees
 INTS = 4  # integers of a node, as in the core
 CUT = 0  # position of the cut among a node's real numbers
 WEIGHT, DERIVATIVES = 2, 3  # other positions, in a boosted tree
-REALS = 8  # real numbers of a node of a regression tree
+REALS = 8  # real numbers of a node of a regression tree, as in the core
 COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among them
 FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 

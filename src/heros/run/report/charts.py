@@ -176,8 +176,10 @@ def _sides(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> li
             "above": (x - wide / 2, y + gap, x + wide / 2, y + gap + TALL),
             "below": (x - wide / 2, y - gap - TALL, x + wide / 2, y - gap),
         }
-        sides.append(next((side for side, box in boxes.items() if _is_free(box, occupied)), ""))
-        occupied += [boxes[side] for side in sides[-1:] if side]
+        side = next((side for side, box in boxes.items() if _is_free(box, occupied)), "")
+        if side:
+            occupied.append(boxes[side])
+        sides.append(side)
     return sides
 
 

@@ -110,6 +110,7 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     if (measure := headline_of(groups)) is None:
         return groups
     sign = -1.0 if measure.better == "higher" else 1.0
+    # Groups keep their colours.
     ranked = [(sign * group.figure(measure), group) for group in groups]
     return [group for _, group in sorted(ranked, key=lambda pair: (math.isnan(pair[0]), pair[0]))]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -10,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from heros._base.addresses import expect_servers
@@ -115,7 +116,7 @@ class KafkaWorker:
         learnt = 0 if model.schema is None else model.instances
         described = {"target": target, "key": key, **template, "instances learnt before": learnt}
         snapshots.expect_same(described)
-        self._scratch = TemporaryDirectory(prefix="heros-")
+        self._scratch, self._opened = TemporaryDirectory(prefix="heros-"), itertools.count(1)
         self._encoder = partial(
             encoder_of, "KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=model.given_task
         )
@@ -213,7 +214,7 @@ class KafkaWorker:
         if self._stopping:
             return
         for one in partitions:
-            scratch = Path(mkdtemp(dir=self._scratch.name), "models")
+            scratch = Path(self._scratch.name, str(next(self._opened)))
             opened = self._new_partition(one.partition, scratch=scratch, encoder=self._encoder())
             self._partitions[one.partition] = opened
             one.offset = self._start(one.partition)
