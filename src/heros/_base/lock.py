@@ -65,11 +65,14 @@ def _after(place: Place) -> Place:
 
 
 def _is_running(frame: object) -> bool:
-    """Return whether a frame is still running in any thread."""
-    for top in sys._current_frames().values():
-        at: FrameType | None = top
-        while at is not None:
-            if at is frame:
-                return True
-            at = at.f_back
+    """Return whether the function of a frame is still running in any thread.
+
+    Python refuses to clear a running frame. Walking over the frames of all threads would miss a frame if a
+    generator that it called is suspended meanwhile. The frame of a function that has ended loses its locals.
+    """
+    assert isinstance(frame, FrameType)
+    try:
+        frame.clear()
+    except RuntimeError:
+        return True
     return False
