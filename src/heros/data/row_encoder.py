@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -334,7 +335,8 @@ class RowEncoder:
         return target_of(y)
 
     def _label(self, y: object) -> str:
-        if type(y) is not str and type(y) is not int and kind_of(y) == "none":
+        plain = type(y) is str or (type(y) is int and -LARGEST <= y <= LARGEST)
+        if not plain and kind_of(y) == "none":
             raise Refused("label", shown(y), "be text, a number, true or false")
         name = y if type(y) is str else label_of(y)
         if name is not None and not isinstance(y, str):
@@ -400,6 +402,8 @@ class RowEncoder:
         if self._closed:
             raise Refused(name, shown(value), f"be one of the features {listed(list(self.known))}")
         self._expect_short(name, name)
+        if kind_of(value) == "none" and isinstance(value, Real):
+            raise Refused(name, shown(value), "be a finite number")
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return partial(self._ignore, name, why), 1
