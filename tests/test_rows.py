@@ -439,8 +439,10 @@ def test_a_class_that_numpy_would_change_is_refused():
             HerosClassifier(k=1, pool=POOL).fit(np.ones((2, 1)), y)
     with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
         streams.from_arrays(np.ones((2, 1)), names)
-    with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
-        evaluate(model(None), streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y"))
+    stream = streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y")
+    with pytest.warns(DataNotice, match=r"row 2: the 'y' column must not end with the character \\0"):
+        run = evaluate(model(None), stream)
+    assert (run.n_instances, run.bad_rows.count) == (3, 1)
 
 
 LONG = 10**5000  # Python refuses to convert it to text

@@ -23,12 +23,6 @@ PACKAGES = ("httptools", "orjson", "prometheus_client")
 MEMORY = 1000  # MB of models in memory, with --keys
 
 
-def _directory(text: str) -> Path:
-    if not text.strip():
-        raise typer.BadParameter("must be the path of a directory. Got an empty path.")
-    return Path(text)
-
-
 @app.command("serve")
 @with_options("described", ModelOptions)
 def serve_command(
@@ -77,7 +71,7 @@ def serve_command(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            parser=_directory,
+            parser=options.directory,
             metavar="PATH",
             help="Write checkpoints to this directory, and continue from the newest one.",
         ),
