@@ -11,7 +11,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from heros import DataError, DataNotice, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
+from heros import (
+    DataError,
+    DataNotice,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    evaluate,
+    pools,
+    streams,
+)
 from heros.data import Encoder
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
@@ -494,3 +505,16 @@ def test_an_enum_of_whole_numbers_is_its_number_everywhere():
     assert learner.schema.classes == ("1", "3")
     assert learner.predict_proba(rows[0]) == other.predict_proba(plain[0])
     assert streams.from_iter([({"age": 1}, 1)], classes=[*Size]).schema.classes == ("1", "3")
+
+
+@pytest.mark.parametrize("parts", [["day"], ["weekday", "day", "day of year"], ["day"] * 3])
+def test_a_schema_has_all_parts_of_a_date_in_their_order(parts):
+    features = [
+        Feature(f"sent ({part}{i})", missing=True, column="sent", part=part) for i, part in enumerate(parts)
+    ]
+    with pytest.raises(
+        ParameterError, match="the parts 'day', 'weekday', 'day of year' of the column 'sent'"
+    ):
+        model(Schema((*features, Feature("age")), ("no", "yes"))).learn(
+            {"sent": "2026-10-28", "age": 1}, "no"
+        )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.errors import DataNotice, did_you_mean
+from heros._base.errors import DataNotice, ParameterError, did_you_mean
 from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
@@ -128,7 +128,7 @@ class RowEncoder:
         self._given_words = schema.words
         self.words = Words((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
-        parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
+        parts = {name: [f.part for f in column.features()] for name, column in columns.items()}
         self.known: dict[str, Column] = {}
         self._replaced: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
@@ -138,6 +138,10 @@ class RowEncoder:
                 columns[name].at += (at,)
             else:
                 self._replaced[at] = feature
+        for name, column in self.known.items():
+            if (found := [schema.features[at].part for at in column.at]) != parts[name]:
+                rule = f"a schema with the parts {listed(parts[name])} of the column {name!r}, in this order"
+                raise ParameterError.of("schema", "Encoder", rule, found)
         self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
