@@ -129,7 +129,7 @@ def test_what_is_not_asked_for_is_refused():
         HerosError, match=r"There are no prediction sets: create Heros\(task=Classification\(level=0\.9\)\)\."
     ):
         model.predict_set(streams.LED().draw(1)[0])
-    for level in (0, 1):
+    for level in (0, 1, 2):
         with pytest.raises(
             ParameterError, match=r"The 'level' parameter of Classification must be in \(0, 1\)\."
         ):

@@ -13,8 +13,7 @@ from heros._base.registry import described
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 
-__all__ = ["Copies"]
-
+OWN = '"own"'  # in the description of a user-defined part, for which a file stores only the name
 STANDING = ("rng", "schema")  # entries of a document that are neither parts nor settings
 
 
@@ -41,7 +40,7 @@ class Copies:
         self._state = model.__getstate__()
         self._arrays = self._state["learnt"].arrays if "learnt" in self._state else {}
         parts = [getattr(model, role) for role in serialization.PARTS]
-        built_in = [part for part in parts if _is_built_in(part)]
+        built_in = [part for part in parts if OWN not in json.dumps(described(part))]
         self._all_built_in = len(built_in) == len(parts)
         whole = [model.schema, self._arrays, model.answer, *built_in]
         self._shared = whole + ([self._state["_given"], self._state["_parts"]] if self._all_built_in else [])
@@ -61,7 +60,9 @@ class Copies:
         """Return a copy with the packed state; raise a DataError if the state does not fit."""
         creation = {name: value for name, value in document.items() if name not in STANDING}
         if not self._all_built_in or creation != self._document:
-            return serialization.unpack(Heros, document, arrays, **self._own_parts(document))
+            own = [role for role in serialization.PARTS if OWN in json.dumps(document.get(role))]
+            parts = {role: copy.deepcopy(getattr(self.model, role)) for role in own}
+            return serialization.unpack(Heros, document, arrays, **parts)
         blank = {name: value for name, value in self._state.items() if name != "learnt"}
         model = self._new_copy(blank)
         known = self.model.schema if document.get("schema") == self._schema else None
@@ -71,12 +72,3 @@ class Copies:
         model = Heros.__new__(Heros)
         model.__setstate__(copy.deepcopy(state, {id(part): part for part in self._shared}))
         return model
-
-    def _own_parts(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the user-defined parts, for which a file stores only names."""
-        own = [role for role in serialization.PARTS if '"own"' in json.dumps(document.get(role))]
-        return {role: copy.deepcopy(getattr(self.model, role)) for role in own}
-
-
-def _is_built_in(part: object) -> bool:
-    return '"own"' not in json.dumps(described(part))

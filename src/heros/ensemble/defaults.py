@@ -13,8 +13,6 @@ from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
 from heros.pools import Join, Pool, default, default_regression
 from heros.pools.default_pools import nested
 
-__all__ = ["GivenParts", "Parts", "checked_k"]
-
 DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
 EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher than this
@@ -47,14 +45,6 @@ class GivenParts:
         """Return all parts after checking them; missing parts get the defaults of the task or the pool.
 
         With a budget, all awake models are trained by default: the budget replaces the limit k.
-
-        Examples
-        --------
-        >>> from heros import pools
-        >>> from heros.ensemble.task import Classification
-        >>> parts = GivenParts(None, pools.Paper(), None, None, "average").completed(Classification(), "all")
-        >>> parts.policy, parts.k, parts.answer
-        (Explore(policy=Zeta(zeta=0.05), epsilon=0.2), 30, 'average')
         """
         defaults = _defaults_for_task(task, watch) if self.pool is None else _defaults_for_pool(self.pool)
         if budget:
@@ -63,11 +53,9 @@ class GivenParts:
                 pool = nested(pool)
             everything = Surprise(Everything(), EXPECTED, steady=STEADY)
             defaults = replace(defaults, pool=pool, policy=everything, k=pool.n_models)
-        policy = defaults.policy if self.policy is None else self.policy
-        k = checked_k(defaults.k if self.k is None else self.k, defaults.pool)
-        return Parts(
-            defaults.pool, policy, k, checked_answer(defaults.answer if self.answer is None else self.answer)
-        )
+        given = {name: value for name in Parts.__slots__ if (value := getattr(self, name)) is not None}
+        parts = replace(defaults, **given)
+        return replace(parts, k=checked_k(parts.k, parts.pool), answer=checked_answer(parts.answer))
 
 
 def checked_k(k: object, pool: Pool) -> int:

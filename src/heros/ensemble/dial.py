@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from heros._base.phases import PHASES
 from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.prices import Prices
 from heros.policies import Everything, Surprise
-
-__all__ = ["Clock", "Dial", "Effort"]
 
 STRETCH = 200  # number of instances between two measurements, independent of the block size
 FIRST = (6, 16)  # positions of the first measurements; caches are cold at the first one, which is ignored
@@ -70,13 +68,6 @@ class Clock:
         time.sleep(seconds)
 
 
-class Effort(NamedTuple):
-    """The effort for the next instances: the awake models, and the rule for expected instances."""
-
-    awake: NDArray[np.bool_]
-    surprise: _core.Surprise | None
-
-
 class Dial:
     """The controller of a budget, which decides which models are awake and how much they are trained.
 
@@ -90,19 +81,6 @@ class Dial:
     choice adds a model that has been asleep for a long time. The choice after a fall of the best score also
     adds such a model, and the scores of sleeping models are then no longer trusted.
 
-    Parameters
-    ----------
-    budget
-        The budget.
-    sizes
-        The number of models of each part of a joined pool; one number for other pools.
-    names
-        The names of the models, for the warning that the budget is too small.
-    surprise
-        The policy's own `Surprise`, used at full effort. With None, full effort trains on all instances.
-    clock
-        The clocks that measure the cost.
-
     Examples
     --------
     >>> from heros import Heros, streams
@@ -115,9 +93,9 @@ class Dial:
     def __init__(
         self,
         budget: SpendingLimit,
-        sizes: Sequence[int],
-        names: Sequence[str],
-        surprise: Surprise | None = None,
+        sizes: Sequence[int],  # number of models of each part of a joined pool; one number for other pools
+        names: Sequence[str],  # of the models, for the warning that the budget is too small
+        surprise: Surprise | None = None,  # the policy's own rule, for full effort; None expects no instance
         clock: Clock | None = None,
     ) -> None:
         self.budget, self.surprise, self.clock = budget, surprise, Clock() if clock is None else clock
@@ -163,29 +141,28 @@ class Dial:
         """Return whether `begin` must be called before this instance."""
         return at % STRETCH == 0 or at % PERIOD == SOON or at in FIRST
 
-    def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> Effort:
-        """Measure the cost of the instances since the last call; return the effort for the next instances."""
+    def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> None:
+        """Measure the cost of the instances since the last call; adjust `awake` and `effort`."""
         at, spent, now = step.instances, self.clock.spent(step), self.clock.now()
         if self._start is not None and at > self._start[0]:
             instances_before, *spent_before, time_before = self._start
             n = int(at - instances_before)
             cost = np.maximum(spent - spent_before, 0) / n
-            allowance = self._allowance(n, now - time_before)
-            overspent = cost.sum() > 2 * self._target(allowance) and self.awake.sum() > 1
+            total = float(cost.sum())
+            share = max(now - time_before, 0.0) / n if self.budget.kind == "power" else 1.0
+            allowance = self.budget.seconds * share  # CPU seconds allowed for each of these instances
+            overspent = total > 2 * self._target(allowance) and self.awake.sum() > 1
             if at % PERIOD == SOON and not overspent:
-                return Effort(self.awake, self.expected())
+                return
             self._note(step, n, cost, allowance, costs)
-            self._note_floor(float(cost.sum()), allowance)
-            self._set_effort(float(cost.sum()), allowance)
+            self._note_floor(total, allowance)
+            if total > 0:
+                change = 0.4 * (self._target(allowance) - total) / total
+                self.effort = min(max(self.effort + change, 0.0), 1.0)
             if FIRST[0] < at < PERIOD or at % PERIOD == 0 or (overspent and at > FIRST[0]):
                 self._choose(step.scores, allowance)
         self._start = (at, *spent.tolist(), now)
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
-        return Effort(self.awake, self.expected())
-
-    def _allowance(self, n: int, elapsed: float) -> float:
-        """Return the CPU seconds allowed for each of the last n instances."""
-        return self.budget.seconds * (max(elapsed, 0.0) / n if self.budget.kind == "power" else 1.0)
 
     def _target(self, allowance: float) -> float:
         """Return the allowance plus a part of the savings, or minus a part of the overspending."""
@@ -216,11 +193,6 @@ class Dial:
             self.prices.note(self.awake, full, passed, costs, rate)
         self.trust = np.where(self.awake, self.trust + n, self.trust * 0.5 ** (n / FORGET))
 
-    def _set_effort(self, cost: float, allowance: float) -> None:
-        if cost > 0:
-            change = 0.4 * (self._target(allowance) - cost) / cost
-            self.effort = min(max(self.effort + change, 0.0), 1.0)
-
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
         """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
         self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
@@ -247,12 +219,8 @@ class Dial:
         A budget of power has no floor: waiting instances are learnt at the power of a busy core, and
         `heros.ensemble.schedule` limits the energy per hour.
         """
-        if (
-            self.budget.kind == "power"
-            or self.awake.sum() > 1
-            or self.effort >= 0.1
-            or cost <= 1.05 * allowance
-        ):
+        alone = self.awake.sum() == 1 and self.effort < 0.1
+        if self.budget.kind == "power" or not alone or cost <= 1.05 * allowance:
             return
         takes = self.budget.seconds * cost / allowance
         if self.floor == 0:
@@ -295,7 +263,8 @@ class Dial:
             raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")
         if ticks.size % 2 or not (ticks >= 0).all():
             raise DataError("The state of a budget must have two times of 0 or more for each part.")
-        self.prices.restore({name: _array(state, name, n) for name, n in self.prices.sizes.items()})
+        prices = self.prices.state()
+        self.prices.restore({name: _array(state, name, len(own)) for name, own in prices.items()})
         first, *rest = numbers.tolist()
         self._start = None if first < 0 else (first, *rest[:3])
         for name, value in zip(NUMBERS, rest[3:], strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,6 @@ from heros._base.tables import Table
 from heros.data.codes import Codes
 from heros.data.schema import Schema
 from heros.ensemble.importance import columns_of
-
-__all__ = ["Contribution", "Contributions", "contributions"]
 
 PAIRS = 32  # background instances to compare x with, each in a random order of the columns and its reverse
 FEWEST_PAIRS = 4
@@ -54,20 +52,17 @@ class Contributions:
 
     def plain(self) -> dict[str, Any]:
         """Return the contributions as plain data."""
-        plain = {"of": self.of, "base": self.base, "prediction": self.prediction}
-        if self.of is None:
-            del plain["of"]
-        columns = [
-            {"name": one.name, "value": one.value, "contribution": one.contribution} for one in self.columns
-        ]
-        return plain | {"columns": columns}
+        of = {} if self.of is None else {"of": self.of}
+        columns = [asdict(one) for one in self.columns]
+        return of | {"base": self.base, "prediction": self.prediction, "columns": columns}
 
     def __repr__(self) -> str:
         what = "prediction" if self.of is None else f"probability of {self.of}"
-        rows = [["(base)", "", f"{self.base:.4g}"]]
-        rows += [[one.name, _text(one.value), f"{one.contribution:+.4g}"] for one in self.columns]
-        rows.append([what, "", f"{self.prediction:.4g}"])
-        return str(Table(["column", "value", "added"], rows))
+        table = Table(["column", "value", "added"], [("(base)", "", self.base)])
+        for one in self.columns:
+            table.add(one.name, "" if one.value is None else one.value, f"{one.contribution:+.4g}")
+        table.add(what, "", self.prediction)
+        return str(table)
 
 
 def contributions(
@@ -94,11 +89,10 @@ def contributions(
     pairs = min(PAIRS, max(FEWEST_PAIRS, MOST // (2 * len(columns))))
     rng = np.random.default_rng(0)
     others = background[np.linspace(0, len(background) - 1, pairs).round().astype(np.int64)]
-    orders = [order for _ in others for order in _forward_and_reverse(rng.permutation(len(columns)))]
-    ways = np.concatenate(
-        [_path(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
-    )
-    outputs = predict(ways)
+    permutations = [rng.permutation(len(columns)) for _ in others]
+    orders = [order for forward in permutations for order in (forward, forward[::-1])]
+    paths = [_path(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
+    outputs = predict(np.concatenate(paths))
     target = 0
     if not schema.numeric:
         ends = outputs[len(columns) :: len(columns) + 1].mean(axis=0)
@@ -115,10 +109,6 @@ def contributions(
     found.sort(key=lambda one: -abs(one.contribution))
     explained = None if schema.numeric else schema.classes[target]
     return Contributions(explained, float(steps[:, 0].mean()), float(steps[:, -1].mean()), tuple(found))
-
-
-def _forward_and_reverse(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return order, order[::-1]
 
 
 def _path(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
@@ -139,7 +129,3 @@ def _value(
     if np.isnan(code):
         return None
     return float(code) if values is None else values[int(code)]
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -6,7 +6,8 @@ import copy
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from heros.data.weights import ClassWeight, Weights, checked_class_weight, check
 from heros.drift.changes import Change, changes_of
 from heros.ensemble import serialization
 from heros.ensemble.block import Block
-from heros.ensemble.budget import checked_budget
+from heros.ensemble.budget import SpendingLimit
 from heros.ensemble.defaults import GivenParts, checked_k
 from heros.ensemble.dial import Dial
 from heros.ensemble.explain import Contributions, contributions
@@ -52,8 +53,6 @@ from heros.scores import Adwin, Score
 from heros.scores.base import ScoreCalls, bound_score, expect_score
 from heros.storage import archive
 from heros.storage.outputs import like
-
-__all__ = ["Heros"]
 
 AT_WORK = "This Heros is already in use by another thread or by its own policy. Use a copy instead."
 
@@ -181,7 +180,7 @@ class Heros:
     ) -> None:
         chosen = None if policy is None else as_policy(policy, "Heros")
         self._given = GivenParts(None if task is None else task_of(task), pool, chosen, k, answer)
-        self._budget = checked_budget(budget)
+        self._budget = None if budget is None else SpendingLimit.of(budget)
         self.score: Score = Adwin() if score is None else score
         expect_score(self.score, "Heros")
         self.watch = checked_watch(watch)
@@ -205,14 +204,11 @@ class Heros:
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
         self.task, self._parts = task, parts
-        self._dial = self._new_dial()
-
-    def _new_dial(self) -> Dial | None:
-        if self._budget is None:
-            return None
-        sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
-        names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
-        return Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
+        self._dial: Dial | None = None
+        if self._budget is not None:
+            sizes = [part.n_models for part in getattr(self.pool, "pools", ())] or [self.pool.n_models]
+            names = [settings_text(one) for one in distinguishing_settings(self.pool.configurations)[0]]
+            self._dial = Dial(self._budget, sizes, names, layers_of(self.policy).surprise)
 
     @property
     def explainable(self) -> bool:
@@ -229,9 +225,9 @@ class Heros:
 
     def undecided_parts(self) -> list[str]:
         """Return the names of the parts whose defaults the first labels may still change."""
-        parts = {name: getattr(self._given, name) for name in ("task", "pool", "policy", "k", "answer")}
-        unknown = self._learner is None and self._task_is_open
-        return [name for name, value in parts.items() if value is None] if unknown else []
+        if self._learner is not None or self._given.task is not None:
+            return []
+        return [part.name for part in fields(self._given) if getattr(self._given, part.name) is None]
 
     def adopt_task(self, schema: Schema) -> None:
         """Adopt the task that fits the schema's target; raise an error if another task was given.
@@ -246,15 +242,10 @@ class Heros:
         if schema.numeric == self.task.numeric:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
-        if self._learner is not None or not self._task_is_open:
+        if self._learner is not None or self._given.task is not None:
             rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
             raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
         self._set_task(Regression() if schema.numeric else Classification())
-
-    @property
-    def _task_is_open(self) -> bool:
-        """Whether no task was given; the schema or the first labels will determine it."""
-        return self._given.task is None
 
     @property
     def given_task(self) -> Literal["classification", "regression"] | None:
@@ -267,7 +258,7 @@ class Heros:
         """
         if self.task.numeric:
             return "regression"
-        return None if self._task_is_open else "classification"
+        return None if self._given.task is None else "classification"
 
     @property
     def pool(self) -> Pool:
@@ -406,17 +397,13 @@ class Heros:
         if self.class_weight is not None:
             self._expect_weights_supported(step)
         importance = RunningImportance(schema) if self.explainable else None
-        learner = Learner(schema, bound, score, chooser, step, importance)
-        learner.dial = self._dial
-        return learner
+        return Learner(schema, bound, score, chooser, step, importance, self._dial)
 
     def _bind_policy(self) -> None:
-        """Pass the current policy to the learner."""
         if self._learner is not None:
-            layers = layers_of(self.policy)
-            chooser = bound_policy(layers.policy, self.rng)
-            watch, surprise = native_watch(self.watch), layers.native_surprise
-            self._learner.choose_by(chooser, self.k, self.rng, watch, surprise)
+            layers, bits, watch = layers_of(self.policy), self.rng.bit_generator, native_watch(self.watch)
+            chooser = self._learner.chooser = bound_policy(layers.policy, self.rng)
+            self._learner.step.set_policy(chooser, self.k, bits, watch, layers.native_surprise)
 
     # -- predicting and learning ------------------------------------------------------------------------
 
@@ -513,8 +500,8 @@ class Heros:
         >>> all(name in stream.schema.classes for name in model.predict_set(X[0]))
         True
         """
-        sets_state = self._sets()
-        inside = 1 - self.answers(x) <= sets_state[0]
+        threshold = self._sets()[0]
+        inside = 1 - self.answers(x) <= threshold
         classes = self._bound_learner.schema.classes
         sets = [[classes[c] for c in np.flatnonzero(row)] for row in np.atleast_2d(inside)]
         return sets[0] if inside.ndim == 1 else sets
@@ -604,7 +591,8 @@ class Heros:
                 self._learn_rows(x, y, sample_weight, delay)
             return self
         X, single = self._instances(x)
-        self._run(X, self._targets(one_row(y) if single else y, len(X)), sample_weight, delay)
+        targets = self.task.targets(one_row(y) if single else y, len(X), self._bound_learner.schema)
+        self._run(X, targets, sample_weight, delay)
         return self
 
     def _learn_rows(self, x: Any, y: Any, sample_weight: ArrayLike | None, delay: ArrayLike | None) -> None:
@@ -668,10 +656,8 @@ class Heros:
         if reader is None or reader[0] is not schema:
             instances = 0 if self._learner is None else self.instances
             numeric, is_known = self.task.numeric, self.given_task is not None
-            reader = self._reader = (
-                schema,
-                Encoder(schema, numeric=numeric, fractions=is_known, seen=instances),
-            )
+            encoder = Encoder(schema, numeric=numeric, fractions=is_known, seen=instances)
+            reader = self._reader = (schema, encoder)
         return reader[1]
 
     def test_then_train(
@@ -683,7 +669,8 @@ class Heros:
     ) -> Block:
         """Predict each instance, then learn from its label, and return the predictions and choices."""
         X, _ = self._instances(X)
-        return self._run(X, self._targets(y, len(X)), sample_weight, delay)
+        targets = self.task.targets(y, len(X), self._bound_learner.schema)
+        return self._run(X, targets, sample_weight, delay)
 
     def _run(
         self,
@@ -725,9 +712,6 @@ class Heros:
             return self._instances(x)
         _ = self._bound_learner
         return self.encoder().read(x), form == "row"
-
-    def _targets(self, y: ArrayLike, n: int) -> NDArray[np.float64]:
-        return self.task.targets(y, n, self._bound_learner.schema)
 
     # -- results of learning ------------------------------------------------------------------------------
 
@@ -812,7 +796,7 @@ class Heros:
         running, n = self._explaining(), self._bound_learner.schema.n_outputs
         if not fresh:
             return running.result()
-        now = running.measure(lambda X: self._next_outputs(X)[:, :n])
+        now = running.measure(lambda X: self.outputs(X, 0)[:, :n])  # as the next instances of the stream
         return running.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
@@ -853,11 +837,8 @@ class Heros:
             original = row_of(x)
         elif form != "array" and (rows_given := x if form == "rows" else rows_of_small_frame(x)):
             original = rows_given[0]
-        return contributions(X[0], rows, self._next_outputs, self._bound_learner.schema, of, original)
-
-    def _next_outputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the outputs for rows, each predicted as the next instance of the stream (delay 0)."""
-        return self.outputs(X, 0)
+        next_outputs = partial(self.outputs, delay=0)  # each row is predicted as the next instance
+        return contributions(X[0], rows, next_outputs, self._bound_learner.schema, of, original)
 
     @property
     def sample(self) -> NDArray[np.float64]:
@@ -884,10 +865,8 @@ class Heros:
         if learner.last is None:
             why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
             raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
-        layers = layers_of(self.policy)
-        policy = layers.surprise or layers.policy
         step, last = learner.step, learner.last
-        return Explanation.of(self.pool, policy, self.k, self.warmup, step, last, self.asleep)
+        return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
         """Return the scores, cost and training cost so far for each value of each setting of the pool."""
@@ -998,7 +977,7 @@ class Heros:
         """
         _expect_heros(other)
         own, followed = self._learner, other._learner
-        if own is None or followed is None or self.schema != other.schema or not other._is_all_compiled:
+        if own is None or followed is None or self.schema != other.schema or not followed.is_compiled:
             self.become(copy.deepcopy(other))
             return
         arrays = other._arrays_of(followed)
@@ -1007,11 +986,6 @@ class Heros:
             own.resume(self._dial)  # the form of the state depends on the rule for expected instances
             own.take(arrays)
             own.last = followed.last
-
-    @property
-    def _is_all_compiled(self) -> bool:
-        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
-        return self.pool.plain and self._bound_learner.is_compiled
 
     def _arrays_of(self, learner: Learner) -> dict[str, dict[str, NDArray[Any]]]:
         self._finish_growing()
@@ -1026,17 +1000,14 @@ class Heros:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
             )
-        costs = learnt["pool"]["gamma"]  # the stored costs make a new measurement of costs unnecessary
-        costs = shares(costs, self.pool.n_models, "Heros")
+        # the stored costs make a new measurement of costs unnecessary
+        costs = shares(learnt["pool"]["gamma"], self.pool.n_models, "Heros")
         bound = self.pool.bind(schema, np.random.default_rng(0), costs)
-        bound.restore(learnt["pool"])
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
         learner.resume(self._dial)  # the form of the state depends on the rule for expected instances
-        learner.step.restore(learnt["ensemble"])
-        if learner.importance is not None:
-            learner.importance.restore(learnt.get("importance", {}), schema)
+        learner.take(learnt)
         return learner
 
     def __copy__(self) -> Self:

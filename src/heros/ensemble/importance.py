@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,6 @@ from heros._base.errors import DataError
 from heros._base.extras import needed
 from heros._base.tables import Table
 from heros.data.schema import Schema
-
-__all__ = ["Importance", "RunningImportance", "columns_of"]
 
 ROWS = 128  # maximum number of instances in the sample
 SPACING = 11  # every 11th instance joins the sample of the last 1,408; data rarely has a period of 11
@@ -72,17 +70,13 @@ class Importance:
 
     def ranked(self) -> list[str]:
         """Return the names of the columns, most important first."""
-        return [self.columns[i] for i in self._order()]
+        return list(self.shares())
 
     def shares(self) -> dict[str, float]:
         """Return each column's share of the total importance, largest first."""
         values = np.nan_to_num(self.values)
-        total = values.sum()
-        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in self._order()}
-
-    def _order(self) -> list[int]:
-        order: list[int] = np.argsort(-np.nan_to_num(self.values), kind="stable").tolist()
-        return order
+        total, order = values.sum(), np.argsort(-values, kind="stable").tolist()
+        return {self.columns[i]: float(values[i] / total) if total > 0 else 0.0 for i in order}
 
     def to_pandas(self) -> Any:
         """Return the history as a pandas data frame: a row per point, a column per column of the data."""
@@ -109,27 +103,19 @@ class Importance:
     def since(self, start: int) -> Importance:
         """Return the importance with only the history after instance `start`, which becomes instance 0."""
         later = self.end > start
-        return Importance(self.columns, self.values, self.end[later] - start, self.history[later])
+        return replace(self, end=self.end[later] - start, history=self.history[later])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Importance):
             return NotImplemented
-        return self.columns == other.columns and all(
-            np.array_equal(own, others, equal_nan=True)
-            for own, others in (
-                (self.values, other.values),
-                (self.end.astype(float), other.end.astype(float)),
-                (self.history, other.history),
-            )
-        )
+        return self.plain() == other.plain()
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         shares = self.shares()
-        rows = [
-            [name, f"{self.values[self.columns.index(name)]:.4g}", f"{shares[name]:.1%}"] for name in shares
-        ]
+        values = dict(zip(self.columns, self.values, strict=True))
+        rows = [[name, values[name], f"{share:.1%}"] for name, share in shares.items()]
         return str(Table(["column", "importance", "share"], rows))
 
 
@@ -138,15 +124,7 @@ def _plain(values: NDArray[np.float64]) -> list[float | None]:
 
 
 def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
-    """Return the columns of the source, each with the indices of its features.
-
-    Examples
-    --------
-    >>> from heros.data.schema import Feature
-    >>> parts = [Feature(f"placed {part}", column="placed", part=part) for part in ("day", "hour")]
-    >>> columns_of(Schema.of(["age", *parts], classes=["no", "yes"]))
-    [('age', [0]), ('placed', [1, 2])]
-    """
+    """Return the columns of the source, each with the indices of its features."""
     columns: dict[str, list[int]] = {}
     for i, feature in enumerate(schema.features):
         columns.setdefault(feature.source, []).append(i)
@@ -178,11 +156,8 @@ class RunningImportance:
         """Adopt a schema that has grown; the values of new features are missing in the sample."""
         self.columns = columns_of(schema)
         self.rows = _widened(self.rows, schema.n_features)
-        self.means, self.counts = (
-            _widened(self.means, len(self.columns)),
-            _widened(self.counts, len(self.columns)),
-        )
-        self.history = _widened(self.history, len(self.columns))
+        for name in ("means", "counts", "history"):
+            setattr(self, name, _widened(getattr(self, name), len(self.columns)))
 
     def to_predict(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
         """Return copies of instance `at` with one column changed in each; None if the sample is too small.
@@ -202,7 +177,6 @@ class RunningImportance:
         return X
 
     def _turns(self) -> list[int]:
-        """Return the columns to measure next."""
         return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
 
     def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
@@ -274,29 +248,19 @@ class RunningImportance:
 
     def restore(self, state: Mapping[str, NDArray[Any]], schema: Schema) -> None:
         """Restore the arrays that `state` returned; raise a DataError if they do not fit the schema."""
-        columns, points, rows = len(self.columns), len(state.get("end", ())), len(state.get("rows", ()))
-        shapes = {
-            "numbers": (4,),
-            "rows": (rows, self.rows.shape[1]),
-            "means": (columns,),
-            "counts": (columns,),
-            "end": (points,),
-            "history": (points, columns),
-        }
-        whole = ("numbers", "counts", "end")
+        points, rows = len(state.get("end", ())), len(state.get("rows", ()))
+        lengths = {"rows": rows, "end": points, "history": points}
         fits = all(
             name in state
-            and state[name].shape == shape
-            and state[name].dtype == (np.int64 if name in whole else np.float64)
-            for name, shape in shapes.items()
+            and state[name].shape == (lengths.get(name, len(own)), *own.shape[1:])
+            and state[name].dtype == own.dtype
+            for name, own in self.state().items()
         )
         if not fits or rows > ROWS or points >= 2 * POINTS:
             raise DataError("The state of the importance must have arrays that fit the columns of the model.")
         kept, turn, every, alarm = state["numbers"].tolist()
-        sound = (
-            kept >= rows and 0 <= turn < max(columns, 1) and every >= EVERY and (state["counts"] >= 0).all()
-        )
-        if not sound or (np.diff(state["end"], prepend=0) <= 0).any():
+        sound = kept >= rows and 0 <= turn < max(len(self.columns), 1) and every >= EVERY
+        if not sound or (state["counts"] < 0).any() or (np.diff(state["end"], prepend=0) <= 0).any():
             raise DataError("The state of the importance must have valid counts.")
         for values, feature in zip(state["rows"].T, schema.features, strict=True):
             known, most = values[~np.isnan(values)], len(feature.values or ()) - 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,10 @@ from heros._base import core as _core
 from heros._base.extras import needed
 from heros._base.lazy import pa
 from heros._base.tables import Table, distinguishing_settings, in_words, short
-from heros.policies import Explore, Policy, Random, Surprise
-from heros.policies.base import Reasons, explain
+from heros.policies import Explore, Policy, Random
+from heros.policies.base import explain
+from heros.policies.calls import layers_of
 from heros.pools import Pool
-
-__all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]
-
 
 WIDTH = 80
 
@@ -80,24 +79,11 @@ class Leaderboard(Sequence[Standing]):
     @classmethod
     def of(cls, pool: Pool, learnt: _core.Step, asleep: NDArray[np.bool_]) -> Leaderboard:
         """Return the leaderboard of a pool from its learnt state and a mask of the sleeping models."""
-        scores, costs, configurations = learnt.scores, learnt.costs, pool.configurations
-        trained, invested, diverged = learnt.trained, learnt.invested, learnt.diverged
-        return cls(
-            [
-                Standing(
-                    rank,
-                    int(i),
-                    configurations[i],
-                    float(scores[i]),
-                    float(costs[i]),
-                    int(trained[i]),
-                    float(invested[i]),
-                    bool(diverged[i]),
-                    bool(asleep[i]),
-                )
-                for rank, i in enumerate(np.argsort(-scores, kind="stable"), 1)
-            ]
-        )
+        scores, diverged = learnt.scores, learnt.diverged.astype(bool)
+        columns = (scores, learnt.costs, learnt.trained, learnt.invested, diverged, asleep)
+        models = list(zip(pool.configurations, *(column.tolist() for column in columns), strict=True))
+        order = np.argsort(-scores, kind="stable").tolist()
+        return cls([Standing(rank, i, *models[i]) for rank, i in enumerate(order, 1)])
 
     @overload
     def __getitem__(self, index: int) -> Standing: ...
@@ -120,17 +106,12 @@ class Leaderboard(Sequence[Standing]):
         return needed("pandas", "Leaderboard.to_pandas", "notebook").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
-        settings = {name: [row.configuration.get(name) for row in self] for name in self._settings}
-        return {
-            "rank": [row.rank for row in self],
-            "model": [row.model for row in self],
-            **settings,
-            "L": [row.score for row in self],
-            "cost": [row.cost for row in self],
-            "trained": [row.trained for row in self],
-            "invested": [row.invested for row in self],
-            "diverged": [row.diverged for row in self],
-            **({"asleep": [row.asleep for row in self]} if any(row.asleep for row in self) else {}),
+        asleep = ("asleep",) if any(row.asleep for row in self) else ()
+        names = ("score", "cost", "trained", "invested", "diverged", *asleep)
+        columns = {name: [getattr(row, name) for row in self] for name in ("rank", "model")}
+        columns |= {name: [row.configuration.get(name) for row in self] for name in self._settings}
+        return columns | {
+            "L" if name == "score" else name: [getattr(row, name) for row in self] for name in names
         }
 
     @property
@@ -210,35 +191,29 @@ class Explanation(Sequence[Choice]):
     ) -> Explanation:
         """Return the explanation of the last step, from its record and a mask of the sleeping models."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
-        reasons: Reasons
+        trained: list[int] = np.flatnonzero(last.chosen).tolist()
+        epsilons, inner = _without_exploration(layers_of(policy).policy)
         if at <= warmup:
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
-            trained = map(int, np.flatnonzero(last.chosen))
             reasons = dict.fromkeys(trained, f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
-            n = int(last.chosen.sum())
-            rule = f"{policy} expected instance {at:,}, so only {n} of {models} models are trained"
-            reasons = {int(i): "also trained on expected instances" for i in np.flatnonzero(last.chosen)}
-        elif (epsilon := _exploration(_inner_policy(policy), last)) is not None:
+            rule = f"{policy} expected instance {at:,}, so only {len(trained)} of {models} models are trained"
+            reasons = dict.fromkeys(trained, "also trained on expected instances")
+        elif (epsilon := _exploration(epsilons, last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
             reasons = Random().explain(scores, last.costs, k, last.chosen)
         else:
-            inner = _inner_policy(policy)
-            while _explores(inner):
-                inner = inner.policy
-            rule = f"{inner} chose {int(last.chosen.sum())} of {models} models for instance {at:,}"
+            rule = f"{inner} chose {len(trained)} of {models} models for instance {at:,}"
             chosen_by = scores if last.bounds is None else last.bounds
             reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
         if asleep.any():
             rule += f"; {int(asleep.sum())} models sleep to keep the budget"
         configurations = pool.configurations
-        return cls(
-            rule,
-            tuple(
-                Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)
-                for i, reason in reasons.items()
-            ),
+        choices = (
+            Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)
+            for i, reason in reasons.items()
         )
+        return cls(rule, tuple(choices))
 
     @overload
     def __getitem__(self, index: int) -> Choice: ...
@@ -264,17 +239,13 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
     """Return the settings to show: all or, with several families, only settings that distinguish models."""
     if not any("family" in one for one in models):
         return models
-    families: dict[str, list[dict[str, Any]]] = {}
     # `distinguishing_settings` leaves out the family if all models share it.
     distinguishing = distinguishing_settings(models)[0]
     shown = [{"family": one.get("family"), **own} for one, own in zip(models, distinguishing, strict=True)]
-    for one in shown:
-        families.setdefault(one["family"], []).append(one)
-    for own in families.values():
+    for family in {one["family"] for one in shown}:
+        own = [one for one in shown if one["family"] == family]
         names = list(dict.fromkeys(name for one in own for name in one))
-        while len(names) > 1 and len({repr([one.get(name) for name in names[:-1]]) for one in own}) == len(
-            own
-        ):
+        while len(names) > 1 and len({repr([*map(one.get, names[:-1])]) for one in own}) == len(own):
             last = names.pop()
             for one in own:
                 one.pop(last, None)
@@ -282,13 +253,7 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
 
 
 def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line per family with the names of its settings, if there are several families.
-
-    Examples
-    --------
-    >>> _legend([{"family": "MLP", "hidden": 8, "learning_rate": 0.1}, {"family": "Forest"}])
-    ['MLP: hidden, learning rate']
-    """
+    """Return a line per family with the names of its settings, if there are several families."""
     names: dict[str, dict[str, None]] = {}
     for one in shown:
         if "family" in one:
@@ -300,38 +265,22 @@ def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _exploration(policy: Policy, last: LastStep) -> float | None:
+def _without_exploration(policy: Policy) -> tuple[list[float], Policy]:
+    """Return ε of each nested `Explore` whose method `choose` is not overridden, and the policy inside."""
+    epsilons = []
+    while isinstance(policy, Explore) and type(policy).choose is Explore.choose:
+        epsilons.append(policy.epsilon)
+        policy = policy.policy
+    return epsilons, policy
+
+
+def _exploration(epsilons: Sequence[float], last: LastStep) -> float | None:
     """Return the exploration probability ε if the last step explored; None if the policy chose the models."""
-    if last.explored is False or not _explores(policy):
-        return None
-    if last.explored:
-        return _nested_epsilon(policy)
+    if last.explored is not None:
+        return 1 - math.prod(1 - epsilon for epsilon in epsilons) if last.explored and epsilons else None
     replay = np.random.Generator(np.random.PCG64())
     replay.bit_generator.state = last.draws or replay.bit_generator.state
-    while _explores(policy):
-        if replay.random() < policy.epsilon:
-            return policy.epsilon
-        policy = policy.policy
-    return None
-
-
-def _inner_policy(policy: Policy) -> Policy:
-    """Return the policy inside `Surprise`, or the policy itself."""
-    return policy.policy if isinstance(policy, Surprise) else policy
-
-
-def _explores(policy: Policy) -> TypeGuard[Explore]:
-    """Return whether the policy is an `Explore` whose method `choose` is not overridden."""
-    return isinstance(policy, Explore) and type(policy).choose is Explore.choose
-
-
-def _nested_epsilon(policy: Policy) -> float:
-    """Return the probability that any of the nested `Explore` policies explores."""
-    stays = 1.0
-    while _explores(policy):
-        stays *= 1 - policy.epsilon
-        policy = policy.policy
-    return 1 - stays
+    return next((epsilon for epsilon in epsilons if replay.random() < epsilon), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,9 +307,8 @@ class PoolSummary(Sequence[SettingSummary]):
     def of(cls, pool: Pool, k: int, learnt: _core.Step) -> PoolSummary:
         """Return the summary of a pool from its learnt state."""
         diverged = int(learnt.diverged.sum())
-        title = f"{pool!r}: {learnt.instances:,} instances, k = {k}" + (
-            f"; {diverged} diverged" if diverged else ""
-        )
+        title = f"{pool!r}: {learnt.instances:,} instances, k = {k}"
+        title += f"; {diverged} diverged" if diverged else ""
         return cls(title, tuple(_by_setting(pool, learnt)))
 
     @overload
@@ -392,7 +340,6 @@ class PoolSummary(Sequence[SettingSummary]):
 
 
 def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
-    """Yield a summary for each value of each setting in which the models differ."""
     scores, costs, invested = learnt.scores, learnt.costs, learnt.invested
     spent = invested.sum()
     groups: dict[str, dict[str, list[int]]] = {}  # setting -> text of its value -> models
@@ -400,9 +347,7 @@ def _by_setting(pool: Pool, learnt: _core.Step) -> Iterator[SettingSummary]:
         for name, value in configuration.items():
             groups.setdefault(name, {}).setdefault(repr(value), []).append(i)
     for name, values in groups.items():
-        for at in values.values():
-            if len(values) == 1:
-                continue
+        for at in values.values() if len(values) > 1 else ():
             yield SettingSummary(
                 name,
                 pool.configurations[at[0]][name],

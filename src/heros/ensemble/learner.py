@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,6 @@ from heros.policies.calls import PolicyCalls
 from heros.pools import BoundPool
 from heros.scores.base import ScoreCalls
 
-__all__ = ["Learner", "Learnt", "clear_memory_error"]
-
 REMEASURE = 1000  # number of instances between two measurements of costs that change
 
 
@@ -35,33 +34,32 @@ class Learnt(NamedTuple):
     last: LastStep | None
 
 
+@dataclass(eq=False, repr=False)
 class Learner:
     """Models bound to a schema, with their scores, their policy and the compiled step.
 
-    Not thread-safe; the caller must hold the lock. `chooser` is the policy of the step; `importance` is None
-    unless the model is explainable.
+    Not thread-safe; the caller must hold the lock.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        bound: BoundPool,
-        scores: _core.Scores | ScoreCalls,
-        chooser: _core.Policy | PolicyCalls,
-        step: _core.Step,
-        importance: RunningImportance | None = None,
-    ) -> None:
-        self.schema, self.validator, self.importance = schema, Validator(schema), importance
-        self.bound, self.scores, self.chooser, self.step = bound, scores, chooser, step
-        self._bound_numbers(schema)
-        self.last: LastStep | None = None  # the choice of the last step
-        self.dial: Dial | None = None  # the controller of the budget, if there is a budget
-        self.growing: Schema | None = None  # the schema of a growth in progress or interrupted
+    schema: Schema
+    bound: BoundPool
+    scores: _core.Scores | ScoreCalls
+    chooser: _core.Policy | PolicyCalls  # the policy of the step
+    step: _core.Step
+    importance: RunningImportance | None  # None unless the model is explainable
+    dial: Dial | None  # the controller of the budget, if there is a budget
+    last: LastStep | None = None  # the choice of the last step
+    growing: Schema | None = None  # the schema of a growth in progress or interrupted
+
+    def __post_init__(self) -> None:
+        self.validator = Validator(self.schema)
+        self._bound_numbers(self.schema)
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the scores and the policy are compiled, with no state in Python objects."""
-        return not (isinstance(self.scores, ScoreCalls) or isinstance(self.chooser, PolicyCalls))
+        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
+        calls = isinstance(self.scores, ScoreCalls) or isinstance(self.chooser, PolicyCalls)
+        return not calls and self.bound.pool.plain
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
         """Extend the models to a schema that has grown; call again to continue after Ctrl-C."""
@@ -84,18 +82,6 @@ class Learner:
         if self.bound.pool.bounded:
             self.step.set_bounded(np.array([not feature.nominal for feature in schema.features], np.uint8))
 
-    def choose_by(
-        self,
-        chooser: _core.Policy | PolicyCalls,
-        k: int,
-        rng: np.random.Generator,
-        watch: int,
-        surprise: _core.Surprise | None,
-    ) -> None:
-        """Change the policy, k or the random generator."""
-        self.chooser = chooser
-        self.step.set_policy(chooser, k, rng.bit_generator, watch, surprise)
-
     def run(
         self,
         X: NDArray[np.float64],
@@ -103,41 +89,30 @@ class Learner:
         weights: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
         delays: NDArray[np.int64] | None = None,
     ) -> Block:
-        """Predict each instance, then train on it."""
-        blocks = []
+        """Predict each instance, then train on it; at intervals, measure the importance of a few columns."""
+        blocks, step, importance, n = [], self.step, self.importance, self.schema.n_outputs
         for part in self._stretches(len(X)):
-            self.last = None
+            self.last = copies = None
+            rows, at = X[part], step.instances
             counts, times = (None, None) if weights is None else (weights[0][part], weights[1][part])
             late = None if delays is None else delays[part]
-            if self.importance is None or part.start == part.stop:
-                blocks.append(Block(*self.step.run(X[part], targets[part], counts, times, late)))
-            else:
-                blocks.append(self._measured(self.importance, X[part], targets[part], counts, times, late))
+            if importance is not None and at % EACH == 0 and len(rows) > 0:
+                copies = importance.to_predict(rows[0], at, step.last_alarm)
+            if copies is not None:
+                changed = step.predict(copies, None if late is None else np.full(len(copies), late[0]))
+            block = Block(*step.run(rows, targets[part], counts, times, late))
+            if importance is not None:
+                if copies is not None:
+                    importance.learn(block.outputs[0, :n], changed[:, :n])
+                importance.add_to_sample(rows, at)
+            blocks.append(block)
         block = joined(blocks)
         if len(X) > 0:
-            self.last = self._last_of(block)
-        return block
-
-    def _measured(
-        self,
-        importance: RunningImportance,
-        X: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        counts: NDArray[np.float64] | None,
-        times: NDArray[np.int32] | None,
-        delays: NDArray[np.int64] | None,
-    ) -> Block:
-        """Predict and train; if a measurement is due, also measure the importance of a few columns."""
-        at, changed = self.step.instances, None
-        copies = None if at % EACH else importance.to_predict(X[0], at, self.step.last_alarm)
-        if copies is not None:
-            late = None if delays is None else np.full(len(copies), delays[0])
-            changed = self.step.predict(copies, late)
-        block = Block(*self.step.run(X, targets, counts, times, delays))
-        if changed is not None:
-            n = self.schema.n_outputs
-            importance.learn(block.outputs[0, :n], changed[:, :n])
-        importance.add_to_sample(X, at)
+            draws = self.chooser.draws if isinstance(self.chooser, PolicyCalls) else None
+            chosen, costs = block.chosen[-1].copy(), self.bound.costs
+            self.last = LastStep(
+                chosen, step.chosen_from, costs, step.explored, draws, step.bounds, step.expected
+            )
         return block
 
     def _stretches(self, n: int) -> Iterator[slice]:
@@ -145,44 +120,32 @@ class Learner:
 
         The cuts depend on the number of instances alone, not on how the caller splits the stream.
         """
-        start, dial, changing, importance = 0, self.dial, self.bound.costs_change, self.importance
-        while (changing or dial is not None or importance is not None) and start < n:
+        start, dial = 0, self.dial
+        while start < n:
             at = self.step.instances
-            cuts = []
-            if changing:
+            cuts = [at + n - start]
+            if self.bound.costs_change:
                 cuts.append(at - at % REMEASURE + REMEASURE)
                 if at % REMEASURE == 0:
                     self.step.set_costs(self.bound.measure())
             if dial is not None:
                 cuts.append(dial.cut(at))
                 if dial.is_due(at):
-                    self.follow(dial)
-            if importance is not None:
+                    dial.begin(self.step, self.bound.costs)
+                    self.step.set_effort(dial.awake.view(np.uint8), dial.expected())
+            if self.importance is not None:
                 cuts.append(at - at % EACH + EACH)
-            stop = min(n, start + min(cuts) - at)
+            stop = start + min(cuts) - at
             yield slice(start, stop)
             start = stop
-        if start < n or n == 0:
-            yield slice(start, n)
-
-    def follow(self, dial: Dial) -> None:
-        """Apply the effort chosen by the dial to the next instances."""
-        effort = dial.begin(self.step, self.bound.costs)
-        self.step.set_effort(effort.awake.view(np.uint8), effort.surprise)
+        if n == 0:
+            yield slice(0, 0)
 
     def resume(self, dial: Dial | None) -> None:
         """Continue with a restored budget controller; models that it put to sleep stay asleep."""
         self.dial = dial
         if dial is not None:
             self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)
-
-    def _last_of(self, block: Block) -> LastStep:
-        draws = self.chooser.draws if isinstance(self.chooser, PolicyCalls) else None
-        step = self.step
-        chosen = block.chosen[-1].copy()
-        return LastStep(
-            chosen, step.chosen_from, self.bound.costs, step.explored, draws, step.bounds, step.expected
-        )
 
     def arrays(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the state of the compiled core as groups of arrays for `take`."""

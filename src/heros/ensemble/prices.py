@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError
 
-__all__ = ["Prices"]
-
 BASE = 0.1  # initially assumed share of a part's evaluation that does not depend on the number of its models
 MOST = 3.0  # a part's share of the time counts as at most this multiple of the expected share
 DRIFT = 0.1  # speed, relative to `rate`, at which the prices of a sleeping part approach its cost
@@ -24,17 +22,13 @@ SAME = 2.0  # factor on the prices of the other models of a part, for each awake
 class Prices:
     """The estimated prices of evaluating and training each model, and of the rest of a step.
 
-    Only the time of each part of the pool is measured, not the time of each model. A part has three prices:
-    for work that its models share, for evaluating all its models and for training them. Each model has a
-    share of the latter two in proportion to its cost. If the measured time of a part differs from its prices,
-    the prices are corrected in proportion to their squares. The price of training is corrected less if its
-    relative error is usually large, as with models that are only trained now and then. The prices of a
-    sleeping part slowly approach its cost times the price per unit of cost of the awake parts.
-
-    Parameters
-    ----------
-    sizes
-        The number of models of each part of the pool.
+    Only the time of each part of the pool is measured, not the time of each model; `sizes` are the numbers of
+    models of the parts. A part has three prices: for work that its models share, for evaluating all its
+    models and for training them. Each model has a share of the latter two in proportion to its cost. If the
+    measured time of a part differs from its prices, the prices are corrected in proportion to their squares.
+    The price of training is corrected less if its relative error is usually large, as with models that are
+    only trained now and then. The prices of a sleeping part slowly approach its cost times the price per unit
+    of cost of the awake parts.
 
     Examples
     --------
@@ -52,9 +46,7 @@ class Prices:
         self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
         self.error = np.zeros(len(sizes))  # relative error of the price of training, per part
         self.rest = np.zeros(1)  # the price of the rest of a step
-        self._share = (
-            1 / np.asarray(sizes)[self.part]
-        )  # share of each model in the evaluation and training of its part
+        self._share = 1 / np.asarray(sizes)[self.part]  # of each model in the work of its part
 
     def note(
         self,
@@ -77,8 +69,7 @@ class Prices:
         new = on & np.isnan(self.look)
         expected = np.array([self.shared + self.look * load, self.train * load])
         if ticks.shape[1] != len(load) + 1 or not ticks.any():
-            expected_times = np.where(on, expected, 0)
-            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else expected_times
+            ticks = np.tile(self._sums(costs * awake), (2, 1)) if new.any() else np.where(on, expected, 0)
             ticks = np.append(ticks, np.zeros((2, 1)), axis=1)
         elif new.any():  # a measurement of few instances is combined with `costs`
             ticks = np.append(np.sqrt(ticks[:, :-1] * self._sums(costs * awake)), np.zeros((2, 1)), axis=1)
@@ -92,23 +83,18 @@ class Prices:
                 whole = max(evaluation, 1e-12) / (BASE + (1 - BASE) * load[part])
                 self.shared[part], self.look[part] = BASE * whole, (1 - BASE) * whole
                 self.train[part] = training / load[part]
-                continue
-            if evaluation <= 0:
-                continue
-            each = np.array([self.shared[part], self.look[part] * load[part]])
-            self.shared[part], all_of_it = _corrected(each, evaluation, rate)
-            self.look[part] = all_of_it / load[part]
-            self._note_training(part, training / load[part], rate)
+            elif evaluation > 0:
+                each = np.array([self.shared[part], self.look[part] * load[part]])
+                self.shared[part], all_of_it = _corrected(each, evaluation, rate)
+                self.look[part] = all_of_it / load[part]
+                price, trained = self.train[part : part + 1], training / load[part]
+                error = min(abs(trained / max(price[0], 1e-12) - 1), MOST)
+                self.error[part] += NOISE * (error - self.error[part])
+                price[:] = _corrected(price, trained, rate / (1 + CALM * self.error[part] ** 2))
         whole, total = self._sums(costs), self.shared + self.look + self.train
         per_cost = (self.shared + (self.look + self.train) * load)[on].sum() / (whole * load)[on].sum()
         for prices in (self.shared, self.look, self.train):
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
-
-    def _note_training(self, part: int, seconds: float, rate: float) -> None:
-        price = self.train[part : part + 1]
-        error = min(abs(seconds / max(price[0], 1e-12) - 1), MOST)
-        self.error[part] += NOISE * (error - self.error[part])
-        price[:] = _corrected(price, seconds, rate / (1 + CALM * self.error[part] ** 2))
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of the values of the models of each part."""
@@ -162,21 +148,16 @@ class Prices:
             chosen[int(np.nanargmin(self.alone()))] = True
         return chosen
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The lengths of the arrays of `state`."""
-        return {name: len(getattr(self, name)) for name in ("shared", "look", "train", "error", "rest")}
-
     def state(self) -> dict[str, NDArray[np.float64]]:
         """Return the prices as arrays for `restore`."""
-        return {name: getattr(self, name).copy() for name in self.sizes}
+        return {name: getattr(self, name).copy() for name in ("shared", "look", "train", "error", "rest")}
 
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
         """Restore the prices that `state` returned; raise a DataError if they are invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
             raise DataError("The state of a budget must have prices of 0 or more.")
-        for name in self.sizes:
-            setattr(self, name, state[name].copy())
+        for name, array in state.items():
+            setattr(self, name, array.copy())
 
 
 def _corrected(prices: NDArray[np.float64], seconds: float, rate: float) -> NDArray[np.float64]:

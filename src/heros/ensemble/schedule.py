@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +21,6 @@ from heros.meters.carbon_signal import CarbonSignal
 from heros.meters.cpu import core_watts
 from heros.meters.energy import JOULES_PER_KWH, Carbon
 from heros.storage.disk import write_whole
-
-__all__ = ["FILE", "Schedule", "Wait", "expect_delay"]
 
 FILE = "schedule.json"
 HOUR = 3600.0
@@ -118,7 +117,7 @@ class Schedule:
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
         self._reserved = 0.0  # CPU seconds of this hour that are on disk
-        self._notify = _warn if notify is None else notify
+        self._notify = partial(notice, category=WaitNotice) if notify is None else notify
         self._fault = False  # whether the file could not be written
         self._restore()
         self.start()
@@ -133,16 +132,15 @@ class Schedule:
         notify: Callable[[str], object] | None = None,
     ) -> Schedule | None:
         """Return the schedule of a model with this budget; None if learning never waits."""
-        limit = None if budget is None else SpendingLimit.of(budget)
-        if limit is not None and limit.kind != "power":
-            limit = None
+        parsed = None if budget is None else SpendingLimit.of(budget)
+        limit = parsed if parsed is not None and parsed.kind == "power" else None
         seconds = expect_delay(delay)
         if limit is None and carbon is None:
             return None
-        is_signal = carbon is None or isinstance(carbon, CarbonSignal)
-        signal = carbon if is_signal else CarbonSignal(carbon, notify)  # type: ignore[arg-type]
+        if not (carbon is None or isinstance(carbon, CarbonSignal)):
+            carbon = CarbonSignal(carbon, notify)
         path = None if directory is None else Path(directory, FILE)
-        return cls(limit, signal, seconds, path=path, notify=notify)  # type: ignore[arg-type]
+        return cls(limit, carbon, seconds, path=path, notify=notify)
 
     # -- measuring ------------------------------------------------------------------------------------------
 
@@ -204,7 +202,8 @@ class Schedule:
         n = most if self.limit is None else min(most, self._fitting())
         before, self.wait = self.wait, self._for_grid(now)
         if n == 0 and self.wait is None:
-            self.wait = Wait((self.hour + 1) * HOUR, f"the budget of this hour, {self._shown()}, is spent")
+            joules = f"{self.seconds * self.watts:.3g} J"
+            self.wait = Wait((self.hour + 1) * HOUR, f"the budget of this hour, {joules}, is spent")
         if self.wait is not None:
             if before is None:
                 self._keep(self.spent)
@@ -215,21 +214,15 @@ class Schedule:
             self._keep(self.spent + max(planned, RESERVE * self.seconds))
         return n
 
-    def _shown(self) -> str:
-        return f"{self.seconds * self.watts:.3g} J"
-
     def _fitting(self) -> int:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
             return int(left > 0)  # the first instance gives the price
         price = max(self.price, 1e-9)
-        fitting = int(min(PART * left, SHARE * self.seconds) / price)
-        return (
-            fitting
-            if fitting > 0
-            else int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
-        )
+        if (fitting := int(min(PART * left, SHARE * self.seconds) / price)) > 0:
+            return fitting
+        return int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
 
     def _for_grid(self, now: float) -> Wait | None:
         """Return the wait for a cleaner moment within the delay of the oldest instance, if there is one."""
@@ -289,13 +282,7 @@ class Schedule:
 
 
 def expect_delay(delay: float | str) -> float:
-    """Return a delay in seconds, or raise an error.
-
-    Examples
-    --------
-    >>> expect_delay("6h"), expect_delay("30min"), expect_delay(90)
-    (21600.0, 1800.0, 90.0)
-    """
+    """Return a delay in seconds, or raise an error."""
     text = delay.strip() if isinstance(delay, str) else delay
     match = re.fullmatch(r"([0-9.]+)\s*(s|m|min|h|d|)", text) if isinstance(text, str) else None
     try:
@@ -304,7 +291,3 @@ def expect_delay(delay: float | str) -> float:
     except (ValueError, HerosError):
         rule = "a time, e.g. '6h' or '30min', or a number of seconds"
         raise ParameterError.of("carbon_delay", "evaluate", rule, delay) from None
-
-
-def _warn(text: str) -> None:
-    notice(text, WaitNotice)

@@ -11,18 +11,13 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, HerosError
 from heros._base.registry import described, own_part, rebuilt
 from heros.data.schema import Schema, schema_of, schema_plain
-from heros.ensemble.task import Task
 from heros.ensemble.watch import AnswerPart
-from heros.policies import Policy
 from heros.pools import Pool
-from heros.scores import Score
 from heros.storage import archive
 from heros.storage.generators import generator, generator_state
 
 if TYPE_CHECKING:
     from heros.ensemble.heros import Heros
-
-__all__ = ["PARTS", "description", "expect_plain", "expect_same", "fill", "pack", "unpack"]
 
 PARTS = ("task", "pool", "policy", "score")
 SETTINGS = ("k", "answer", "watch", "burst", "warmup", "budget", "explainable", "seed")
@@ -36,14 +31,7 @@ Model = TypeVar("Model", bound="Heros")
 
 
 def description(model: Heros) -> dict[str, Any]:
-    """Return the parts and settings of a model as plain data.
-
-    Examples
-    --------
-    >>> from heros import Heros
-    >>> description(Heros(k=3, seed=1))["score"], description(Heros(k=3, seed=1))["k"]
-    ({'kind': 'Adwin', 'delta': 1e-05, 'restart': False}, 3)
-    """
+    """Return the parts and settings of a model as plain data."""
     parts = {role: described(getattr(model, role)) for role in PARTS}
     settings = {name: getattr(model, name) for name in SETTINGS}
     if (class_weight := getattr(model, "class_weight", None)) is not None:
@@ -78,13 +66,6 @@ def pack(model: Heros, *, allow_code: bool = False) -> tuple[dict[str, Any], dic
     """Return a model as data: its parts, settings, generator state and learnt arrays.
 
     Models that are Python objects need `allow_code`; they are stored as pickle bytes.
-
-    Examples
-    --------
-    >>> from heros import Heros, pools
-    >>> document, arrays = pack(Heros(pools.Paper(), k=3, seed=1))
-    >>> unpack(Heros, document, arrays)
-    <Heros MLPGrid(50 models, costs='hidden'), Explore(Zeta(0.05), 0.2), k=3, not bound>
     """
     if not allow_code:
         expect_plain(model.pool)
@@ -100,20 +81,16 @@ def unpack(
     document: Mapping[str, Any],
     arrays: archive.Arrays,
     *,
-    task: Task | None = None,
-    pool: Pool | None = None,
-    policy: Policy | None = None,
-    score: Score | None = None,
     allow_code: bool = False,
+    **given: Any,
 ) -> Model:
     """Create a model from the data that `pack` returned; raise a DataError if the data is invalid.
 
-    Pass user-defined parts as arguments. With `allow_code`, the Python models of the given pool are
-    unpickled, which runs code from the file.
+    Pass user-defined parts as arguments named after their `PARTS`; None is the part of the document. With
+    `allow_code`, the Python models of the given pool are unpickled, which runs code from the file.
     """
-    given = {"task": task, "pool": pool, "policy": policy, "score": score}
-    left = {role for role in PARTS if role in document and document[role] is None and given[role] is None}
-    parts = {role: rebuilt(document.get(role), role, given[role]) for role in PARTS if role not in left}
+    left = {role for role in PARTS if document.get(role, 0) is None and given.get(role) is None}
+    parts = {role: rebuilt(document.get(role), role, given.get(role)) for role in PARTS if role not in left}
     if not allow_code and "pool" in parts:
         expect_plain(parts["pool"])
     try:
@@ -136,23 +113,18 @@ def fill(
     try:
         model.rng = generator(document["rng"])
         if document["schema"] is not None:
-            _restore(model, schema or schema_of(document["schema"]), arrays)
+            schema = schema or schema_of(document["schema"])
+            learnt = {group: archive.subset(arrays, group) for group in GROUPS}
+            model.pool.expect_room(schema, learnt["pool"])  # before memory is allocated
+            if hasattr(model.score, "expect_room"):
+                model.score.expect_room(model.pool.n_models, learnt["ensemble"])
+            model.restore(schema, learnt)
     except UNFIT as error:
         raise DataError(f"Got: {error!r}.") from None
     own = own_part(model.policy)
     if own is not None:
         own.restore(archive.subset(arrays, "policy"))
     return model
-
-
-def _restore(model: Heros, schema: Schema, arrays: archive.Arrays) -> None:
-    """Restore the learnt arrays after checking that their sizes fit the model."""
-    learnt = {group: archive.subset(arrays, group) for group in GROUPS}
-    model.pool.expect_room(schema, learnt["pool"])
-    expect_room = getattr(model.score, "expect_room", None)
-    if expect_room is not None:
-        expect_room(model.pool.n_models, learnt["ensemble"])
-    model.restore(schema, learnt)
 
 
 def expect_plain(pool: Pool) -> None:

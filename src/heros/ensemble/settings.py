@@ -14,8 +14,6 @@ from heros.ensemble.watch import Answer, Watch
 from heros.policies import Policy
 from heros.pools import Pool
 
-__all__ = ["SETTINGS", "ModelSettings", "heros_of", "is_default", "parts_written", "settings_of"]
-
 SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name not in {"task", "schema"})
 """The names of all settings of `heros.Heros` except `task` and `schema`."""
 
@@ -40,14 +38,7 @@ class ModelSettings:
 
 
 def heros_of(owner: object, **more: Any) -> Heros:
-    """Return the model that the attributes of an object describe; `more` takes precedence.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> heros_of(SimpleNamespace(k=3, warmup=7), seed=1).warmup
-    7
-    """
+    """Return the model that the attributes of an object describe; `more` takes precedence."""
     return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
-from heros._base.parameters import number
+from heros._base.parameters import inside_unit
 from heros._base.registry import Part, parts
 from heros.data.check import class_indices, target_numbers
 from heros.data.schema import Schema
@@ -28,9 +28,6 @@ from heros.measures import (
     Measure,
     RelativeError,
 )
-
-if TYPE_CHECKING:
-    from heros.measures import Measure
 
 __all__ = ["Classification", "Regression", "Task", "task_of"]
 
@@ -94,43 +91,24 @@ class Classification(Task):
 
     def __post_init__(self) -> None:
         if self.level is not None:
-            object.__setattr__(self, "level", _level(self.level, "Classification"))
+            object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Classification"))
 
     def width(self, schema: Schema) -> int:
-        """Return the number of classes."""
         return schema.n_classes
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the class indices of labels (indices or names); a DataError names the first bad label."""
         return class_indices(y, n, schema.classes).astype(np.float64)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """Return the index of the class with the highest probability."""
         return outputs.argmax(axis=-1)
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """Return the names of the predicted classes.
-
-        Examples
-        --------
-        >>> schema = Schema.of(["age"], classes=["no", "yes"])
-        >>> Classification().named(np.array([1, 1, 0]), schema)
-        array(['yes', 'yes', 'no'], dtype='<U3')
-        """
         return np.asarray(schema.classes)[predictions]
 
     def measures(self) -> list[Measure]:
-        """Return AUROC, accuracy, Cohen's κ and log loss.
-
-        Examples
-        --------
-        >>> [measure.name for measure in Classification().measures()]
-        ['auroc', 'accuracy', 'kappa', 'log_loss']
-        """
         return [Auroc(), Accuracy(), Kappa(), LogLoss()]
 
     def native(self) -> _core.Classification:
-        """Return the compiled task."""
         return _core.Classification(self.level or 0.0)
 
 
@@ -173,47 +151,23 @@ class Regression(Task):
     level: float = 0.9
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", _level(self.level, "Regression"))
+        object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Regression"))
 
     def width(self, schema: Schema) -> int:
         """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
         return 4
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the targets as finite numbers; a DataError names the first bad target."""
         return target_numbers(y, n)
 
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
-        """Return the predicted values.
-
-        Examples
-        --------
-        >>> float(Regression().prediction(np.array([3.5, 3.0, 4.0, 1.0])))
-        3.5
-        """
         return outputs[..., 0]
 
     def measures(self) -> list[Measure]:
-        """Return RMSE, MAE, R², the error relative to the running mean, and interval coverage and width.
-
-        Examples
-        --------
-        >>> [measure.name for measure in Regression().measures()]
-        ['rmse', 'mae', 'r2', 'relative_error', 'coverage', 'interval_width']
-        """
         return [RMSE(), MAE(), R2(), RelativeError(), Coverage(), IntervalWidth()]
 
     def native(self) -> _core.Regression:
-        """Return the compiled task."""
         return _core.Regression(self.level)
-
-
-def _level(level: object, owner: str) -> float:
-    """Return the level, or raise an error if it is not in (0, 1)."""
-    share = number(level, "level", owner, 0, 1)
-    if share in (0.0, 1.0):
-        raise ParameterError.of("level", owner, "in (0, 1)", level)
-    return share
 
 
 def task_of(task: object) -> Task:
@@ -221,8 +175,6 @@ def task_of(task: object) -> Task:
 
     Examples
     --------
-    >>> task_of("regression")
-    Regression(level=0.9)
     >>> task_of("ranking")
     Traceback (most recent call last):
         ...

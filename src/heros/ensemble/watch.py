@@ -28,10 +28,18 @@ __all__ = [
 ANSWERS = ("best", "average", "weighted")
 
 
+@dataclass(frozen=True)
 class AnswerPart(Part):
     """The base class of the values of the parameter `answer` that have settings."""
 
     role: ClassVar[str] = "answer"
+
+    n: int = 5
+    sharpness: float = 60.0
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", type(self).__name__, 1, (1 << 31) - 1)
+        number(self.sharpness, "sharpness", type(self).__name__, 0)
 
 
 @dataclass(frozen=True)
@@ -58,13 +66,6 @@ class Top(AnswerPart):
     >>> model.predict_proba(stream.draw(1)[0]).shape
     (1, 2)
     """
-
-    n: int = 5
-    sharpness: float = 60.0
-
-    def __post_init__(self) -> None:
-        whole(self.n, "n", "Top", 1, (1 << 31) - 1)
-        number(self.sharpness, "sharpness", "Top", 0)
 
     def __str__(self) -> str:
         return f"Top({self.n}, {self.sharpness:g})"
@@ -108,14 +109,11 @@ class Stack(AnswerPart):
     (1, 2)
     """
 
-    n: int = 5
-    sharpness: float = 60.0
     rate: float | tuple[float, ...] = 0.02
     sure: float = 1.0
 
     def __post_init__(self) -> None:
-        whole(self.n, "n", "Stack", 1, (1 << 31) - 1)
-        number(self.sharpness, "sharpness", "Stack", 0)
+        super().__post_init__()
         if isinstance(self.rate, list | tuple) and self.rate:
             object.__setattr__(self, "rate", tuple(self.rate))
         for rate in self.rates:
@@ -174,30 +172,12 @@ def checked_burst(burst: object, watch: Watch) -> int:
 
 
 def expect_watched(watch: Watch, policy: Policy) -> None:
-    """Raise an error for a policy that never explores, if idle models would never be evaluated again.
-
-    Examples
-    --------
-    >>> from heros.policies import Cheapest
-    >>> expect_watched("trained", Cheapest())
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'watch' parameter of Heros must be 'all' or a whole number, e.g. 8, with
-    Cheapest(): it never explores, so idle models would not be evaluated again. Got 'trained' instead.
-    """
+    """Raise an error for a policy that never explores, if idle models would never be evaluated again."""
     if watch == "trained" and not getattr(policy, "explores", True):
         why = f"{policy!r}: it never explores, so idle models would not be evaluated again"
         raise ParameterError.of("watch", "Heros", f"'all' or a whole number, e.g. 8, with {why}", watch)
 
 
 def native_watch(watch: Watch) -> int:
-    """Return how often the core evaluates an idle model: 0 always, -1 never, n on every n-th instance.
-
-    Examples
-    --------
-    >>> native_watch("all"), native_watch("trained"), native_watch(3)
-    (0, -1, 3)
-    """
-    if isinstance(watch, int):
-        return watch
-    return 0 if watch == "all" else -1
+    """Return how often the core evaluates an idle model: 0 always, -1 never, n on every n-th instance."""
+    return watch if isinstance(watch, int) else {"all": 0, "trained": -1}[watch]
