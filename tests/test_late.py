@@ -147,7 +147,7 @@ def test_what_cannot_be_meant_is_said(settings, text):
         LateLabels(**({"model": fresh()} | settings))
 
 
-@pytest.mark.parametrize("id", [1.5, None, True, "\ud800"])
+@pytest.mark.parametrize("id", [1.5, None, True, "\ud800", 10**5000], ids=range(5))
 def test_an_id_is_text_or_a_whole_number(id):
     with pytest.raises(ParameterError, match="'id'"):
         LateLabels(fresh()).answer(id, X[0])

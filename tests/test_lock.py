@@ -1,5 +1,6 @@
 """The lock allows one caller at a time, even if calls are interrupted."""
 
+import copy
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,11 @@ from heros.data.schema import Schema
 HERE = str(Path(heros.__file__).parent)
 
 
-def interrupted_at(step, act):
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def interrupted_at(step, act, how=interrupt):
     """Return whether `act` was interrupted before the step-th instruction of HEROS's Python code."""
     left = step
 
@@ -30,7 +35,7 @@ def interrupted_at(step, act):
         if event == "opcode":
             left -= 1
             if left == 0:
-                raise KeyboardInterrupt
+                how()
         return trace
 
     sys.settrace(trace)
@@ -40,7 +45,7 @@ def interrupted_at(step, act):
         return True
     finally:
         sys.settrace(None)
-    return False
+    return left <= 0
 
 
 def learner(stream):
@@ -190,3 +195,51 @@ def test_a_lock_that_changes_hands_while_a_third_caller_looks_is_still_held(monk
     assert not thread.is_alive()
     with alone:
         pass
+
+
+def entered_while_a_generator_is_suspended(step):
+    """Return whether a generator of the holder was suspended before the step-th instruction of a caller."""
+    alone = ExclusiveUse("at work")
+    inside, leave, suspended, end = (threading.Event() for _ in range(4))
+
+    def some():
+        inside.set()
+        assert leave.wait(20)
+        yield 1
+
+    def hold():
+        with alone:
+            next(some())
+            suspended.set()
+            assert end.wait(20)
+
+    def enter():
+        with pytest.raises(HerosError, match="at work"), alone:
+            pass
+
+    thread = threading.Thread(target=hold, daemon=True)
+    thread.start()
+    assert inside.wait(20)
+    cut = interrupted_at(step, enter, lambda: leave.set() or suspended.wait(20))
+    leave.set()
+    end.set()
+    thread.join(20)
+    assert not thread.is_alive()
+    return cut
+
+
+def test_a_lock_stays_taken_if_a_generator_of_its_holder_is_suspended_while_a_caller_looks():
+    step = 1
+    while entered_while_a_generator_is_suspended(step):
+        step += 1
+    assert step > 5
+
+
+def test_a_model_whose_first_call_was_interrupted_can_be_copied():
+    model = Heros(seed=1)
+
+    def left_behind():
+        model._exclusive.__enter__()  # the lock would never be released
+
+    left_behind()
+    assert copy.deepcopy(model).seed == 1

@@ -1,8 +1,9 @@
 """Rows in the form that users have: dictionaries, frames, class names; the same predictions as from arrays."""
 
 import copy
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from enum import Enum
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from heros import DataError, DataNotice, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
+from heros import (
+    DataError,
+    DataNotice,
+    Feature,
+    Heros,
+    HerosError,
+    ParameterError,
+    Schema,
+    evaluate,
+    pools,
+    streams,
+)
 from heros.data import Encoder
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
@@ -438,5 +450,71 @@ def test_a_class_that_numpy_would_change_is_refused():
             HerosClassifier(k=1, pool=POOL).fit(np.ones((2, 1)), y)
     with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
         streams.from_arrays(np.ones((2, 1)), names)
-    with pytest.raises(HerosError, match=r"must be names that do not end with \\0"):
-        evaluate(model(None), streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y"))
+    stream = streams.from_frame({"size": [1, 2, 3, 4], "y": [*names, "b", "a"]}, target="y")
+    with pytest.warns(DataNotice, match=r"row 2: the 'y' column must not end with the character \\0"):
+        run = evaluate(model(None), stream)
+    assert (run.n_instances, run.bad_rows.count) == (3, 1)
+
+
+LONG = 10**5000  # Python refuses to convert it to text
+BEFORE_CHRIST = datetime.min.replace(tzinfo=timezone(timedelta(hours=14)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in ("age", "colour", "new", "label") for value in (LONG, Fraction(1, LONG))),
+        ("age", -LONG),
+        ("new", BEFORE_CHRIST),
+    ],
+    ids=range(10),
+)
+def test_a_number_with_thousands_of_digits_or_a_date_out_of_range_is_one_bad_row(name, value):
+    rows = [({"age": i, "colour": "red"}, "no") for i in range(30)]
+    bad = ({"age": 1}, value) if name == "label" else ({"age": 1, name: value}, "no")
+    learner = Heros(POOL, k=1, seed=1).learn([row for row, _ in rows], [label for _, label in rows])
+    with pytest.raises(DataError) as raised:
+        learner.learn(*bad)
+    assert len(str(raised.value)) < 300
+    assert learner.instances == 30
+    source = streams.from_iter([*rows, bad, *rows])
+    with pytest.warns(DataNotice, match="Bad rows are skipped"):
+        assert evaluate(Heros(POOL, k=1, seed=1), source).bad_rows.count == 1
+
+
+def test_a_date_in_a_very_fine_unit_is_read():
+    learner = Heros(POOL, k=1, seed=1).learn({"when": np.datetime64(5, "as"), "age": 1}, "no")
+    assert [one.part for one in learner.schema.features if one.column] == ["day", "weekday", "day of year"]
+
+
+def test_an_error_shows_the_beginning_of_a_long_value():
+    learner = Heros(POOL, k=1, seed=1).learn([{"age": i} for i in range(9)], ["no"] * 9)
+    with pytest.raises(DataError, match=r"Got 'xxx.*x… instead\.") as raised:
+        learner.learn({"age": "x" * 100_000}, "no")
+    assert len(str(raised.value)) < 300
+
+
+def test_an_enum_of_whole_numbers_is_its_number_everywhere():
+    Size = Enum("Size", {"S": 1, "L": 3}, type=int)
+    rows = [{"age": i, "size": ("small", Size.L)[i % 2], "number": Size.S} for i in range(60)]
+    plain = [{**row, "size": ("small", "3")[i % 2], "number": 1} for i, row in enumerate(rows)]
+    labels = [(Size.S, Size.L)[i % 2] for i in range(60)]
+    learner = Heros(POOL, k=1, seed=1, class_weight={Size.L: 3}).learn(rows, labels)
+    other = Heros(POOL, k=1, seed=1, class_weight={"3": 3}).learn(plain, [1, 3] * 30)
+    assert learner.schema == other.schema
+    assert learner.schema.classes == ("1", "3")
+    assert learner.predict_proba(rows[0]) == other.predict_proba(plain[0])
+    assert streams.from_iter([({"age": 1}, 1)], classes=[*Size]).schema.classes == ("1", "3")
+
+
+@pytest.mark.parametrize("parts", [["day"], ["weekday", "day", "day of year"], ["day"] * 3])
+def test_a_schema_has_all_parts_of_a_date_in_their_order(parts):
+    features = [
+        Feature(f"sent ({part}{i})", missing=True, column="sent", part=part) for i, part in enumerate(parts)
+    ]
+    with pytest.raises(
+        ParameterError, match="the parts 'day', 'weekday', 'day of year' of the column 'sent'"
+    ):
+        model(Schema((*features, Feature("age")), ("no", "yes"))).learn(
+            {"sent": "2026-10-28", "age": 1}, "no"
+        )

@@ -55,6 +55,7 @@ def test_a_cell_cannot_move_the_cursor_or_end_its_line():
 def test_a_table_of_nothing_is_empty(monkeypatch):
     assert str(Table()) == ""
     assert shown(Table(("a", "b")), monkeypatch) == ["a  b", "────"]
+    assert shown(Table(("a", ""), align="lw"), monkeypatch)[0] == "a"
 
 
 def test_columns_that_can_be_spared_go_where_the_terminal_is_narrow(monkeypatch, capsys):

@@ -2,6 +2,8 @@
 
 import copy
 import warnings
+from decimal import Decimal
+from enum import Enum
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 from family_cases import CLASSES
 from heros import DataError, DataNotice, Heros, ParameterError, Schema, evaluate, pools, scores, streams
 from heros.cli import app
-from heros.data.weights import Weights
+from heros.data.weights import Weights, notify_unknown_classes
 from heros.ensemble.task import Regression
 from heros.policies import Everything
 from reference import balanced_weights, whole_times
@@ -368,3 +370,32 @@ def test_a_weight_of_an_unknown_class_is_told(tmp_path):
         warnings.simplefilter("error", DataNotice)
         known = Heros(pools.Linear([{}]), k=1, seed=1, class_weight={"yes": 5})
         evaluate(known, streams.read(path, target="late"))
+
+
+@pytest.mark.parametrize(
+    ("key", "classes"),
+    [
+        (Enum("Colour", {"RED": "red"}, type=str).RED, ("red", "blue")),
+        (Enum("Size", {"L": 3}, type=int).L, ("3", "1")),
+        (3.0, ("3", "1")),
+        (3, ("3.0", "1.0")),
+        (Decimal("2.50"), ("2.5", "1")),
+        (np.int64(3), ("3", "1")),
+        (True, ("true", "false")),
+    ],
+)
+def test_a_class_weight_names_its_class_as_a_label_does(key, classes):
+    model = Heros(pools.Linear([{}]), seed=1, class_weight={key: 5})
+    weights, _ = Weights(model.class_weight).of(np.array([0.0, 1.0]), None, classes)
+    assert weights.tolist() == [5, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataNotice)
+        notify_unknown_classes(model.class_weight, classes)
+
+
+@pytest.mark.parametrize(
+    "given", [{None: 5}, {float("nan"): 5}, {b"yes": 5}, {10**5000: 5}, {1: 5, "1": 7}], ids=range(5)
+)
+def test_keys_of_class_weights_must_be_distinct_classes(given):
+    with pytest.raises(ParameterError, match="must be a mapping of distinct classes"):
+        Heros(class_weight=given)

@@ -246,3 +246,21 @@ def test_ctrl_c_while_arrow_reads_is_the_end_of_the_run_like_any_other(tmp_path,
     assert run.n_instances == model.instances == stream.position > 0
     rest = evaluate(model, stream)
     assert run.n_instances + rest.n_instances == 3000
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("run", "--checkpoint"), ("run", "--out"), ("compare", "--out")]
+)
+def test_an_empty_path_of_a_directory_is_refused(tmp_path, monkeypatch, command, option):
+    path = rows(tmp_path / "few.csv")
+    monkeypatch.chdir(tmp_path)
+    said = runner.invoke(app, [command, path, option, ""])
+    assert said.exit_code == 2
+    assert "Got an empty path" in said.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["few.csv"]
+
+
+def test_a_directory_without_checkpoints_has_an_empty_list(tmp_path):
+    said = runner.invoke(app, ["checkpoints", str(tmp_path)])
+    assert said.exit_code == 0
+    assert said.stdout.startswith("checkpoint")

@@ -337,7 +337,9 @@ def renamed(stream):
     return stream
 
 
-@pytest.mark.parametrize("setting", [{"every": 0}, {"keep": 0}, {"on_checkpoint_error": "shrug"}])
+@pytest.mark.parametrize(
+    "setting", [{"every": 0}, {"keep": 0}, {"on_checkpoint_error": "shrug"}, {"checkpoint": ""}]
+)
 def test_parameters_are_checked(setting, tmp_path):
     with pytest.raises(ParameterError, match=f"The '{next(iter(setting))}' parameter of evaluate must be"):
         evaluate(make(), agrawal(), **kept(tmp_path / "none", **setting))

@@ -120,6 +120,8 @@ def identifier(value: object, name: str, owner: str) -> str | int:
     """Return an identifier; raise a ParameterError unless it is a string or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ParameterError.of(name, owner, "a string or a whole number", value)
+    if isinstance(value, int) and value.bit_length() > 2048:  # Python may refuse to convert it to text
+        raise ParameterError.of(name, owner, "a whole number with at most 600 digits", value)
     try:
         str(value).encode()
     except UnicodeEncodeError:

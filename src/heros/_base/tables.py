@@ -247,7 +247,7 @@ def wrapped(line: str) -> list[str]:
 def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: bool) -> list[str]:
     """Return the lines of a row: one line, unless a cell wraps."""
     parts = [
-        textwrap.wrap(cell, width) or [""] if wraps and alignment == "w" else [cell]
+        textwrap.wrap(cell, max(width, 1)) or [""] if wraps and alignment == "w" else [cell]
         for cell, width, alignment in zip(cells, widths, align, strict=False)
     ]
     return [

@@ -40,6 +40,13 @@ def count(text: str | int) -> int:
     return int(value)
 
 
+def directory(text: str) -> Path:
+    """Parse the path of a directory; an empty text, such as an unset variable, is an error."""
+    if not text.strip():
+        raise typer.BadParameter("must be the path of a directory. Got an empty path.")
+    return Path(text)
+
+
 # The help of a command groups its options below these headings; the common options come first, without one.
 of_files = partial(typer.Option, rich_help_panel="How a file is read")
 of_model = partial(typer.Option, rich_help_panel="The model")
@@ -190,7 +197,10 @@ CarbonDelay = Annotated[
     of_costs(metavar="6h", help="With --carbon: the maximum time that an instance waits for a clean grid."),
 ]
 Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
-Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(parser=directory, metavar="PATH", help="The directory for the record and report.html."),
+]
 Save = Annotated[
     Path | None, typer.Option(help="Save the trained model to this file, for heros predict and Heros.load.")
 ]
@@ -214,7 +224,12 @@ OnGap = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
-    Path | None, of_checkpoints(help="Write checkpoints to this directory, which no other run may use.")
+    Path | None,
+    of_checkpoints(
+        parser=directory,
+        metavar="PATH",
+        help="Write checkpoints to this directory, which no other run may use.",
+    ),
 ]
 Every = Annotated[
     int, of_checkpoints(parser=count, metavar="N", help="Write a checkpoint every N instances.")

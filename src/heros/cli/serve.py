@@ -26,12 +26,6 @@ USUAL = {"explainable": False, "watch": "all", "burst": 0}
 """The options that describe a model, and the defaults of those that are not None by default."""
 
 
-def _directory(text: str) -> Path:
-    if not text.strip():
-        raise typer.BadParameter("must be the path of a directory. Got an empty path.")
-    return Path(text)
-
-
 @app.command("serve")
 @with_options("described", ModelOptions)
 def serve_command(
@@ -78,7 +72,7 @@ def serve_command(
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            parser=_directory,
+            parser=options.directory,
             metavar="PATH",
             help="Write checkpoints to this directory, and continue from the newest one.",
         ),

@@ -138,7 +138,8 @@ class NameColumn:
         """Assign codes to the names of the first rows; if there are too many, only to the most frequent."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
-            counts[str(self._name(label))] += n
+            if not self.classes or not label.endswith("\0"):  # the row of such a class is a bad row
+                counts[str(self._name(label))] += n
         self.fresh = False
         if counts and counts.keys() <= {*BOOLEANS.values()} and not self.classes:
             counts = Counter(BOOLEANS.values())

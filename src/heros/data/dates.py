@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
@@ -163,8 +164,9 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     if isinstance(value, str):
         moment = _moment_in(value, reading)
     elif isinstance(value, np.datetime64):
-        if abs(value.astype("datetime64[Y]").astype(np.int64)) > LAST_YEAR:
-            return None
+        with suppress(OverflowError):  # units finer than picoseconds, whose dates are near 1970
+            if abs(value.astype("datetime64[Y]").astype(np.int64)) > LAST_YEAR:
+                return None
         return int(value.astype("datetime64[us]").astype(np.int64))
     elif isinstance(value, datetime):
         try:

@@ -13,7 +13,7 @@ from heros.data.codes import Codes
 from heros.data.columns import Column, DateColumn, NameColumn, NumberColumn, counts_of, is_text
 from heros.data.dates import ORDERS, TIMES, DateFormat, date_format_of, is_date, micros_of, micros_of_array
 from heros.data.number_format import NumberFormat, format_of, is_clear
-from heros.data.values import BLANKS, kind_of, name_of
+from heros.data.values import BLANKS, Refused, kind_of, name_of, shown
 
 FEWEST = 50
 """The minimum number of rows for which distinct values in all rows indicate an identifier."""
@@ -85,7 +85,8 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     if kind in ("boolean", "number"):
         return NumberColumn(name) if kind == "number" and not names else NameColumn(name, Codes(most=most))
     micros = micros_of(value, None)
-    assert micros is not None, "callers exclude missing values and values of unsupported types"
+    if micros is None:  # outside the range of the calendar
+        raise Refused(name, shown(value), "be a date")
     dates = hasattr(value, "year") or not hasattr(value, "hour")
     return DateColumn(name, None if dates else TIMES, dates, clock=not dates or micros % DAY != 0)
 

@@ -10,12 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros._base.errors import DataNotice, did_you_mean
+from heros._base.errors import DataNotice, ParameterError, did_you_mean
 from heros._base.notices import notice
 from heros.data.codes import MOST_VALUES, Codes, many_values
 from heros.data.columns import (
@@ -127,7 +128,7 @@ class RowEncoder:
         self._given_words = schema.words
         self.words = Words((*MISSING, *schema.words))
         columns = columns_of(schema.features, self._most, closed=self._closed)
-        parts = {name: {f.part for f in column.features()} for name, column in columns.items()}
+        parts = {name: [f.part for f in column.features()] for name, column in columns.items()}
         self.known: dict[str, Column] = {}
         self._replaced: dict[int, Feature] = {}  # features of columns whose kind changed
         for at, feature in enumerate(schema.features):
@@ -137,6 +138,10 @@ class RowEncoder:
                 columns[name].at += (at,)
             else:
                 self._replaced[at] = feature
+        for name, column in self.known.items():
+            if (found := [schema.features[at].part for at in column.at]) != parts[name]:
+                rule = f"a schema with the parts {listed(parts[name])} of the column {name!r}, in this order"
+                raise ParameterError.of("schema", "Encoder", rule, found)
         self.width = schema.n_features
         self._prepare()
         self._schema: Schema | None = schema
@@ -334,7 +339,8 @@ class RowEncoder:
         return target_of(y)
 
     def _label(self, y: object) -> str:
-        if type(y) is not str and type(y) is not int and kind_of(y) == "none":
+        plain = type(y) is str or (type(y) is int and -LARGEST <= y <= LARGEST)
+        if not plain and kind_of(y) == "none":
             raise Refused("label", shown(y), "be text, a number, true or false")
         name = y if type(y) is str else label_of(y)
         if name is not None and not isinstance(y, str):
@@ -400,6 +406,8 @@ class RowEncoder:
         if self._closed:
             raise Refused(name, shown(value), f"be one of the features {listed(list(self.known))}")
         self._expect_short(name, name)
+        if kind_of(value) == "none" and isinstance(value, Real):
+            raise Refused(name, shown(value), "be a finite number")
         if kind_of(value) == "none":
             why = f"The column {name!r} is left out: a {type(value).__name__} is not a number, text or date."
             return partial(self._ignore, name, why), 1

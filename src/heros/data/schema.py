@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, cast
 
 from heros._base.errors import DataError, ParameterError
+from heros.data.values import enum_value
 
 __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
@@ -141,7 +142,7 @@ class Schema:
         found = tuple(_feature(feature) for feature in features)
         if classes is None:
             return cls(found, (), numeric=True)
-        return cls(found, tuple(map(_text, classes)))
+        return cls(found, tuple(map(enum_value, classes)))
 
     @property
     def n_features(self) -> int:
@@ -171,11 +172,6 @@ class Schema:
         return self  # a schema never changes
 
 
-def _text(name: Any) -> Any:
-    """Return the text of an enum of strings; return other values unchanged."""
-    return str.__str__(name) if isinstance(name, str) else name
-
-
 def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError.of(parameter, owner, "a tuple of strings", names)
@@ -185,11 +181,11 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:
     if isinstance(short, Feature | str):
-        return short if isinstance(short, Feature) else Feature(_text(short))
+        return short if isinstance(short, Feature) else Feature(enum_value(short))
     if not isinstance(short, tuple | list) or len(short) == 0:
         rule = "a list of names, (name, value, ...) tuples and features"
         raise ParameterError.of("features", "Schema", rule, short)
-    name, *values = map(_text, short)
+    name, *values = map(enum_value, short)
     return Feature(name, tuple(values))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -21,10 +22,15 @@ NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 """A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
 
 LARGEST = sys.float_info.max
+MOST_BITS = 2048
+"""The maximum size of a whole number; Python may refuse to convert larger numbers to text."""
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
 """The rule that a row without a target violates. Such a row is skipped but does not count as a bad row."""
+
+SHOWN = 200
+"""The maximum length of a value in a message, in characters."""
 
 DEEPEST = 100
 """The maximum nesting depth of lists and objects in a row; deeper rows could not be stored."""
@@ -50,7 +56,8 @@ class Refused(Exception):
     """Error for an unreadable value in an instance: the column, the value, and the rule that it violates."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
-        self.column, self.value, self.rule = column, value, rule
+        self.column, self.rule = column, rule
+        self.value = value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
         super().__init__(rule)
 
     def error(self, at: int | None = None) -> DataError:
@@ -134,8 +141,13 @@ def kind_of(value: object) -> Kind:
     if isinstance(value, bool | np.bool_):
         return "boolean"
     if isinstance(value, timedelta | np.timedelta64 | Real | Decimal):
-        return "number"
+        return "none" if isinstance(value, int | Fraction) and _is_huge(value) else "number"
     return "moment" if isinstance(value, date | time | np.datetime64) else "none"
+
+
+def _is_huge(value: int | Fraction) -> bool:
+    """Return whether a number has so many digits that Python may refuse to convert it to text."""
+    return max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS
 
 
 def number_of(feature: str, value: Any) -> float:
@@ -148,7 +160,7 @@ def number_of(feature: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise Refused(feature, repr(value), "be a number" if math.isnan(number) else "be a finite number")
+        raise Refused(feature, shown(value), "be a number" if math.isnan(number) else "be a finite number")
     return number
 
 
@@ -171,17 +183,24 @@ def expect_no_fraction(label: object, *, sure: bool = False) -> None:
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
 
 
-def text_of(value: object) -> str:
-    """Return `str` of a value, but the value of an enum of strings, whose `str` may be its name.
+def enum_value(value: Any) -> Any:
+    """Return the value of a member of an enum of strings or whole numbers; other values unchanged.
 
     Examples
     --------
     >>> from enum import Enum
-    >>> Colour = Enum("Colour", {"RED": "red"}, type=str)
-    >>> str(Colour.RED), text_of(Colour.RED)
-    ('Colour.RED', 'red')
+    >>> Colour, Size = Enum("Colour", {"RED": "red"}, type=str), Enum("Size", {"L": 3}, type=int)
+    >>> str(Colour.RED), enum_value(Colour.RED), enum_value(Size.L), enum_value(True), enum_value(2.5)
+    ('Colour.RED', 'red', 3, True, 2.5)
     """
-    return str.__str__(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int.__int__(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def text_of(value: object) -> str:
+    """Return `str` of a value, but the value of an enum member, whose `str` may be its name."""
+    return str(enum_value(value))
 
 
 def label_of(value: object) -> str | None:
@@ -206,7 +225,7 @@ def label_of(value: object) -> str | None:
         if math.isnan(number):
             return None
         return str(int(number)) if number.is_integer() else repr(number)
-    return None if is_missing(value) else str(value)
+    return None if is_missing(value) else text_of(value)
 
 
 def name_of(value: object) -> str | None:
@@ -252,7 +271,9 @@ def listed(values: Sequence[Any], most: int = 10) -> str:
 
 def shown(value: object) -> str:
     """Format a value for an error message; only the type of a list or a mapping is shown."""
-    return f"a {type(value).__name__}" if kind_of(value) == "none" else repr(value)
+    if kind_of(value) != "none":
+        return repr(value)
+    return "a number with very many digits" if isinstance(value, Real) else f"a {type(value).__name__}"
 
 
 # -- values as JSON data, as stored in files for rows that wait for their labels --------------------------
@@ -312,10 +333,8 @@ def plain_value(value: Any) -> Any:
         return {text_of(name): plain_value(one) for name, one in value.items()}
     if is_missing(value):
         return None
-    if isinstance(value, str):
-        return text_of(value)
-    if isinstance(value, int):
-        return value
+    if isinstance(value, str | int):
+        return [] if kind_of(value) == "none" else enum_value(value)
     if isinstance(value, Real):
         value = float(value)
         if math.isfinite(value):

@@ -13,7 +13,7 @@ from heros._base.errors import DataError, DataNotice, ParameterError, did_you_me
 from heros._base.notices import notice
 from heros._base.parameters import number
 from heros.data.codes import Codes
-from heros.data.values import listed
+from heros.data.values import kind_of, label_of, listed
 
 MOST = 1e4  # the maximum weight of an instance
 
@@ -31,9 +31,13 @@ def checked_class_weight(class_weight: object) -> ClassWeight:
     if not isinstance(class_weight, Mapping):
         rule = "'balanced', a mapping of classes to weights, or None"
         raise ParameterError.of("class_weight", "Heros", rule, class_weight)
-    return {
-        str(name): number(weight, "class_weight", "Heros", 0, MOST) for name, weight in class_weight.items()
-    }
+    weights = dict[str, float]()
+    for given, weight in class_weight.items():
+        name = None if kind_of(given) == "none" else label_of(given)
+        if name is None or name in weights:
+            raise ParameterError.of("class_weight", "Heros", "a mapping of distinct classes", class_weight)
+        weights[name] = number(weight, "class_weight", "Heros", 0, MOST)
+    return weights
 
 
 def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
@@ -41,7 +45,7 @@ def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None
     if not isinstance(given, Mapping) or len(classes) < 2:  # rows that arrive one by one bring classes later
         return
     codes = Codes(classes)
-    unknown = [name for name in given if codes.of_number(name) not in codes]
+    unknown = [name for name in given if codes.code(codes.of_number(name)) is None]
     if unknown:
         rule = f"The class weights name {listed(unknown)}, but the classes so far are {listed(classes)}."
         notice(rule + did_you_mean(unknown[0], classes), DataNotice)
@@ -86,9 +90,10 @@ class Weights:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
-            codes = Codes(classes)  # a file may contain the class 1 as "1.0"
-            by_name = {codes.of_number(name): weight for name, weight in self.class_weight.items()}
-            return np.array([by_name.get(name, 1.0) for name in classes])[targets.astype(np.int64)]
+            codes = Codes(classes)  # a file may contain the class 1 as "1.0", and True as "true"
+            named = self.class_weight.items()
+            by_code = {codes.code(codes.of_number(name)): weight for name, weight in named}
+            return np.array([by_code.get(code, 1.0) for code in codes.values()])[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))
         total, classes_so_far = sum(counts), sum(count > 0 for count in counts)
         weights = []

@@ -18,7 +18,7 @@ from heros._base.lazy import LazyModule
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
-from heros.data.values import BLANKS, Refused, label_of, name_of, text_of
+from heros.data.values import BLANKS, Refused, enum_value, label_of, name_of
 from heros.data.weights import ClassWeight
 from heros.ensemble import Heros, serialization
 from heros.ensemble.settings import SETTINGS, ModelSettings, heros_of
@@ -333,12 +333,12 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
 
 def _plain(label: Hashable) -> Any:
-    """Return a label as a plain Python value if it is a NumPy scalar, an enum of strings or similar."""
+    """Return a label as a plain Python value if it is a NumPy scalar, an enum member or similar."""
     if isinstance(label, np.timedelta64):  # a signed integer to NumPy
         return label
     if isinstance(label, np.bool_ | np.integer | np.floating | np.str_):
         return label.item()
-    return text_of(label) if isinstance(label, str) else label
+    return enum_value(label)
 
 
 class HerosRegressor(_Model, base.MiniBatchRegressor):

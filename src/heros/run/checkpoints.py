@@ -57,6 +57,8 @@ class Checkpointer:
         on_error: str,
         allow_code: bool = False,
     ) -> None:
+        if not os.fspath(directory):
+            raise ParameterError.of("checkpoint", "evaluate", "the path of a directory", directory)
         self.directory = Path(directory)
         self.every = whole(every, "every", "evaluate", 1)
         self.keep = whole(keep, "keep", "evaluate", 1)

@@ -9,12 +9,9 @@ from typing import Any
 from heros._base.errors import DataError, DataNotice
 from heros._base.notices import notice
 from heros._base.parameters import one_of, whole
-from heros.data.values import NO_TARGET
+from heros.data.values import NO_TARGET, SHOWN
 
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "notify_skipped"]
-
-SHOWN = 200
-"""The maximum length of a value in a message, in characters."""
 
 KEPT = 10
 """The number of skipped rows that are stored; the rest are only counted."""

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
 from heros.data.number_format import parsed_number
-from heros.data.values import BLANKS, listed
-from heros.streams.bad_rows import SHOWN, BadRow
+from heros.data.values import BLANKS, SHOWN, listed
+from heros.streams.bad_rows import BadRow
 from heros.streams.text import BOM, LONGEST, READ_BYTES, RawRecords, Record, TextReader
 
 if TYPE_CHECKING:

@@ -199,8 +199,9 @@ class TableRows(RowBlocks):
             return values, wrong | faults
         values = replace(self._classes, values=self.encoder.classes).codes_of(array, ())
         values[values < 0] = np.nan
-        if self._classes.closed:
-            rule = f"be one of {listed(list(self.encoder.classes))}"
-            for row in np.flatnonzero(np.isnan(values)).tolist():
-                faults.setdefault(row, Refused(name, repr(label_of(array[row].as_py())), rule))
+        rule = f"be one of {listed(list(self.encoder.classes))}" if self._classes.closed else ""
+        for row in np.flatnonzero(np.isnan(values)).tolist():
+            label = label_of(array[row].as_py()) or ""
+            if rule or label.endswith("\0"):
+                faults.setdefault(row, Refused(name, repr(label), rule or "not end with the character \\0"))
         return values, faults

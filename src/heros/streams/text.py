@@ -266,7 +266,7 @@ class TextReader(TableReader):
         return records.lines
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_file": None, "_tail": b"", "_left_open": []}
+        return {**self.__dict__, "_file": None, "_tail": b"", "_unclosed": []}
 
 
 @dataclass
