@@ -24,7 +24,7 @@ from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
 from heros.streams.live.kafka import PATIENCE, is_passing, patiently, reader_settings
 from heros.streams.live.messages import GO_ON, Decode, decoded, stops_at_gap, tell_gap
-from heros.streams.live.rows import encoder_of
+from heros.streams.live.rows import OF_MESSAGES, encoder_of
 
 STEP = 0.2  # poll timeout in seconds
 AT_ONCE = 500  # messages per training block
@@ -124,7 +124,14 @@ class KafkaWorker:
                 model,
                 target=target,
                 key=key,
-                encoder=encoder_of("KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=task),
+                encoder=encoder_of(
+                    "KafkaWorker",
+                    schema=schema,
+                    nominal=nominal,
+                    classes=classes,
+                    task=task,
+                    limits=OF_MESSAGES,
+                ),
                 skip=skip,
                 capacity=capacity,
                 memory=memory,

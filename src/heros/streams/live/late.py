@@ -16,7 +16,7 @@ from heros._base.parameters import whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
 from heros.streams.live.base import END, IDLE, Polled, Signal
-from heros.streams.live.rows import RowSource
+from heros.streams.live.rows import OF_MESSAGES, RowSource
 
 __all__ = ["LateSource"]
 
@@ -101,7 +101,7 @@ class LateSource(RowSource):
         clock: Callable[[], float] = time.time,
         **settings: Any,
     ) -> None:
-        super().__init__(f"{features.name} + {labels.name}", target=target, **settings)
+        super().__init__(f"{features.name} + {labels.name}", target=target, limits=OF_MESSAGES, **settings)
         if not isinstance(id, str):
             raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
         self.features, self.labels = features, labels
