@@ -47,7 +47,8 @@ class ParameterError(HerosError, ValueError):
     @classmethod
     def of(cls, name: str, owner: str, rule: str, value: object, known: Iterable[str] = ()) -> Self:
         """Return an error with the standard message; long strings are shortened in the middle."""
-        text = f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {_short(repr(value))} instead."
+        got = _short(_written(value))
+        text = f"The {name!r} parameter of {owner} must be {_short(rule)}. Got {got} instead."
         return cls(text + did_you_mean(value, known))
 
 
@@ -68,6 +69,13 @@ def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) ->
     plain = {name.strip().lower(): name for name in reversed(list(known))}
     close = get_close_matches(value.strip().lower(), plain, 1, likeness)
     return f" Did you mean {plain[close[0]]!r}?" if close else ""
+
+
+def _written(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception as error:  # for example, Python writes no whole number of more than 4,300 digits
+        return f"{type(value).__name__} ({error})"
 
 
 def _short(text: str) -> str:

@@ -22,7 +22,7 @@ from heros.ensemble.budget import SpendingLimit
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
-from heros.streams.live.kafka import PATIENCE, is_passing, patiently, reader_settings
+from heros.streams.live.kafka import PATIENCE, consumer_of, is_passing, patiently, reader_settings
 from heros.streams.live.messages import GO_ON, Decode, decoded, stops_at_gap, tell_gap
 from heros.streams.live.rows import OF_MESSAGES, encoder_of
 
@@ -143,7 +143,7 @@ class KafkaWorker:
         self._gathered = 0
         self._last_activity = math.inf  # time of the last message or assignment
         settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options)
-        self._consumer = self._kafka.Consumer(settings)
+        self._consumer = consumer_of(self._kafka, settings, "KafkaWorker")
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
