@@ -311,7 +311,7 @@ def test_kafka_all_partitions_each_in_its_order(tmp_path):
 
 def test_a_setting_that_kafka_refuses_is_said_and_a_partition_is_read_once(tmp_path):
     server = QUEUES["kafka"](tmp_path)
-    with pytest.raises(ParameterError, match="'options' .*No such configuration property: .colour"):
+    with pytest.raises(ParameterError, match=r"'options' .*No such configuration property: .colour"):
         server.source(target="y", options={"colour": "red"})
     server.send(rows(10))
     with server.source(target="y", partitions=[0, 0], follow=False) as source:
