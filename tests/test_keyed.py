@@ -260,6 +260,17 @@ def test_what_was_committed_is_there_again_and_nothing_else(tmp_path, task):
         assert repr(again.overall()) == repr(figures)
 
 
+def test_a_position_that_is_no_json_data_is_said_and_changes_nothing(tmp_path):
+    circular = {}
+    circular["itself"] = circular
+    with Keyed(template(), directory=tmp_path) as keyed:
+        keyed.commit({"offset": 1})
+        for position in ({"offset": np.int64(2)}, {(1, 2): 3}, circular, {"offset": 10**5000}):
+            with pytest.raises(ParameterError, match="'position' parameter of commit must be JSON data"):
+                keyed.commit(position)
+        assert keyed.position == {"offset": 1}
+
+
 def test_an_error_in_the_block_commits_nothing(tmp_path):
     X, y = STREAM.take(20).draw(20)
     with pytest.raises(DataError), Keyed(template(), directory=tmp_path) as keyed:

@@ -290,6 +290,28 @@ def test_waiting_instances_are_bounded_in_bytes(tmp_path):
     assert LateLabels.load(tmp_path / "late").memory == 1_000_000
 
 
+def test_ids_count_as_memory():
+    late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=1, seed=1), memory=1_000_000)
+    for i in range(30):
+        late.answer(f"{i}" + "x" * 100_000, {"f": 1})
+    assert late.waiting < 10
+    with pytest.raises(
+        DataError, match=r"must take at most a quarter of 1,000,000 bytes\. Got 30[0-9],[0-9]+"
+    ):
+        late.answer("x" * 300_000, {"f": 1})
+
+
+def test_a_clock_that_was_ahead_for_a_moment_keeps_nothing_beyond_its_time():
+    now = 2e9
+    late = LateLabels(Heros(pools.MLPGrid(hidden=[8]), k=1, seed=1), longest=10, clock=lambda: now)
+    late.answer("ahead", {"f": 1})
+    now = 1e9
+    late.answer("right", {"f": 1})
+    now += 11
+    assert not late.learn("right", "yes")
+    assert late.waiting == 0
+
+
 def test_the_first_label_chooses_the_measures_after_a_restart_too(tmp_path):
     late = LateLabels(Heros(k=1, seed=1))
     late.answer("a", {"size": 1.0})

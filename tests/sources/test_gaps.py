@@ -104,12 +104,53 @@ def test_a_queue_that_has_all_of_it_has_no_gap(queue):
         polled(source, 90)
 
 
-def test_a_queue_that_was_made_anew_is_told(queue):
+@pytest.mark.parametrize("new", [30, 60, 120], ids=["shorter", "as long", "longer"])
+def test_a_queue_that_was_made_anew_is_told(queue, new):
     queue.send(rows(100))
     where = stood(queue, 60)
     queue.anew(queue)
-    queue.send(rows(30))
-    stops_and_goes_on_if_told_to(queue, where, "created again", 30)
+    queue.send(rows(new))
+    stops_and_goes_on_if_told_to(queue, where, "created again", new)
+
+
+def test_a_queue_that_was_made_anew_while_it_is_read_is_told(queue):
+    queue.send(rows(20))
+    with queue.source(target="y") as source:
+        polled(source, 20)
+        queue.anew(queue)
+        queue.send(rows(40))
+        with pytest.raises(DataError, match="created again"):
+            polled(source, 40)
+
+
+def test_an_entry_of_redis_that_somebody_deleted_is_no_new_stream(tmp_path):
+    server = Redis(tmp_path)
+    server.send(rows(30))
+    where = stood(server, 20)
+    with server._redis.Redis.from_url(server.url) as client:
+        client.xdel(NAME, where["position"]["id"])
+    with server.source(target="y") as source:
+        source.seek(where)
+        polled(source, 10)
+    server.stop()
+
+
+def test_a_jetstream_whose_consumer_the_server_removed_goes_on(tmp_path):
+    server = Nats(tmp_path)
+    server.send(rows(30))
+
+    async def remove_consumers():  # as the server does after a minute in which nothing was read
+        connection = await server._nats.connect(server.url)
+        stream = connection.jetstream()
+        for one in await stream.consumers_info("all"):
+            await stream.delete_consumer("all", one.name)
+        await connection.close()
+
+    with server.source(target="y") as source:
+        polled(source, 10)
+        asyncio.run(remove_consumers())
+        polled(source, 20)
+    server.stop()
 
 
 def test_kafka_offsets_that_are_gone_are_a_gap(tmp_path, monkeypatch):

@@ -252,6 +252,27 @@ def test_an_early_label_survives_a_stop():
     assert len(fetched) == 6
 
 
+def test_instances_that_expired_before_a_checkpoint_do_not_wait_again():
+    now = 1e9
+
+    def opened():
+        features = Topic("f", [[{"id": i, "size": i} for i in range(20)]])
+        labels = Topic("l", [[{"id": -1, "y": "yes"}]])
+        return LateSource(features, labels, id="id", target="y", longest=10, expired="no", clock=lambda: now)
+
+    source = opened()
+    assert source.poll(1, 0) is IDLE  # the instances have arrived
+    now += 11
+    while source.poll(1, 0.1) is IDLE:
+        pass
+    where = json.loads(json.dumps(source.where()))
+    again = opened()
+    again.seek(where)
+    while again.position < 20:
+        assert isinstance(again.poll(20, 0.1), tuple)
+    assert (again.counts.expired, again.counts.learnt, again.waiting) == (20, 20, 0)
+
+
 @pytest.mark.parametrize(("expired", "instances"), [(None, 100), ("no", 301)])
 def test_those_whose_label_never_comes(expired, instances):
     features, labels = halves(400)

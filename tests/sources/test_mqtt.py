@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import time
 
 import pytest
 
@@ -13,7 +14,7 @@ from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 from faults.system import no_room_beyond
 from heros import DataError, DataNotice, HerosError, ParameterError, evaluate
 from heros.storage.last_number import LastNumber
-from heros.streams.live import END, IDLE
+from heros.streams.live import END, IDLE, mqtt
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.mqtt import MqttTopic
 
@@ -190,6 +191,61 @@ def test_nobody_there_is_said():
         MqttTopic("mqtt://127.0.0.1:1", "t")
     with pytest.raises(ParameterError, match="like mqtt://host:1883"):
         MqttTopic("tcp://127.0.0.1:1", "t")
+
+
+@pytest.mark.parametrize("topic", ["a+", "a/#/b", ""])
+def test_what_is_no_filter_is_said_at_once(broker, topic):
+    with pytest.raises(HerosError, match=r"cannot be read: no subscription \(Invalid subscription filter"):
+        MqttTopic(broker.url.partition(" ")[0], topic, target="y")
+    with pytest.raises(ParameterError, match="like mqtt://host:1883"):
+        MqttTopic("mqtt://a:1,b:2", topic, target="y")
+
+
+def test_a_journal_belongs_to_one_topic(broker):
+    """Its messages, and those that the broker keeps for its session, must not be learnt as another topic."""
+    url, _, journal = broker.url.partition(" ")
+    with pytest.raises(ParameterError, match=r"'topic' .* must be 'sensors', the topic of the journal"):
+        MqttTopic(url, "others", journal=journal, target="y")
+    with broker.source(target="y") as source:  # the journal is as it was
+        broker.send(rows(3))
+        polled(source, 3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_broker_that_has_forgotten_the_session_is_told(broker):
+    broker.send(rows(3))
+    broker.source(target="y").close()
+    broker.kill()
+    broker.restart()  # without its session, and the three messages in it
+    with broker.source(target="y") as source:
+        with pytest.warns(DataNotice, match="no session of this client any more"):
+            source.poll(1, 0.5)
+        broker.send(rows(3))
+        polled(source, 3)
+    broker.source(target="y").close()
+
+
+def test_messages_that_need_no_acknowledgement_do_not_fill_the_memory(broker, monkeypatch):
+    monkeypatch.setattr(mqtt, "MOST_BYTES", 20_000)
+    with broker.source(target="y") as source:
+        broker.send(rows(50), qos=0)
+        broker.send(rows(1))  # waits for its acknowledgement, so the others have arrived
+        while source._came.qsize() < 6:
+            time.sleep(0.01)
+        with pytest.warns(DataNotice, match=r"[0-9]+ messages with quality of service 0 were dropped"):
+            polled(source, 6)
+        assert source.poll(1, 0.2) is IDLE
+
+
+def test_messages_that_are_held_are_on_disk_and_not_in_memory(broker, monkeypatch):
+    monkeypatch.setattr(mqtt, "AT_ONCE", 10)
+    todo = rows(50)
+    with broker.source(target="y") as source:
+        broker.send(todo)
+        while source._journal.last < 50:
+            source.hold()
+        assert len(source._written) <= 10
+        polled(source, 50)
 
 
 def test_the_end_is_silence(broker):

@@ -15,7 +15,17 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 from queues import ALL, NAME, QUEUES
 
-from heros import DataError, Heros, HerosError, MissingExtra, evaluate, policies, pools, streams
+from heros import (
+    DataError,
+    Heros,
+    HerosError,
+    MissingExtra,
+    ParameterError,
+    evaluate,
+    policies,
+    pools,
+    streams,
+)
 from heros.streams.live import END, IDLE
 from heros.streams.live.messages import csv_decoder
 from heros.streams.live.redis import RedisStream
@@ -297,6 +307,16 @@ def test_kafka_all_partitions_each_in_its_order(tmp_path):
         assert sorted(again) == sorted(found[at:])
         source.seek(where)
         assert source.poll(1) is not END
+
+
+def test_a_setting_that_kafka_refuses_is_said_and_a_partition_is_read_once(tmp_path):
+    server = QUEUES["kafka"](tmp_path)
+    with pytest.raises(ParameterError, match=r"'options' .*No such configuration property: .colour"):
+        server.source(target="y", options={"colour": "red"})
+    server.send(rows(10))
+    with server.source(target="y", partitions=[0, 0], follow=False) as source:
+        polled(source, 10)
+        assert source.poll(1) is END
 
 
 def test_kafka_tells_its_group_what_a_checkpoint_holds(tmp_path):

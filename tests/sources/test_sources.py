@@ -9,6 +9,8 @@ import pytest
 from heros import DataError, Heros, ParameterError, Schema, evaluate, pools, streams
 from heros.streams import live as sources
 from heros.streams.live import END, IDLE, RowSource, expect_source
+from heros.streams.live.late import LateSource
+from heros.streams.live.messages import MessageSource
 
 SMALL = pools.MLP([{"hidden": 4}, {"hidden": 8}])
 SCHEMA = Schema.of(["a"], classes=["no", "yes"])
@@ -60,6 +62,8 @@ def log(**how):
 def drained(source, most=7):
     found = []
     while (came := source.poll(most, 0)) is not END:
+        if came is IDLE:
+            continue
         X, y = came
         found += [
             (row.tobytes(), int(label), source.schema.n_features) for row, label in zip(X, y, strict=True)
@@ -145,6 +149,52 @@ def test_a_bad_row_that_is_not_skipped_stays_the_next():
             break
     assert said == "log, row 6: the 'a' column must be a number. Got 'bad' instead."
     assert source.where()["position"] == {"partition 0": 5}
+
+
+class Messages(MessageSource):
+    """A source of given messages."""
+
+    kind = "list"
+
+    def __init__(self, messages, **how):
+        super().__init__("messages", target="y", follow=False, **how)
+        self.messages = messages
+
+    def _bring(self, most, wait):
+        got, self.messages = self.messages[:most], self.messages[most:]
+        return [(row, {"at": 0}) for row in got]
+
+    def _at_end(self):
+        return True
+
+    def go_to(self, position):
+        pass
+
+
+def wide(n, first=0):
+    return {f"f{i}": 1 for i in range(first, first + n)} | {"id": first, "y": "no"}
+
+
+@pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
+def test_a_message_with_too_many_names_is_a_bad_row():
+    """Models grow with the schema, so a single message could otherwise stop the run."""
+    source = Messages([wide(10_000), *[wide(1)] * 100, wide(1001, 9500), wide(10_000, 20_000)])
+    drained(source, 1000)
+    assert (source.bad_rows.count, source.position, source.schema.n_features) == (3, 100, 2)
+    source = Messages([wide(1), wide(1001, 1), wide(1000, 1)])
+    drained(source)
+    assert (source.bad_rows.count, source.schema.n_features) == (1, 1002)
+    known = Schema.of([f"f{i}" for i in range(10_001)], classes=["no", "yes"])
+    source = Messages([wide(10_001)], schema=known, ignore=["id"])
+    drained(source)
+    assert source.position == 1
+    source = Messages([{"a": 1, "y": f"class {i}"} for i in range(1010)])
+    drained(source)
+    assert (source.bad_rows.count, source.schema.n_classes) == (10, 1000)
+    labels = Messages([{"id": 0, "y": "no"}, {"id": 1, "y": "no"}])
+    source = LateSource(Messages([wide(1), wide(1001, 1)]), labels, id="id", target="y")
+    drained(source)
+    assert (source.bad_rows.count, source.schema.n_features) == (1, 1)
 
 
 def test_what_is_wrong_with_a_row_source_is_said():

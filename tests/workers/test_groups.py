@@ -100,6 +100,19 @@ def kept(store, topic, directory, task="classification"):
     return models, instances
 
 
+def test_a_message_with_too_many_names_is_a_bad_row_of_a_worker(tmp_path):
+    worker = KafkaWorker("127.0.0.1:1", "t", group="g", model=template(), store=tmp_path, target="y")
+    one = worker._new_partition(0, scratch=tmp_path / "scratch", encoder=worker._encoder())
+    one.take("k", {"a": 1, "y": "no"}, 0)
+    one.take("k", {f"f{i}": 1 for i in range(1001)} | {"y": "no"}, 1)
+    with pytest.warns(DataNotice, match="add at most 1,000 features and values"):
+        one.learn()
+    assert (one.learnt, one.bad_rows.count) == (1, 1)
+    one.close()
+    worker._consumer.close()
+    worker._scratch.cleanup()
+
+
 class Dying(KafkaWorker):
     """A worker that can die: unsaved state is lost."""
 

@@ -69,8 +69,8 @@ def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) ->
 def _repr(value: object) -> str:
     try:
         return repr(value)
-    except ValueError:  # Python refuses to convert numbers with thousands of digits to text
-        return f"a very large {type(value).__name__}"
+    except Exception as error:  # for example, Python writes no whole number of more than 4,300 digits
+        return f"{type(value).__name__} ({error})"
 
 
 def _short(text: str) -> str:

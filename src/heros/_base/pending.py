@@ -44,7 +44,7 @@ class Pending(Generic[T]):
     owner
         The class that error messages name.
     most_bytes
-        The maximum total size of the items in bytes; None for no limit.
+        The maximum total size of the items and their ids in bytes; None for no limit.
     size
         A function that returns the size of an item in bytes.
     """
@@ -86,7 +86,7 @@ class Pending(Generic[T]):
     def pop(self, id: Id) -> tuple[T, float]:
         """Remove the item with this id; return the item and its arrival time."""
         what, since = self._held.pop(id)
-        self.bytes -= self._size(what)
+        self.bytes -= self.size_of(id, what)
         return what, since
 
     def put(self, id: Id, what: T) -> None:
@@ -103,7 +103,7 @@ class Pending(Generic[T]):
         if id in self._held:
             self.take(id)
         self._held[id] = what, since
-        self.bytes += self._size(what)
+        self.bytes += self.size_of(id, what)
 
     def take(self, id: Id) -> T | None:
         """Remove and return the item with this id; return None if there is no such item."""
@@ -125,10 +125,12 @@ class Pending(Generic[T]):
             self.evict(next(iter(self._held)))
         if self.longest is None:
             return
-        too_old = self._time() - self.longest
+        now = self._time()
         while self._held:
-            id, (_, since) = next(iter(self._held.items()))
-            if since >= too_old:
+            id, (what, since) = next(iter(self._held.items()))
+            if since > now:  # the clock was set back; later items must not wait for this time
+                self._held[id] = what, now
+            if since >= now - self.longest:
                 return
             self.evict(id)
 
@@ -143,9 +145,13 @@ class Pending(Generic[T]):
         """Whether adding an item may evict another one."""
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
-    def too_large(self, what: T) -> bool:
+    def size_of(self, id: Id, what: T) -> int:
+        """Return the size of an item and its id in bytes."""
+        return bytes_of(id) + self._size(what)
+
+    def too_large(self, id: Id, what: T) -> bool:
         """Return whether an item takes more than a quarter of `most_bytes`."""
-        return self.most_bytes is not None and self._size(what) > self.most_bytes // 4
+        return self.most_bytes is not None and self.size_of(id, what) > self.most_bytes // 4
 
     def all(self) -> list[tuple[Id, T, float]]:
         """Return all items as tuples of id, item and arrival time."""

@@ -102,9 +102,7 @@ class Results:
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None:
-            assert (
-                run.predictions is not None
-            )  # a finished run, read from its record, is written without them
+            assert run.predictions is not None  # only a finished run has none, and it is not asked for them
             kept = run.predictions
             yield "predictions", self.predictions, lambda path: kept.save(_with_parents(path))
         if (out := self.out) is not None:

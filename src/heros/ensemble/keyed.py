@@ -424,6 +424,11 @@ class Keyed:
         After a crash, the models and `position` are in the state of the last commit. A full disk raises a
         `heros.HerosError`; nothing is lost, and a later commit may succeed.
         """
+        try:
+            json.dumps(position)
+        except (TypeError, ValueError, RecursionError) as error:
+            rule = f"JSON data, e.g. {{'offset': 7}} ({error})"
+            raise ParameterError.of("position", "commit", rule, position) from None
         with self._lock:
             schema = self.template.schema
             new = dict[str, Any]()

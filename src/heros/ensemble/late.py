@@ -148,9 +148,9 @@ class LateLabels:
         unknown = self.model.schema is None and isinstance(row, dict)
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         waiting = _Waiting(row, answer, self._learnt)
-        if self._waiting.too_large(waiting):
+        if self._waiting.too_large(id, waiting):
             rule = f"A waiting instance must take at most a quarter of {self.memory:,} bytes."
-            raise DataError(f"{rule} Got {waiting.bytes():,}.")
+            raise DataError(f"{rule} Got {self._waiting.size_of(id, waiting):,}.")
         with DeferredInterrupts():
             self._waiting.arrive(id, waiting)
             self.counts.answered += 1

@@ -81,9 +81,7 @@ class Family(Pool):
         if "settings" in vars(cls):
             cls.family = cls
             cls.__doc__ = documented(cls.__doc__, cls.settings)
-        elif "__init__" in vars(cls) and "role" not in vars(
-            cls
-        ):  # it creates the configurations of its family
+        elif "__init__" in vars(cls) and "role" not in vars(cls):  # another constructor of the same family
             cls.grid = True
 
     def __post_init__(self) -> None:

@@ -24,9 +24,9 @@ from heros.ensemble.budget import SpendingLimit
 from heros.run.workers.partition import Partition
 from heros.run.workers.snapshots import Snapshots
 from heros.streams.bad_rows import TooManyBadRows, checked_skip
-from heros.streams.live.kafka import PATIENCE, is_passing, patiently, reader_settings
+from heros.streams.live.kafka import PATIENCE, consumer_of, is_passing, patiently, reader_settings
 from heros.streams.live.messages import GO_ON, Decode, decoded, stops_at_gap, tell_gap
-from heros.streams.live.rows import encoder_of
+from heros.streams.live.rows import OF_MESSAGES, encoder_of
 
 STEP = 0.2  # poll timeout in seconds
 AT_ONCE = 500  # messages per training block
@@ -118,7 +118,13 @@ class KafkaWorker:
         snapshots.expect_same(described)
         self._scratch, self._opened = TemporaryDirectory(prefix="heros-"), itertools.count(1)
         self._encoder = partial(
-            encoder_of, "KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=model.given_task
+            encoder_of,
+            "KafkaWorker",
+            schema=schema,
+            nominal=nominal,
+            classes=classes,
+            task=model.given_task,
+            limits=OF_MESSAGES,
         )
         reading: dict[str, Any] = {"target": target, "key": key, "skip": skip}
         self._new_partition: Any = partial(
@@ -129,7 +135,8 @@ class KafkaWorker:
         self._gathered = 0
         self._last_activity = math.inf  # time of the last message or assignment
         reset = {"auto.offset.reset": "error"}
-        self._consumer = self._kafka.Consumer(reader_settings(servers, group, reset, options))
+        settings = reader_settings(servers, group, reset, options)
+        self._consumer = consumer_of(self._kafka, settings, "KafkaWorker")
 
     @property
     def partitions(self) -> Mapping[int, Partition]:

@@ -88,6 +88,7 @@ class Journal:
                 "digest INTEGER NOT NULL)"
             )
             self._file.execute("CREATE TABLE IF NOT EXISTS reader (name TEXT, settled INTEGER)")
+            self._file.execute("CREATE TABLE IF NOT EXISTS source (topic TEXT NOT NULL)")
             if not self._file.execute("SELECT 1 FROM reader").fetchone():
                 self._file.execute("INSERT INTO reader VALUES (?, 0)", [f"heros-{secrets.token_hex(8)}"])
 
@@ -95,6 +96,16 @@ class Journal:
     def reader(self) -> str:
         """The unique name of this journal."""
         return str(self._rows("SELECT name FROM reader")[0][0])
+
+    @property
+    def topic(self) -> str | None:
+        """The topic to which this journal belongs; None if `belong_to` was never called."""
+        return next((str(topic) for (topic,) in self._rows("SELECT topic FROM source")), None)
+
+    def belong_to(self, topic: str) -> None:
+        """Note the topic whose messages this journal holds."""
+        with self._transaction():
+            self._file.execute("INSERT INTO source VALUES (?)", [topic])
 
     @property
     def settled(self) -> int:

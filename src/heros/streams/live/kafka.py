@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from heros._base.addresses import expect_servers
-from heros._base.errors import DataError
+from heros._base.errors import DataError, ParameterError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows
 
-__all__ = ["PATIENCE", "KafkaTopic", "is_passing", "patiently", "reader_settings"]
+__all__ = ["PATIENCE", "KafkaTopic", "consumer_of", "is_passing", "patiently", "reader_settings"]
 
 PATIENCE = 30.0  # seconds to wait for the brokers
 
@@ -29,6 +29,15 @@ def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -
     settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
     settings |= {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
     return settings | {name: value for some in more if some for name, value in some.items()}
+
+
+def consumer_of(kafka: Any, settings: Mapping[str, Any], owner: str) -> Any:
+    """Return a consumer; raise a ParameterError if librdkafka refuses a setting."""
+    try:
+        return kafka.Consumer(settings)
+    except kafka.KafkaException as error:
+        given = f"settings that librdkafka accepts ({error.args[0].str()})"
+        raise ParameterError.of("options", owner, given, sorted(settings)) from None
 
 
 def is_passing(kafka: Any, error: Any) -> bool:
@@ -89,8 +98,8 @@ class KafkaTopic(MessageSource):
         self.topic, self.group = topic, group
         ends = {"enable.partition.eof": not self.follow, "auto.offset.reset": "error"}
         self._settings = reader_settings(servers, group or f"heros-{time.time_ns()}", ends, options)
-        self._consumer = self._kafka.Consumer(self._settings)
-        self.partitions = self._all_partitions() if partitions is None else sorted(partitions)
+        self._consumer = consumer_of(self._kafka, self._settings, "KafkaTopic")
+        self.partitions = self._all_partitions() if partitions is None else sorted({*partitions})
         self._next: dict[int, int] = {}  # the next offset of each partition
         self._ends: dict[int, int] = {}  # the offset after the last message, without `follow`
         self._ended: set[int] = set()

@@ -16,7 +16,7 @@ from heros._base.parameters import whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
 from heros.streams.live.base import END, IDLE, Polled, Signal
-from heros.streams.live.rows import RowSource
+from heros.streams.live.rows import OF_MESSAGES, RowSource
 
 __all__ = ["LateSource"]
 
@@ -101,7 +101,7 @@ class LateSource(RowSource):
         clock: Callable[[], float] = time.time,
         **settings: Any,
     ) -> None:
-        super().__init__(f"{features.name} + {labels.name}", target=target, **settings)
+        super().__init__(f"{features.name} + {labels.name}", target=target, limits=OF_MESSAGES, **settings)
         if not isinstance(id, str):
             raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
         self.features, self.labels = features, labels
@@ -217,8 +217,8 @@ class LateSource(RowSource):
             elif id not in self._waiting and id not in self._leaving:
                 features = {name: row[name] for name in row if name not in (self._id, self._target)}
                 waiting = _Waiting(features, self._answer(features), self.counts.learnt)
-                if self._waiting.too_large(waiting):
-                    self._append(f"an instance of {waiting.bytes():,} bytes")
+                if self._waiting.too_large(id, waiting):
+                    self._append(f"an instance of {self._waiting.size_of(id, waiting):,} bytes")
                     continue
                 self.counts.answered += 1
                 self._waiting.put(id, waiting)
@@ -288,7 +288,8 @@ class LateSource(RowSource):
         """Handle an instance whose label did not arrive in time."""
         self.counts.expired += 1
         if self._expired_label is not None:
-            self._join(id, waited, self._clock(), self._expired_label)
+            now = self._clock()
+            self._join(id, waited, now, self._expired_label, early=now)  # a checkpoint keeps the label
 
     def _no_instance(self, id: Id, label: Any) -> None:
         self.counts.unknown += 1  # its instance did not arrive in time

@@ -15,7 +15,7 @@ from heros._base.notices import notice
 from heros._base.parameters import one_of
 from heros.data.values import DEEPEST, is_deep
 from heros.streams.live.base import END, IDLE, Signal
-from heros.streams.live.rows import RowSource
+from heros.streams.live.rows import OF_MESSAGES, RowSource
 
 __all__ = [
     "GO_ON",
@@ -106,7 +106,8 @@ class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    raises an error.
+    raises an error. So is a message that would extend the schema beyond 10,000 features or 1,000 classes, or,
+    after the first message, by more than 1,000 features and values; a given `schema` has no such limits.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ class MessageSource(RowSource):
     def __init__(
         self, name: str, *, decode: Decode = json.loads, follow: bool = True, on_gap: str = "stop", **how: Any
     ) -> None:
-        super().__init__(name, **how)
+        super().__init__(name, limits=OF_MESSAGES, **how)
         self._stops = stops_at_gap(on_gap, type(self).__name__)
         if not callable(decode):
             raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)

@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from heros._base.addresses import expect_servers
-from heros._base.errors import DataError, ParameterError
+from heros._base.errors import DataNotice, HerosError, ParameterError
 from heros._base.extras import needed
+from heros._base.notices import notice
 from heros._base.parameters import whole
 from heros.streams.live.journal import Journal, Received
 from heros.streams.live.messages import MessageSource, Rows
@@ -23,6 +24,7 @@ __all__ = ["MqttTopic"]
 PATIENCE = 30.0  # seconds to wait for the broker
 QUIET = 2.0  # seconds without a message after which a source ends if `follow` is False
 AT_ONCE = 1000  # messages that the broker may send without an acknowledgement
+MOST_BYTES = 64_000_000  # of received messages; beyond, messages that need no acknowledgement are dropped
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -36,7 +38,8 @@ class MqttTopic(MessageSource):
 
     The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
     library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
-    QoS 0 may be lost.
+    QoS 0 may be lost; if they arrive faster than they are learnt, the source drops them and issues a
+    `DataNotice`. So it does if the broker has forgotten the session, and with it what arrived meanwhile.
 
     Parameters
     ----------
@@ -46,8 +49,8 @@ class MqttTopic(MessageSource):
     topic
         The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
-        The journal file, which also identifies the session at the broker. None: messages are acknowledged on
-        receipt, and a run cannot be resumed.
+        The journal file, which also identifies the session at the broker; it belongs to one topic. None:
+        messages are acknowledged on receipt, and a run cannot be resumed.
     keep
         The number of checkpoints that the journal covers.
     **settings
@@ -72,9 +75,12 @@ class MqttTopic(MessageSource):
         self.topic, self.keep = topic, whole(keep, "keep", "MqttTopic", 1)
         self._kept = journal is not None
         self._journal = Journal(journal, AT_ONCE)
-        self._expect_all()
+        self._had_session = self._expect_all()
         self._seen = deque(self._journal.newest(), AT_ONCE)  # possible duplicates
-        self._written = deque(self._journal.after(self._journal.settled))  # messages to return next
+        self._read = self._journal.settled  # number of the last message returned
+        self._written: deque[tuple[int, Received]] = deque()  # the messages after it, some of them
+        self._received = self._taken = 0  # bytes received from the broker, and taken from it for the journal
+        self._dropped, self._told = 0, 0  # dropped messages, and the number that was told last
         self._held: deque[int] = deque(maxlen=self.keep)  # positions of the last checkpoints
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._unwritten: list[Any] = []  # received messages that are not in the journal yet
@@ -83,24 +89,44 @@ class MqttTopic(MessageSource):
         self._client = self._connected(at)
         self._heard = time.monotonic()
 
-    def _expect_all(self) -> None:
-        """Report messages that a damaged journal has lost; the broker does not send them again."""
-        if not self._journal.lost:
-            return
+    def _expect_all(self) -> bool:
+        """Report messages that a damaged journal has lost; the broker does not send them again.
+
+        Return whether the journal has been used before, and raise an error if it was used for another topic.
+        """
         try:
-            self._tell_gap(self._journal.lost, f"message {self._journal.last} of its journal")
-        except DataError:
+            known = self._journal.topic
+            if known not in {None, self.topic}:
+                rule = f"{known!r}, the topic of the journal {self._journal.path}"
+                raise ParameterError.of("topic", "MqttTopic", rule, self.topic)
+            if known is None:
+                self._journal.belong_to(self.topic)
+            if self._journal.lost:
+                self._tell_gap(self._journal.lost, f"message {self._journal.last} of its journal")
+                self._journal.go_on()
+        except HerosError:
             self._journal.close()
             raise
-        self._journal.go_on()
+        return known is not None
 
     def _bring(self, most: int, wait: float) -> Rows:
+        self._fill()
         if not self._written:
             if self._refusal is not None:
                 raise self._trouble(self._refusal)
             self._take(self._wait(wait))
+            self._fill()
         given = [self._written.popleft() for _ in range(min(most, len(self._written)))]
+        if given:
+            self._read = given[-1][0]
+            if not self._kept:  # the messages are not needed again
+                self._journal.settle(self._read, self._read)
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
+
+    def _fill(self) -> None:
+        """Read the next messages from the journal, which may hold more than fit into memory."""
+        if not self._written:
+            self._written.extend(self._journal.after(self._read, AT_ONCE))
 
     def hold(self) -> None:
         """Write received messages to the journal, because a broker stores only a limited number."""
@@ -117,7 +143,21 @@ class MqttTopic(MessageSource):
         except queue.Empty:
             return []
         self._heard = time.monotonic()
-        return [first, *(self._came.get() for _ in range(self._came.qsize()))]
+        messages = [first, *(self._came.get() for _ in range(self._came.qsize()))]
+        self._taken += sum(map(_bytes_of, messages))
+        if self._dropped >= max(1, 10 * self._told):
+            self._told = self._dropped
+            why = f"{self._told:,} messages with quality of service 0 were dropped"
+            notice(f"{self.name}: {why}, because they arrive faster than they are learnt.", DataNotice)
+        return messages
+
+    def _on_message(self, client: Any, data: Any, message: Any) -> None:
+        """Keep a message for the thread that reads; called in the thread of the connection."""
+        if message.qos == 0 and self._received - self._taken > MOST_BYTES:
+            self._dropped += 1
+            return
+        self._received += _bytes_of(message)
+        self._came.put(message)
 
     def _take(self, messages: Sequence[Any]) -> None:
         """Write new messages to the journal, then acknowledge all messages."""
@@ -126,21 +166,26 @@ class MqttTopic(MessageSource):
         for message in self._unwritten:
             if message is None:
                 seen.clear()
+                lost_session, self._had_session = self._had_session, True
+                if lost_session:
+                    why = "The broker has no session of this client any more"
+                    what = "messages that arrived while there was no connection are lost"
+                    notice(f"{self.name}: {why}: {what}.", DataNotice)
                 continue
             one = Received(message.mid, message.topic, bytes(message.payload))
             if not (message.dup and one in seen):
                 fresh.append(one)
                 seen.append(one)
-        self._written.extend(zip(self._journal.append(fresh), fresh, strict=True))
+        self._journal.append(fresh)
         messages, self._unwritten, self._seen = self._unwritten, [], seen
-        if not self._kept:  # the messages are not needed again
-            self._journal.settle(self._journal.last, self._journal.last)
         for message in filter(None, messages):
             self._client.ack(message.mid, message.qos)
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue after the message with this number in the journal."""
-        self._written = deque(self._journal.after(self._sequence(position, "a number in its journal")))
+        self._read = self._sequence(position, "a number in its journal")
+        self._written.clear()
+        self._fill()
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:
         """Trim the journal to the messages that the last checkpoints need."""
@@ -168,7 +213,7 @@ class MqttTopic(MessageSource):
         if at.scheme == "mqtts":
             client.tls_set()
         client.on_connect, client.on_subscribe = self._on_connect, self._on_subscribe
-        client.on_message = lambda client, data, message: self._came.put(message)
+        client.on_message = self._on_message
         properties = needed("paho.mqtt.properties", "An MQTT topic", "mqtt")
         kinds = needed("paho.mqtt.packettypes", "An MQTT topic", "mqtt").PacketTypes
         asked = properties.Properties(kinds.CONNECT)
@@ -195,7 +240,10 @@ class MqttTopic(MessageSource):
             self._came.put(None)
         options = needed("paho.mqtt.subscribeoptions", "An MQTT topic", "mqtt").SubscribeOptions
         once = options.RETAIN_SEND_IF_NEW_SUB
-        client.subscribe(self.topic, options=options(qos=1, retainHandling=once))
+        try:
+            client.subscribe(self.topic, options=options(qos=1, retainHandling=once))
+        except ValueError as error:  # not a filter; raised in the thread of the connection
+            self._refuse(f"no subscription ({error})")
 
     def _on_subscribe(self, client: Any, data: Any, mid: int, reasons: Any, properties: Any) -> None:
         if any(reason.is_failure for reason in reasons):
@@ -210,6 +258,11 @@ class MqttTopic(MessageSource):
 def _place(url: str) -> SplitResult:
     expect_servers(url, "url", "MqttTopic", "mqtt://host:1883")
     at = urlsplit(url)
-    if at.scheme not in PORTS or not at.hostname:
+    if at.scheme not in PORTS or not at.hostname or "," in at.netloc:
         raise ParameterError.of("url", "MqttTopic", "like mqtt://host:1883 or mqtts://host:8883", url)
     return at
+
+
+def _bytes_of(message: Any) -> int:
+    """Return the approximate memory size of a received message; None is a mark between messages."""
+    return 0 if message is None else 4000 + len(message.payload)

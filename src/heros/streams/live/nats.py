@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from typing import Any
 
 from heros._base.addresses import expect_servers
+from heros._base.errors import HerosError
 from heros._base.extras import needed
 from heros.streams.live.messages import MessageSource, Rows, without_password
 
@@ -30,8 +32,8 @@ ADVICE = {
 class JetStream(MessageSource):
     """A source of the messages of a JetStream subject, in order.
 
-    The position is the sequence number in the stream, which checkpoints store. The server stores no state for
-    this consumer.
+    The position is the sequence number in the stream, and the time at which the stream was created.
+    Checkpoints store both. The server stores no state for this consumer.
 
     Parameters
     ----------
@@ -50,9 +52,11 @@ class JetStream(MessageSource):
         super().__init__(f"{without_password(url)}/{subject}", **settings)
         self._nats = needed("nats", "A JetStream", "nats")
         self._api = needed("nats.js.api", "A JetStream", "nats")
+        self._not_found = needed("nats.js.errors", "A JetStream", "nats").NotFoundError
         self.url, self.subject = url, subject
         self._subscription: Any = None
         self._last = 0  # the sequence number of the message returned last
+        self._created: str | None = None  # when the stream was created
         self._received = 0  # messages of the current subscription
         self._reconnects = 0  # number of reconnections when the subscription began
         self._loop = asyncio.new_event_loop()
@@ -71,6 +75,9 @@ class JetStream(MessageSource):
         try:
             got = self._do(self._subscription.fetch(min(most, 500), timeout=max(0.02, wait)), waiting=True)
         except TimeoutError:
+            if self._connection.is_connected:
+                with suppress(HerosError):  # the server may not be ready yet
+                    self._consumer()
             return []
         rows = []
         for one in got:
@@ -81,17 +88,27 @@ class JetStream(MessageSource):
             if sequence.stream > self._last + 1 and self._last:
                 self._do(self._expect_no_gap(sequence.stream))
             self._received, self._last = sequence.consumer, sequence.stream
-            rows.append((self.decoded(one.data), {"sequence": sequence.stream}))
+            position = {"sequence": sequence.stream, "created": self._created}
+            rows.append((self.decoded(one.data), position))
         return rows
 
     def _at_end(self) -> bool:
-        if self._subscription is None:
-            return False
-        about = self._do(self._subscription.consumer_info())
-        if about.delivered.consumer_seq > self._received:  # sent by the server, but lost on the way
-            self._subscription = None
-            return False
-        return int(about.num_pending) == 0
+        about = None if self._subscription is None else self._consumer()
+        return about is not None and int(about.num_pending) == 0
+
+    def _consumer(self) -> Any:
+        """Return the state of the consumer; None if messages must be requested with a new subscription."""
+        about = self._do(self._known_consumer())
+        # the server removes a consumer that asks for nothing; messages may be lost on the way
+        if about is None or about.delivered.consumer_seq > self._received:
+            self._subscription = about = None
+        return about
+
+    async def _known_consumer(self) -> Any:
+        try:
+            return await self._subscription.consumer_info()
+        except self._not_found:
+            return None
 
     async def _connected(self) -> Any:
         """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
@@ -123,21 +140,22 @@ class JetStream(MessageSource):
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
         """Report a gap if messages after `_last` were deleted; `received` is the next number, if known."""
-        if self._last == 0:
-            return
         name = await self._stream.find_stream_name_by_subject(self.subject)
-        state = (await self._stream.stream_info(name)).state
+        about = await self._stream.stream_info(name)
+        state, created = about.state, None if about.created is None else about.created.isoformat()
         first = state.first_seq if received is None else min(state.first_seq, received)
-        if state.last_seq < self._last:
+        if self._last and (state.last_seq < self._last or self._created not in {None, created}):
             self._tell_gap(None, f"message {self._last}")
             self._last = 0
-        elif first > self._last + 1:
+        elif self._last and first > self._last + 1:
             self._tell_gap(first - self._last - 1, f"message {self._last}")
             self._last = first - 1
+        self._created = created
 
     def go_to(self, position: Mapping[str, Any]) -> None:
         """Continue after the message with this sequence number."""
         self._last, self._subscription = self._sequence(position, "a sequence number"), None
+        self._created = position.get("created")
 
     def close(self) -> None:
         """Close the connection."""

@@ -85,7 +85,7 @@ class RedisStream(MessageSource):
         removed = self._read if added is None else added - about["length"]
         if self._last == START:
             self._read = removed
-        elif added is not None and added < self._read:
+        elif added is not None and (added < self._read or self._is_other(about, removed)):
             self._tell_gap(None, f"entry {self._last}")
             self._last, self._read = START, removed
             entries = _entries(self._redis.xread({self.stream: START}, count=most))
@@ -93,6 +93,13 @@ class RedisStream(MessageSource):
             self._tell_gap(removed - self._read, f"entry {self._last}")
             self._read = removed
         return entries
+
+    def _is_other(self, about: Mapping[str, Any], removed: int) -> bool:
+        """Return whether this is another stream, because it lacks the entry that was read last.
+
+        Trimming would have removed all entries read before it, too, and a deletion would be recorded.
+        """
+        return removed < self._read and _place(about["max-deleted-entry-id"]) < _place(self._last)
 
     def _at_end(self) -> bool:
         return True
@@ -130,6 +137,11 @@ def _entries(got: Any) -> Entries:
     (found,) = got.values() if isinstance(got, dict) else [entries for _, entries in got]
     flat = found[0] if isinstance(got, dict) else found
     return [(id.decode(), fields) for id, fields in flat]
+
+
+def _place(id: str | bytes) -> tuple[int, ...]:
+    """Return an id as numbers, which are in the order of the entries."""
+    return tuple(map(int, (id if isinstance(id, str) else id.decode()).split("-")))
 
 
 def _value(field: bytes) -> int | float | str | None:

@@ -15,13 +15,16 @@ import numpy as np
 from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import expect_list, number, whole
 from heros.data.codes import MOST_VALUES, checked_most_values
-from heros.data.encoder import Encoder, Stretch
+from heros.data.encoder import Encoder, Limits, Stretch
 from heros.data.schema import Schema, schema_of, schema_plain
 from heros.data.values import NotAClass, Refused, checked_task, checked_words
 from heros.streams.bad_rows import BadRow, BadRows, checked_skip, notify_skipped
 from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, joined, passed
 
-__all__ = ["RowBlocks", "RowSource", "encoder_of", "rows_of"]
+__all__ = ["OF_MESSAGES", "RowBlocks", "RowSource", "encoder_of", "rows_of"]
+
+OF_MESSAGES = Limits(features=10_000, classes=1_000, new=1_000)
+"""The limits on the growth of a schema by messages, which anybody may send."""
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
 """A function from a number of rows and a timeout to the available rows; empty or IDLE without rows."""
@@ -298,6 +301,7 @@ def encoder_of(
     task: str | None = None,
     ignore: Iterable[str] = (),
     missing: Sequence[str] = (),
+    limits: Limits | None = None,
 ) -> Encoder:
     """Return the initial encoder with the options of the user."""
     if schema is not None and not isinstance(schema, Schema):
@@ -321,4 +325,5 @@ def encoder_of(
         numeric=numeric,
         fractions=task is not None or known is not None,
         words=checked_words(missing),
+        limits=limits,
     )
