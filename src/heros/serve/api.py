@@ -48,6 +48,7 @@ HEALTH = {
 HOST = re.compile(r"(\[(?P<address>[0-9a-f.]*:[0-9a-f:.]*)\]|(?P<name>[^:@/\[\]\s]+))(:[0-9]{0,5})?")
 MOST_NOTICES = 50
 LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
+MOST_EXPLANATIONS = 8  # explanations that are computed or wait: each may take seconds
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -78,6 +79,7 @@ class Api:
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
+        self._explanations = 0  # explanations that are computed or wait
         self._large = asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
@@ -121,6 +123,8 @@ class Api:
                     return
                 async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
                     reply = await self.posts[path](self._parsed(path, body))
+                if isinstance(reply[1], asyncio.Future):  # an explanation: large bodies do not wait for it
+                    reply = reply[0], await reply[1]
                 if scope["query_string"]:
                     await self._wait(scope["query_string"], receive)
                 status = reply[0]
@@ -178,6 +182,10 @@ class Api:
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
             self.service.expect_room(1)  # checked first, because parsing the body takes longer
+        elif path == "/explain":
+            self._expect_explainable()
+            if self._explanations >= MOST_EXPLANATIONS:
+                raise NotNow("Too many explanations at the same time.")
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -221,9 +229,14 @@ class Api:
         return 200, {"predictions": self.service.answers(instances, outputs)}
 
     async def _explain(self, request: Any) -> Reply:
-        self._expect_explainable()
-        explain = self.service.explain
-        return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
+        explain = self.service.explanation(request)
+        explained = asyncio.get_running_loop().run_in_executor(self._explaining, explain)
+        self._explanations += 1
+        explained.add_done_callback(self._note_explained)
+        return 200, explained
+
+    def _note_explained(self, _: object) -> None:
+        self._explanations -= 1
 
     async def _learn(self, request: Any) -> Reply:
         before = len(self.service.notices)

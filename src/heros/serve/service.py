@@ -258,15 +258,21 @@ class Service:
 
     def explain(self, request: Any) -> dict[str, Any]:
         """Explain the prediction for ``{"x": {...}}``; ``of`` selects the class to explain."""
+        return self.explanation(request)()
+
+    def explanation(self, request: Any) -> Callable[[], dict[str, Any]]:
+        """Check a request for an explanation; return a function that computes the explanation."""
         if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
             raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
         of = request.get("of")
         if of is not None and type(of) not in (str, int, float, bool):
             raise Wrong("The class to explain must be a string or a number.")
         expect_fields(request["x"], self._most_fields, self.limits.text)
-        key = self._key(request)
+        return partial(self._explain, request["x"], None if of is None else str(of), self._key(request))
+
+    def _explain(self, x: dict[str, Any], of: str | None, key: Id | None) -> dict[str, Any]:
         try:
-            return self.learner.explain(request["x"], None if of is None else str(of), key).plain()
+            return self.learner.explain(x, of, key).plain()
         except Refused as why:
             raise _wrong(why) from None
         except (DataError, ParameterError) as error:
