@@ -80,7 +80,7 @@ class Api:
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
         self._explanations = 0  # explanations that are computed or wait
-        self._large = asyncio.Lock()
+        self._large, self._formatting = asyncio.Lock(), asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
             "/explain": self._explain,
@@ -125,10 +125,10 @@ class Api:
                     reply = await self.posts[path](self._parsed(path, body))
                 if isinstance(reply[1], asyncio.Future):  # an explanation: large bodies do not wait for it
                     reply = reply[0], await reply[1]
-                if scope["query_string"]:
+                if scope["query_string"] and path.startswith("/learn"):
                     await self._wait(scope["query_string"], receive)
-                status = reply[0]
-                await _send(send, status, _dumped(reply[1]), PLAIN)
+                status, body, kind = _encoded(reply)
+                await _send(send, status, body, ((b"content-type", kind),))
             else:
                 status, body, kind = await self._look(scope["method"], path, scope["query_string"])
                 more = SAFE + FOR_PAGE if path == "/" else SAFE
@@ -214,8 +214,7 @@ class Api:
         if handler is None or method not in ("GET", "HEAD"):
             allowed = b"POST" if handler is None else b"GET, HEAD"
             raise Refusal(f"The method must be {allowed.decode()}.", 405, (b"allow", allowed))
-        reply = await handler(query)
-        return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
+        return _encoded(await handler(query))
 
     # -- predicting and learning --------------------------------------------------------------------------
 
@@ -226,7 +225,13 @@ class Api:
         instances, outputs = self._instances(request), list[Output]()
         async for some in _slices(instances):
             outputs += await self._do(self.service.outputs, some)
-        return 200, {"predictions": self.service.answers(instances, outputs)}
+        said = self.service.stored(outputs)
+        async with self._formatting:  # a reply may take fifty times the memory of the request
+            parts = []
+            async for some in _slices([*zip(instances, said, strict=True)]):
+                requests, predictions = zip(*some, strict=True)
+                parts.append(_dumped(self.service.formatted(requests, predictions))[1:-1])
+            return 200, b'{"predictions":[%b]}' % b",".join(parts), JSON
 
     async def _explain(self, request: Any) -> Reply:
         explain = self.service.explanation(request)
@@ -371,6 +376,10 @@ async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
         if start:
             await asyncio.sleep(0)
         yield instances[start : start + SLICE]
+
+
+def _encoded(reply: Reply) -> tuple[int, bytes, bytes]:
+    return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
 
 
 def _dumped(said: Any) -> bytes:

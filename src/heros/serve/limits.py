@@ -62,6 +62,7 @@ class Limits:
     queue: int | None = None  # labelled instances in the training queue; by default 20,000 unless on disk
     queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if learning may have to wait
     bodies: int = 256_000_000  # bytes of all request bodies being received or processed
+    replies: int = 256_000_000  # bytes of all replies that clients have not read
     features: int = 1_000
     values: int = 1_000  # distinct values of a nominal feature
     classes: int = 200

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -238,22 +238,31 @@ class Service:
 
     def answers(self, requests: list[Any], outputs: list[Output]) -> list[Prediction]:
         """Return the predictions for requests; store all instances that have an id, or raise an error."""
-        predictions = []
+        return self.formatted(requests, self.stored(outputs))
+
+    def stored(self, outputs: list[Output]) -> list[ServedOutput]:
+        """Store all instances that have an id, or raise an error; return the predictions for the replies."""
         with self._door:
             held = self._held([asked for asked, _ in outputs])
-            self.counts.answered += len(requests)
-            for ((id, key, _), output), row in zip(outputs, held, strict=True):
-                if id is None or row is None:
-                    predictions.append(self._says(output))
-                else:
-                    predictions.append({"id": id, **self._says(self._hold(id, key, row, output))})
-            ignored = [self._encoder.without_feature(x) for (_, _, x), _ in outputs]
+            self.counts.answered += len(outputs)
+            return [
+                output if id is None or row is None else self._hold(id, key, row, output)
+                for ((id, key, _), output), row in zip(outputs, held, strict=True)
+            ]
+
+    def formatted(self, requests: Sequence[Any], outputs: Sequence[ServedOutput]) -> list[Prediction]:
+        """Return the predictions as plain data, with the id and the unknown names of each request."""
+        with self._door:
+            ignored = [self._encoder.without_feature(request["x"]) for request in requests]
             self.ignored += sum(map(bool, ignored))
-        for request, names, prediction in zip(requests, ignored, predictions, strict=True):
+        predictions = []
+        for request, output, names in zip(requests, outputs, ignored, strict=True):
+            id, prediction = request.get("id"), self._says(output)
             if request.get("abstain") and len(prediction["set"]) != 1:
                 prediction["prediction"] = None
             if names:
                 prediction["ignored"] = names[:MOST_NAMES]
+            predictions.append(prediction if id is None else {"id": id, **prediction})
         return predictions
 
     def explain(self, request: Any) -> dict[str, Any]:
