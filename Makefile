@@ -22,8 +22,8 @@ help:
 	@echo "make demo      Heros() on an example file and a drifting stream, beside River's forest, and a page with pictures (under a minute; the first target of a fresh clone also sets up $(VENV), 1.8 GB, several minutes)"
 	@echo "make test      every behaviour once, and the doctests (some minutes)"
 	@echo "make test-all  every case of every test, the kernels without Python, sanitizers, the speed against the commit before"
-	@echo "make check     ruff, mypy --strict, import-linter, the docs, a build in which compiler warnings are errors"
-	@echo "make docs      the documentation as a site, in build/site"
+	@echo "make check     ruff, mypy --strict, import-linter, make docs, a build in which compiler warnings are errors"
+	@echo "make docs      the documentation as a site, in build/site, and its tests: every example, notebook and link"
 	@echo "make bench     CPU time per instance, ours against PyTorch, as 50 modules and stacked (installs torch, CPU build)"
 	@echo "make wheel     a wheel in dist/, and the demo from it in an environment without a compiler"
 	@echo "make live      a broker, a simulated feed, the service and its page, in one; Ctrl-C stops all of it"
@@ -57,11 +57,12 @@ demo: $(VENV)/installed
 live: $(VENV)/installed
 	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
-# `make docs` builds the site and tests it.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --ignore tests/docs/test_site.py
+# `make docs` runs the tests of the documentation.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+NO_DOCS := --ignore tests/docs
 
 test: $(VENV)/installed
-	$(PYTEST)
+	$(PYTEST) $(NO_DOCS)
 
 # `make -j2 check test-all` starts with the kernels, which need no virtual environment. It ends with the tests, which
 # use all processors.
@@ -77,10 +78,10 @@ check: $(VENV)/installed
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory docs
 
-# Broken links are errors; site searches must find the expected pages.
+# Broken links are errors; the examples of all pages and the notebooks run; site searches must find the expected pages.
 docs: $(VENV)/installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@HEROS_SITE=build/site $(BIN)/python -m pytest tests/docs/test_site.py
+	@HEROS_SITE=build/site $(PYTEST) tests/docs
 	@echo "build/site/index.html"
 
 # Build the wheel in a separate environment, as pip does. Repair it, which also lists its system requirements. Then

@@ -34,7 +34,7 @@ more:
 	@echo "make notebooks       run the notebooks and keep what they show"
 
 test-matrices: $(VENV)/installed
-	$(PYTEST) --all
+	$(PYTEST) $(NO_DOCS) --all
 
 native cross:
 	@$(MAKE) --no-print-directory -C tests/native $(if $(filter native,$@),run,cross)

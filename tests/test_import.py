@@ -31,7 +31,7 @@ def imported(program):
         ("import heros", set()),
         ("from heros import Heros, Run, evaluate, streams, records, checkpoints, meters, measures, export", {"tarfile"}),
         (FIT, {"tarfile"}),
-        ("import heros.report, heros.run.records, heros.cli", {"rich", "typer", "tarfile"}),
+        ("import heros.run.report, heros.run.records, heros.cli", {"rich", "typer", "tarfile"}),
     ],
     ids=["import", "every name", "fit and evaluate", "command line"],
 )  # fmt: skip

@@ -51,7 +51,7 @@ def alone(todo, task="classes"):
 LIMITS = [{}, {"capacity": 1}, {"capacity": 3}, {"memory": 300_000}]
 
 
-@pytest.mark.matrix(most=3)
+@pytest.mark.matrix(most=2)
 @pytest.mark.parametrize(
     ("task", "limit"), [*(("classes", limit) for limit in LIMITS), ("numbers", {"capacity": 3})]
 )

@@ -38,7 +38,7 @@ def test_perf_events_are_counted_per_package(tmp_path, monkeypatch):
                          "energy-ram": "event=0x03", "energy-ram.scale": "0.25"},
     }) / "power"  # fmt: skip
     counters = Counters(tmp_path)
-    monkeypatch.setattr("heros.meters.perf._opened", counters)
+    monkeypatch.setattr("heros.meters.rapl._opened", counters)
     meter = meters.Perf(power)
     assert counters.asked == [(32, 2, 0), (32, 2, 28), (32, 3, 0), (32, 3, 28)]
     monkeypatch.setattr(os, "read", lambda file, n: os.pread(file, n, 0))  # the same event is read repeatedly

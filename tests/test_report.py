@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 
 from heros import DataError, Heros, evaluate, meters, policies, pools, streams
-from heros._base.registry.ids import variant_id
+from heros._base.registry import variant_id
 from heros._base.tables import settings_text
-from heros.report import write_report
-from heros.report.charts import Line, Point, line_chart, scatter
-from heros.report.groups import groups_of
-from heros.report.html import axis
-from heros.report.leaders import labels_of
-from heros.report.maps import heat_map
 from heros.run import records
+from heros.run.report import write_report
+from heros.run.report.charts import Line, Point, heat_map, line_chart, scatter
+from heros.run.report.groups import groups_of
+from heros.run.report.html import axis
+from heros.run.report.leaders import labels_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
@@ -163,6 +162,8 @@ def test_the_page_is_whole_and_has_everything(page):
     assert sum("Performance against energy" in label for label in labels) == 1  # no competitors
     assert text.count("The best model over time") == 2 * 4
     assert "γ: cost of a training step, as a share of training all models." in text
+    assert "Grey: known drifts." in text
+    assert re.search(r"Dotted: majority class 0\.\d+, previous label 0\.\d+\. Grey", text)
     assert sum("γ" in label for label in labels) == sum("Energy since" in label for label in labels) == 2
     assert sum(attributes.get("class") == "drift" for _, attributes in tags.seen) == 6  # of the first stream
     assert "56 g CO2e per kWh (FRA: Ember" in text

@@ -120,6 +120,7 @@ def test_adwin_needs_constant_memory():
     ("make", "message"),
     [
         (lambda: Adwin(0), "The 'delta' parameter of Adwin must be in (0, 1). Got 0 instead."),
+        (lambda: Adwin(2), "The 'delta' parameter of Adwin must be in (0, 1). Got 2 instead."),
         (
             lambda: Window(0),
             "The 'size' parameter of Window must be a whole number in [1, 16777216]. Got 0 instead.",

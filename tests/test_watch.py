@@ -187,6 +187,7 @@ def test_perceptrons_that_look_now_and_then_equal_slow_ones(watch):
         np.testing.assert_allclose(alone.predict_proba(X[-1]), perceptron.forward(last), atol=5e-3)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("answer", ["best", Top(3, 20.0), "average", Stack(rate=0.1)], ids=str)
 @pytest.mark.parametrize("watch", ["trained", 4])
 @pytest.mark.parametrize("pool", EVERY_POOL)

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from heros.report.page import write_page
+from heros.run.report.page import write_page
 from heros_paper.figures import draw_figures
 from heros_paper.results import grids
 from heros_paper.tables import tables_of

@@ -29,19 +29,26 @@ def main() -> NoReturn:
     cannot show are escaped.
     """
     for name in ("stdout", "stderr"):
-        _open(name)
+        stream = getattr(sys, name)
+        if stream is None:  # closed
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until exit
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         with no_interrupt_lost():
             code = _answer()
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = _print_error("stopped", INTERRUPTED)
+        code = _failed("stopped", INTERRUPTED)
     except OSError as error:
         quiet = error.errno == errno.EPIPE  # the reader closed the pipe
-        code = (
-            FAILED if quiet else _print_error(f"cannot write to standard output: {error.strerror}.", FAILED)
-        )
-    _leave(code)
+        code = FAILED if quiet else _failed(f"cannot write to standard output: {error.strerror}.", FAILED)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
+    sys.exit(code)
 
 
 @contextmanager
@@ -96,29 +103,11 @@ def _answer() -> int:
     return 0
 
 
-def _open(name: str) -> None:
-    """Replace a closed standard stream, and escape characters that it cannot encode."""
-    stream = getattr(sys, name)
-    if stream is None:
-        setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until exit
-    elif hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="backslashreplace")
-
-
-def _print_error(message: str, code: int) -> int:
+def _failed(message: str, code: int) -> int:
+    """Print an error and return the exit code."""
     with suppress(OSError):
         print(f"heros: {message}", file=sys.stderr)
     return code
-
-
-def _leave(code: int) -> NoReturn:
-    """Flush the output and exit without further messages."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
-    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -416,6 +416,7 @@ def test_a_pipe_cannot_go_back_or_be_copied():
     assert len(stream.draw(1000)[1]) == 200
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads memory from /proc")
 def test_a_long_input_needs_no_more_memory_than_a_short_one(pool):
     """Peak memory between 100,000 and 400,000 rows grows by less than the 5 MB their probabilities would take."""

@@ -48,6 +48,7 @@ def table(tmp_path_factory):
     return path, text, typed, labels
 
 
+@pytest.mark.long
 def test_every_entrance_learns_as_well(table):
     path, text, typed, labels = table
     found = {

@@ -19,7 +19,7 @@ from heros.data import Encoder
 from heros.streams.pipe import read_pipe
 
 TABLES = settings(
-    max_examples=110, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=settings().max_examples + 10, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 
 NAMES = st.text("abcdef", min_size=1, max_size=2)

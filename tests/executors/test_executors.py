@@ -11,44 +11,12 @@ from pathlib import Path
 import distributed
 import pytest
 
+from executors.work import always_die, die_once, fail, kill_or_name, note_and_name, square
 from heros import HerosError, ParameterError
 from heros.run import executors
 from heros.run.executors import Dask, Executor, Processes, Serial, WorkerDied
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*leaked.*", "ignore::ResourceWarning")
-
-
-def square(x):
-    return x * x
-
-
-def die_once(path):
-    """Kill the worker's own process in the first attempt."""
-    if not path.exists():
-        path.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return path.name
-
-
-def always_die(path):
-    with path.open("a") as file:
-        file.write("x")
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def kill_or_name(name):
-    if name == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return name
-
-
-def note_and_name(path):
-    path.touch()
-    return path.name
-
-
-def fail(item):
-    raise ZeroDivisionError(f"item {item}")
 
 
 def wait_for(true):

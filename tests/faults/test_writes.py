@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 from faults.system import MODES, Scenario, emptied, every_call, every_call_failed
 from heros import Heros, evaluate, export, pools, streams
 from heros.cli import app
-from heros.report import write_report
 from heros.run import checkpoints, records
 from heros.run.records import pack
+from heros.run.report import write_report
 from heros.streams import paper_datasets
 from heros.streams.paper_datasets import RealStream, open_real
 
@@ -227,7 +227,7 @@ def test_results_are_printed_whatever_cannot_be_written(command, mode, tmp_path,
     pool.write_text(POOL)
     rows.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 3},{'no' if i % 5 else 'yes'}\n" for i in range(200)))
     codes = []
-    for faulty in every_call(root, mode, 1 if thorough else 3):
+    for faulty in every_call(root, mode, 1 if thorough else 6):
         emptied(root)
         name, *more = COMMANDS[command]
         arguments = [name, str(rows), *more, "--pool", str(pool), "--out", str(root / "out")]

@@ -27,9 +27,9 @@ from heros import Heros, HerosError, Top, policies
 from heros._base.registry import answer_of, policy_of, pool_of
 from heros.cli.parsing import watch_of
 from heros.ensemble.late import LateLabels
-from heros.report import write_report
 from heros.run import records
 from heros.run.records import pack
+from heros.run.report import write_report
 
 MOST_MODELS = 500
 

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -169,7 +169,6 @@ def test_every_measure_equals_scikit_learns():
         )
     )
 )
-@settings(max_examples=60)
 def test_counted_measures_equal_their_slow_twins(pairs):
     y = np.array([a for a, _ in pairs])
     predicted = np.array([b for _, b in pairs])
@@ -190,7 +189,6 @@ def test_counted_measures_equal_their_slow_twins(pairs):
         max_size=40,
     )
 )
-@settings(max_examples=100)
 def test_average_precision_equals_its_slow_twin(pairs):
     positive, score = np.array([p for p, _ in pairs]), np.array([s for _, s in pairs])
     rest = 1 - score

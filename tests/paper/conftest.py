@@ -7,6 +7,13 @@ import pytest
 
 from heros import Heros, evaluate, pools, streams
 from heros.run import records
+from heros_paper.tables import closeness
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch):
+    """Compute confidence intervals from few draws; the default takes seconds."""
+    monkeypatch.setattr(closeness, "DRAWS", 100)
 
 
 @pytest.fixture(scope="session")

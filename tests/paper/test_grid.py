@@ -115,7 +115,7 @@ def test_a_part_of_the_curves_may_be_kept(tmp_path):
     assert run.n_instances == 3000
 
 
-@pytest.mark.matrix(most=1)
+@pytest.mark.long
 def test_dask_workers_give_the_same_and_one_of_them_may_be_killed(dask_cluster, tmp_path):
     grid = small_grid(n=4000)
     run_all(grid, tmp_path / "here")

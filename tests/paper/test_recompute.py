@@ -27,6 +27,7 @@ def test_the_script_imports_nothing_of_ours():
     assert not [name for name in names if name.startswith("heros")]
 
 
+@pytest.mark.long
 def test_a_number_that_the_page_states_otherwise_is_an_error_and_can_be_put_right(tmp_path):
     page = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
     row, rank = re.search(r"^(\| perform-best \| (\S+) \| 2\.86 \|)$", page, re.MULTILINE).groups()

@@ -67,6 +67,7 @@ def bound(n, policy):
     return K / M * open_up_to(M * n / K) + open_up_to(n)
 
 
+@pytest.mark.long
 def test_the_guarantee_holds_where_its_premises_do():
     policy = reference.MLCB()
     lost = np.cumsum(regret(policy, 40_000))

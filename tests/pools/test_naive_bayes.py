@@ -24,7 +24,7 @@ def alone(configuration, schema):
     return pools.NaiveBayes([configuration]).bind(schema, np.random.default_rng(1))
 
 
-@pytest.mark.matrix
+@pytest.mark.matrix(most=4)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
     "configuration",

@@ -117,6 +117,7 @@ def made(seed, n, offset=1000.0):
     return X, y
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("prediction", ["mean", "linear", "adaptive"])
 @pytest.mark.parametrize(
     ("seed", "n", "more", "weighted"),

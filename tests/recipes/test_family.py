@@ -112,8 +112,6 @@ class Shares(Family):
 class SharesGrid(Shares):
     """Shares over a grid of initial counts."""
 
-    grid: ClassVar[bool] = True
-
     def __init__(self, *, priors: Iterable[float] = (0.1, 1.0, 10.0), costs: Any = "equal") -> None:
         super().__init__(grid_of({"prior": priors}), costs=costs)
 
@@ -176,9 +174,10 @@ def test_a_family_is_its_folder_and_four_files(house, tmp_path, thorough):
         "from heros.pools.tree_settings import TreeStats",
         "from heros.pools.shares import BoundShares, Shares, SharesGrid",
     )
-    house.insert(
-        "pools/__init__.py", '    "TreeStats",', '    "BoundShares",\n    "Shares",\n    "SharesGrid",'
+    first = (
+        '    "MLP", "Boosted", "BoostedGrid", "BoundBoosted", "BoundForest", "BoundHoeffding", "BoundJoin",'
     )
+    house.insert("pools/__init__.py", first, '    "BoundShares", "Shares", "SharesGrid",')
     assert house.touched == {"pools/shares.py", "pools/__init__.py"}
     listed = (REPOSITORY / "tests/family_cases.py").read_text(encoding="utf-8")
     assert listed.count("\nCASES = {\n") == 1

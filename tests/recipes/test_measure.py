@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from heros import Heros, evaluate, measures, pools, streams
-from heros.report import write_report
+from heros.run.report import write_report
 from heros.run import checkpoints, records
 
 place = Path(sys.argv[1])

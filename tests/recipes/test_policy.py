@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Reasons
+from heros.policies.base import Reasons
 
 __all__ = ["Middle"]
 
@@ -49,7 +49,8 @@ def test_a_policy_of_the_library_is_a_file_and_its_export(house):
         "from heros.policies.reward import Reward",
         "from heros.policies.middle import Middle",
     )
-    house.insert("policies/__init__.py", '    "PerformBest",', '    "Middle",')
+    first = '    "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything",'
+    house.insert("policies/__init__.py", first, '    "Middle",')
     assert house.touched == {"policies/middle.py", "policies/__init__.py"}
 
     document = json.loads(

@@ -10,8 +10,8 @@ import pytest
 
 import kill_resume
 from heros import DataError, Heros, HerosError, ParameterError, evaluate, measures, pools, streams
-from heros.report import write_report
 from heros.run import checkpoints, records
+from heros.run.report import write_report
 
 
 def make():

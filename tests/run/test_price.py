@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from heros import Heros, ParameterError, Schema, Top, evaluate, policies, pools, records, streams
 from heros.cli import app
 from heros.pools.timing import PriceList, price_list
-from heros.report import write_report
 from heros.run.experiments import Experiment, run_all
+from heros.run.report import write_report
 
 POOL = pools.MLPGrid(hidden=[8, 256], optimizers=["adam"])  # ten models
 STREAM = "agr_a"

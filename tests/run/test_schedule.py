@@ -136,7 +136,7 @@ def simulated(clock, directory, kills, carbon, budget, seed):
 
 
 @pytest.mark.filterwarnings("ignore::heros.WaitNotice")
-@pytest.mark.matrix(most=2)
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("carbon", [True, False])
 @pytest.mark.parametrize("seed", range(1, 5))
 def test_a_day_with_fifty_kills_exceeds_no_hour_and_loses_no_instance(turned, tmp_path, carbon, seed):

@@ -450,6 +450,7 @@ def test_a_full_queue_is_told_over_the_wire():
 TRIES = int(os.environ.get("HEROS_SCHEMATHESIS", "4"))  # all kinds of requests to all paths
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_schemathesis_finds_no_fault_of_the_server(task):
     schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")

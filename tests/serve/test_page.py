@@ -166,6 +166,7 @@ def test_a_page_of_another_name_cannot_teach(browser):
         assert client.running.service.counts.learnt == 1
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("width", [320, 400, 700, 1280])
 def test_names_fit_and_stay_distinct(browser, width):
     with served(Service(OneModel(Heros(k=4, seed=1)), window=10)) as client:

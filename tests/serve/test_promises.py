@@ -436,6 +436,13 @@ def test_long_names_are_refused_on_every_route(path):
             assert client.get(view, params={"key": long}).status_code == 422
 
 
+@pytest.fixture(scope="module")
+def local():
+    """A service that allows only hosts of this machine."""
+    with served(one()) as client:
+        yield client
+
+
 @pytest.mark.parametrize(
     "host",
     [
@@ -462,26 +469,31 @@ def test_long_names_are_refused_on_every_route(path):
         "localhost, evil.example",
     ],
 )
-def test_another_host_is_refused(host):
-    with served(one()) as client:
-        port = client.running.socket.getsockname()[1]
-        for good in (
-            "localhost",
-            f"localhost:{port}",
-            f"127.0.0.1:{port}",
-            "[::1]:80",
-            "[::1]",
-            "[::FFFF:127.0.0.1]:80",
-            "localhost:",
-            "LOCALHOST",
-            "192.168.1.5",
-        ):
-            assert client.get("/model", headers={"host": good}).status_code == 200, good
-        body = {"x": {"size": 1.0}, "y": "a"}
-        assert client.post("/learn", json=body, headers={"host": host}).status_code == 403
-        for path in ("/", "/state", "/model", "/metrics"):
-            assert client.get(path, headers={"host": host}).status_code == 403
-        assert client.get("/health", headers={"host": host}).status_code == 200
+def test_another_host_is_refused(host, local):
+    body = {"x": {"size": 1.0}, "y": "a"}
+    assert local.post("/learn", json=body, headers={"host": host}).status_code == 403
+    for path in ("/", "/state", "/model", "/metrics"):
+        assert local.get(path, headers={"host": host}).status_code == 403
+    assert local.get("/health", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "localhost:{port}",
+        "127.0.0.1:{port}",
+        "[::1]:80",
+        "[::1]",
+        "[::FFFF:127.0.0.1]:80",
+        "localhost:",
+        "LOCALHOST",
+        "192.168.1.5",
+    ],
+)
+def test_a_host_of_this_machine_is_accepted(host, local):
+    port = local.running.socket.getsockname()[1]
+    assert local.get("/model", headers={"host": host.format(port=port)}).status_code == 200
 
 
 def test_a_host_may_be_allowed():
@@ -839,7 +851,7 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
     path = tmp_path / "service.heros"
     document, arrays = archive.read(path, "service")
     rng, refused = np.random.default_rng(1), []
-    for case in range(200 if thorough else 50):
+    for case in range(200 if thorough else 20):
         content, values = document, arrays
         if case % 2:
             content = mutated(rng, document)
@@ -870,5 +882,5 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
                 assert (service.fault, service.last_error) == (None, None)
         finally:
             service.stop()
-    assert len(refused) > 20
+    assert len(refused) > (20 if thorough else 5)
     assert all("must hold a complete checkpoint. Got: " in why and len(why) < 600 for why in refused), refused

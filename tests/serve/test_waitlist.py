@@ -641,7 +641,7 @@ def test_a_batch_is_refused_for_good_only_if_all_of_it_is_wrong(turned, tmp_path
         assert [(one["at"], one["status"]) for one in taken.json()["refused"]] == [(0, 422), (2, 507)]
 
 
-@pytest.mark.matrix(most=1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 def test_a_day_of_a_service_with_kills_exceeds_no_hour_and_loses_nothing(turned, tmp_path, seed):
     rng, accepted, kills, at = np.random.default_rng(seed), 0, 0, tmp_path / "0"

@@ -225,6 +225,7 @@ def command(*arguments, cwd):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs Unix signals")
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_stopped_it_keeps_all_and_goes_on(tmp_path, task):
     (tmp_path / "pool.toml").write_text('kind = "mlp"\n[grid]\nhidden = [8]\nlearning_rates = [0.05]\n')

@@ -182,6 +182,7 @@ def mountable() -> bool:
 
 
 @pytest.mark.skipif(not mountable(), reason="no file systems may be mounted here")
+@pytest.mark.matrix
 @pytest.mark.parametrize("what", ["full", "read-only"])
 @pytest.mark.parametrize("chosen", ["raise", "warn"])
 def test_a_real_disk(what, chosen, tmp_path):

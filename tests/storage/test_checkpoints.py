@@ -90,7 +90,7 @@ def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
     assert kill_resume.outcome(run, model) == expected
     there = checkpoints.found(tmp_path)
     assert len(there) > 5
-    for one in there if thorough else there[:: len(there) // 2]:
+    for one in there if thorough else there[len(there) // 2 :][:1]:
         model, stream, _ = case()
         run = evaluate(model, stream, checkpoint=tmp_path, every=200, keep=99, resume=one.path, **settings)
         assert kill_resume.outcome(run, model) == expected, one.path.name

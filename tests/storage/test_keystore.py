@@ -95,7 +95,7 @@ def test_a_store_that_a_full_disk_does_not_open_names_the_full_disk(tmp_path, mo
                 Journal(tmp_path / "waiting.sqlite")
 
 
-@pytest.mark.matrix(most=3)
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("room", [0.0, 0.3, 0.6, 0.9])
 def test_no_instance_is_lost_or_learnt_twice_on_a_full_disk(tmp_path, room):
     """`learn` either learns or raises an error; after an error, the same instances can be passed again."""

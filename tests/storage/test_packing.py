@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from heros import DataError, Heros, HerosError, evaluate, policies, pools, streams
-from heros.report import write_report
 from heros.run import records
 from heros.run.records import pack
+from heros.run.report import write_report
 
 
 def run_of(seed, hidden=(8,), n=600):

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from heros import DataError, DataNotice, Heros, evaluate, meters, pools, streams
-from heros.report import write_report
 from heros.run import records
+from heros.run.report import write_report
 
 MARKUP = '"><script>alert(1)</script>'
 OTHERS = (

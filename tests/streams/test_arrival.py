@@ -16,7 +16,7 @@ from heros import DataError, Heros, ParameterError, evaluate, policies, pools, s
 from heros.streams.live import END, IDLE, Signal
 from heros.streams.pipe import read_pipe
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def small():

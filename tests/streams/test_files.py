@@ -226,7 +226,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 @given(rows=st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["x", "y"])), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_reading_record_by_record_gives_what_arrow_gives(tmp_path, rows):
     """The careful path, used for blocks with unusual values, must give the same result."""
     path = tmp_path / "s.csv"
@@ -316,6 +316,7 @@ def test_a_dictionary_that_differs_between_row_groups(tmp_path):
     assert (names, [stream.schema.classes[i] for i in y]) == (["x", "y", "y", "z"], ["p", "q", "q", "r"])
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("rows", [1000, 300_000])
 @pytest.mark.parametrize("name", ["s.csv", "s.json", "s.parquet", "s.arrow", "s.feather"])
 def test_a_table_that_is_written_again_while_it_is_read_ends_with_an_error(tmp_path, name, rows):

@@ -28,8 +28,8 @@ def test_a_file_is_not_loaded_whole(tmp_path):
     head = b"a,b,c,d,label\n"
     rows = b"".join(b"%d,%d.5,name%d,%d,x\n" % (i, i, i % 100, i * i) for i in range(50_000))
     small, large = tmp_path / "small.csv", tmp_path / "large.csv"
-    small.write_bytes(head + rows * 4)
-    large.write_bytes(head + rows * 40)
-    grown = peak_megabytes(large, 2_000_000) - peak_megabytes(small, 200_000)
-    assert large.stat().st_size > 60_000_000
+    small.write_bytes(head + rows * 2)
+    large.write_bytes(head + rows * 20)
+    grown = peak_megabytes(large, 1_000_000) - peak_megabytes(small, 100_000)
+    assert large.stat().st_size > 30_000_000
     assert grown < 15

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_streams as reference
@@ -59,14 +59,12 @@ def expect_rows(stream, twin, n=200, exact=True):
     perturbation=st.floats(0, 1, allow_subnormal=False),
     balance=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
 def test_agrawal_equals_its_slow_twin(function, seed, perturbation, balance):
     chosen = {"function": function, "seed": seed, "perturbation": perturbation, "balance": balance}
     expect_rows(streams.Agrawal(**chosen), reference.agrawal(**chosen), n=60)
 
 
 @given(drift=st.integers(0, 7), seed=SEEDS, noise=st.integers(0, 100))
-@settings(max_examples=40, deadline=None)
 def test_led_equals_its_slow_twin(drift, seed, noise):
     chosen = {"drift": drift, "seed": seed, "noise": noise}
     expect_rows(streams.LED(**chosen), reference.led(**chosen), n=60)
@@ -81,7 +79,6 @@ def test_led_equals_its_slow_twin(drift, seed, noise):
     drifting=st.integers(0, 25),
     speed=st.floats(0, 2, allow_subnormal=False),
 )
-@settings(max_examples=60, deadline=None)
 def test_random_rbf_equals_its_slow_twin(**chosen):
     expect_rows(streams.RandomRBF(**chosen), reference.random_rbf(**chosen), n=40, exact=False)
 
@@ -91,7 +88,6 @@ def test_random_rbf_equals_its_slow_twin(**chosen):
     width=st.integers(1, 400),
     seed=SEEDS,
 )
-@settings(max_examples=40, deadline=None)
 def test_drift_equals_its_slow_twin(position, width, seed):
     stream = streams.Drift(streams.LED(drift=1), streams.LED(drift=5, seed=3), position, width, seed)
     twin = reference.drift(reference.led(drift=1), reference.led(drift=5, seed=3), position, width, seed)

@@ -9,19 +9,11 @@ from urllib.parse import urlsplit
 
 from heros._base.errors import ParameterError
 
-__all__ = ["WEB_ADDRESS", "expect_servers", "is_ip_address", "is_web_address", "without_secrets"]
-
 WEB_ADDRESS = "a URL with http:// or https://, without a user name"
 
 
 def is_web_address(url: Any) -> bool:
-    """Return whether this is an http(s) URL with a host, a valid port (if given) and no user name.
-
-    Examples
-    --------
-    >>> is_web_address("https://grid.example/v1?key=k"), is_web_address("http://me:secret@grid.example")
-    (True, False)
-    """
+    """Return whether this is an http(s) URL with a host, a valid port (if given) and no user name."""
     try:
         parts = urlsplit(url)
         whole = bool(parts.hostname) and parts.username is None and parts.port != 0
@@ -72,12 +64,6 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL for messages and records, without user name, path and query, which may hold secrets.
-
-    Examples
-    --------
-    >>> without_secrets("https://grid.example:8443/v1/latest?key=k"), without_secrets("http://grid.example")
-    ('https://grid.example:8443/…', 'http://grid.example')
-    """
+    """Return a URL for messages and records, without user name, path and query, which may hold secrets."""
     scheme, netloc, *rest = urlsplit(url)
     return f"{scheme}://{netloc.rpartition('@')[2]}{'/…' if any(rest) else ''}"

@@ -55,11 +55,6 @@ def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) ->
     """Return a sentence that suggests the closest known name, or an empty string if no name is close.
 
     `likeness` is the minimum similarity of a suggestion, as in `difflib.get_close_matches`.
-
-    Examples
-    --------
-    >>> did_you_mean("cheepest", ["zeta", "cheapest"]), did_you_mean("label", ["Label "])
-    (" Did you mean 'cheapest'?", " Did you mean 'Label '?")
     """
     if not isinstance(value, str) or len(value) > LONGEST:
         return ""

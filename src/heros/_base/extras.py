@@ -7,23 +7,12 @@ from typing import Any
 
 from heros._base.errors import MissingExtra
 
-__all__ = ["needed"]
-
 
 def needed(module: str, what: str, extra: str) -> Any:
     """Import a module of an optional dependency.
 
     If its package is not installed, the error shows the install command. If the package is installed but one
     of its own dependencies is missing, the error of the package is raised.
-
-    Examples
-    --------
-    >>> needed("json.decoder", "Reading JSON", "json").JSONDecoder.__name__
-    'JSONDecoder'
-    >>> needed("no_such_package.part", "This", "sklearn")
-    Traceback (most recent call last):
-        ...
-    heros.MissingExtra: This needs packages that are not installed (extra 'sklearn'): pip install ...
     """
     package = module.partition(".")[0]
     try:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
-
-__all__ = ["DeferredInterrupts"]
 
 
 class DeferredInterrupts:
@@ -42,9 +40,7 @@ class DeferredInterrupts:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._noted = number, frame
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
             if self._noted is not None:

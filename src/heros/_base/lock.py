@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType, TracebackType
+from types import FrameType
 
 from heros._base.errors import HerosError
-
-__all__ = ["ExclusiveUse"]
 
 Place = dict[str, "FrameType | Place"]
 
@@ -18,18 +16,6 @@ class ExclusiveUse:
     A lock that is released in a ``finally`` block stays locked if Ctrl-C arrives just before or during the
     release. This lock belongs to the function that acquired it, and is released when that function ends for
     any reason. Only a caller that finds the lock taken checks whether the function is still running.
-
-    Parameters
-    ----------
-    message
-        The error message for a second caller.
-
-    Examples
-    --------
-    >>> alone = ExclusiveUse("The model is in use by another thread.")
-    >>> with alone:
-    ...     1 + 1
-    2
     """
 
     __slots__ = ("_message", "_place")
@@ -47,9 +33,7 @@ class ExclusiveUse:
             if place.get("holder") is holder:  # the holder has ended without releasing the lock
                 place = self._place = _after(place)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         caller = sys._getframe(1)
         place = self._place
         while place.get("holder") is not caller:
@@ -65,7 +49,6 @@ def _after(place: Place) -> Place:
 
 
 def _is_running(frame: object) -> bool:
-    """Return whether a frame is still running in any thread."""
     for top in sys._current_frames().values():
         at: FrameType | None = top
         while at is not None:

@@ -7,24 +7,12 @@ import os
 import sys
 import warnings
 
-__all__ = ["notice"]
-
 INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file__, "<string>")
 """Prefixes of file names that are not the user's code; dataclasses run generated code from "<string>"."""
 
 
 def notice(text: str, category: type[Warning]) -> None:
-    """Issue a warning that points at the line of the user's program that called HEROS.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     notice("The column 'id' is ignored.", UserWarning)
-    >>> str(caught[0].message)
-    "The column 'id' is ignored."
-    """
+    """Issue a warning that points at the line of the user's program that called HEROS."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back

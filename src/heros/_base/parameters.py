@@ -13,60 +13,19 @@ import numpy as np
 
 from heros._base.errors import ParameterError
 
-__all__ = [
-    "Rule",
-    "above_zero",
-    "among",
-    "expect_list",
-    "flag",
-    "identifier",
-    "inside_unit",
-    "number",
-    "one_of",
-    "or_none",
-    "positive",
-    "real_number",
-    "seed",
-    "whole",
-    "whole_number",
-]
-
 LARGE = 1 << 20  # the documentation omits upper limits from this value on
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A validation rule for the value of a parameter.
+    """A validation rule for the value of a parameter."""
 
-    Parameters
-    ----------
-    text
-        The rule in words: "a whole number in [1, 1000]".
-    convert
-        A function that returns the value in the parameter's type, or raises a TypeError or ValueError.
-    fits
-        A function that returns whether a converted value satisfies the rule.
-    brief
-        The rule for the documentation, without very large upper limits.
-    choices
-        The allowed strings; an error message suggests the closest one.
-    none
-        Whether None is allowed.
-
-    Examples
-    --------
-    >>> or_none(above_zero(1)).check(0, "drift", "Forest")
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'drift' parameter of Forest must be in (0, 1] or None. Got 0 instead.
-    """
-
-    text: str
-    convert: Callable[[Any], Any]
-    fits: Callable[[Any], bool] = lambda value: True
-    brief: str = ""
-    choices: Collection[str] = ()
-    none: bool = False
+    text: str  # the rule in words: "a whole number in [1, 1000]"
+    convert: Callable[[Any], Any]  # returns the value in its type, or raises TypeError or ValueError
+    fits: Callable[[Any], bool] = lambda value: True  # whether a converted value satisfies the rule
+    brief: str = ""  # the rule for the documentation, without very large upper limits
+    choices: Collection[str] = ()  # the allowed strings; an error message suggests the closest one
+    none: bool = False  # whether None is allowed
 
     def check(self, value: Any, name: str, owner: str) -> Any:
         """Return the value in the parameter's type, or raise a ParameterError with the rule."""
@@ -127,15 +86,7 @@ def or_none(rule: Rule) -> Rule:
 
 
 def whole(value: object, name: str, owner: str, low: int, high: int | None = None) -> int:
-    """Return the value as an int; raise a ParameterError unless it is a whole number in [low, high].
-
-    Examples
-    --------
-    >>> whole(0, "size", "blocks", 1)
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'size' parameter of blocks must be a whole number >= 1. Got 0 instead.
-    """
+    """Return the value as an int; raise a ParameterError unless it is a whole number in [low, high]."""
     result: int = whole_number(low, high).check(value, name, owner)
     return result
 
@@ -166,17 +117,7 @@ def one_of(value: object, name: str, owner: str, choices: Collection[str], text:
 
 
 def identifier(value: object, name: str, owner: str) -> str | int:
-    """Return an identifier; raise a ParameterError unless it is a string or a whole number.
-
-    Examples
-    --------
-    >>> identifier("order 7", "id", "Me"), identifier(7, "id", "Me")
-    ('order 7', 7)
-    >>> identifier(1.5, "id", "Me")
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'id' parameter of Me must be a string or a whole number. Got 1.5 instead.
-    """
+    """Return an identifier; raise a ParameterError unless it is a string or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ParameterError.of(name, owner, "a string or a whole number", value)
     try:
@@ -187,15 +128,7 @@ def identifier(value: object, name: str, owner: str) -> str | int:
 
 
 def expect_list(value: object, name: str, owner: str) -> list[Any]:
-    """Return the value as a list; raise a ParameterError if it is a string or not iterable.
-
-    Examples
-    --------
-    >>> expect_list("abc", "nominal", "read")
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'nominal' parameter of read must be a list. Got 'abc' instead.
-    """
+    """Return the value as a list; raise a ParameterError if it is a string or not iterable."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise ParameterError.of(name, owner, "a list", value)
     try:
@@ -205,14 +138,12 @@ def expect_list(value: object, name: str, owner: str) -> list[Any]:
 
 
 def _index(value: object) -> int:
-    """Return the value as an int; raise a TypeError if it is not a whole number."""
     if isinstance(value, bool | np.bool_ | np.ndarray):
         raise TypeError
     return operator.index(value)  # type: ignore[arg-type]
 
 
 def _real(value: object) -> float:
-    """Return the value as a float; raise a TypeError or ValueError if it is not a finite number."""
     if isinstance(value, bool | np.bool_ | np.ndarray | str | bytes):
         raise TypeError
     result = float(value)  # type: ignore[arg-type]
@@ -222,7 +153,6 @@ def _real(value: object) -> float:
 
 
 def _word(value: object) -> str:
-    """Return the value; raise a TypeError if it is not a string."""
     if not isinstance(value, str):
         raise TypeError
     return value

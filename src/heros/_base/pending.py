@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 from heros._base.errors import ParameterError
 from heros._base.parameters import number, whole
 
-__all__ = ["Counts", "Id", "Pending", "bytes_of"]
-
 Id = str | int
 T = TypeVar("T")
 
@@ -49,15 +47,6 @@ class Pending(Generic[T]):
         The maximum total size of the items in bytes; None for no limit.
     size
         A function that returns the size of an item in bytes.
-
-    Examples
-    --------
-    >>> pending = Pending(most=2, on_evict=lambda id, what: print("gone:", id))
-    >>> for id in ("a", "b", "c"):
-    ...     pending.put(id, {"size": 1})
-    gone: a
-    >>> pending.take("b"), pending.take("a"), len(pending)
-    ({'size': 1}, None, 1)
     """
 
     def __init__(
@@ -131,7 +120,8 @@ class Pending(Generic[T]):
 
     def enforce_limits(self) -> None:
         """Evict the items that exceed a limit, oldest first."""
-        while self._held and (len(self._held) > self.most or self._is_full()):
+        largest = math.inf if self.most_bytes is None else self.most_bytes
+        while self._held and (len(self._held) > self.most or self.bytes > largest):
             self.evict(next(iter(self._held)))
         if self.longest is None:
             return
@@ -147,9 +137,6 @@ class Pending(Generic[T]):
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
             raise ParameterError.of("clock", self._owner, "a function that returns the time in seconds", now)
         return float(now)
-
-    def _is_full(self) -> bool:
-        return self.most_bytes is not None and self.bytes > self.most_bytes
 
     @property
     def full(self) -> bool:

@@ -10,7 +10,5 @@ from __future__ import annotations
 
 from heros._base import core as _core
 
-__all__ = ["PHASES"]
-
 PHASES: tuple[str, ...] = tuple(_core.phases())
 """The names of the phases, in the same order as in the compiled core."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, Self, TypeVar, cast
 
-__all__ = ["Bar", "progress"]
-
 T = TypeVar("T")
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from heros._base.parameters import Rule
 
-__all__ = ["Setting", "documented"]
-
 KEYS = "One mapping per model; omitted settings have their defaults. The keys are"
 WIDTH = 96  # characters per line of the documentation
 
@@ -18,17 +16,6 @@ WIDTH = 96  # characters per line of the documentation
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A setting with its validation rule, error message and documentation.
-
-    Parameters
-    ----------
-    name, default, rule
-        The name, the default value and the validation rule.
-    text
-        A description in one or two sentences.
-    optional
-        Whether a description omits the setting when its value is the default.
-    none
-        The value that stands for None in the compiled core.
 
     Examples
     --------
@@ -47,9 +34,9 @@ class Setting:
     name: str
     default: Any
     rule: Rule
-    text: str
-    optional: bool = False
-    none: Any = None
+    text: str  # a description in one or two sentences
+    optional: bool = False  # whether a description omits the setting when its value is the default
+    none: Any = None  # the value that stands for None in the compiled core
 
     def checked(self, value: Any, owner: str) -> Any:
         """Return the value in the setting's type, or raise a ParameterError with the rule."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, TextIO
 
 from heros._base.lazy import shutil
-
-__all__ = ["Table", "as_text", "distinguishing_settings", "in_words", "settings_text", "short", "wrapped"]
 
 GAP = "  "
 NARROWEST = 20  # minimum width of a wrapped column
@@ -61,13 +61,7 @@ def _in_words(name: str, value: str) -> str:
 
 
 def in_words(name: str) -> str:
-    """Return a parameter name with spaces instead of underscores.
-
-    Examples
-    --------
-    >>> in_words("learning_rate")
-    'learning rate'
-    """
+    """Return a parameter name with spaces instead of underscores."""
     return str(name).replace("_", " ")
 
 
@@ -86,7 +80,7 @@ def distinguishing_settings(
     >>> distinguishing_settings(models)
     ([{'family': 'Tree'}, {'family': 'MLP', 'hidden': 8}, {'family': 'MLP', 'hidden': 16}], {})
     """
-    families = {one.get("family") for one in models}
+    families = Counter(one.get("family") for one in models)
     if len(families) == 1:
         return _differing(models)
     distinguishing = {
@@ -95,15 +89,10 @@ def distinguishing_settings(
     }
     own = ({"family": one["family"]} if "family" in one else {} for one in models)
     settings = [
-        start | next(distinguishing[one.get("family")]) if _several(one, models) else start
+        start | next(distinguishing[one.get("family")]) if families[one.get("family")] > 1 else start
         for start, one in zip(own, models, strict=True)
     ]
     return settings, {}
-
-
-def _several(one: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether several models belong to the family of this model."""
-    return [other.get("family") for other in models].count(one.get("family")) > 1
 
 
 def _differing(models: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -210,13 +199,12 @@ class Table:
 
     def _fitting(self, width: int) -> tuple[list[tuple[str, str]], list[str]]:
         """Return the lines that fit the width, and the omitted columns."""
-        table, left_out = self, list[str]()
-        for name in (*(name for name in self.spare if name in self.headings), None):
-            lines = table._lines(width)
-            if name is None or max((len(line) for line, _ in lines), default=0) <= width:
-                return lines, left_out
-            table, left_out = table._without(name), [*left_out, name]
-        raise AssertionError("the last iteration returns")
+        table, left_out, lines = self, list[str](), self._lines(width)
+        for name in self.spare:
+            if name in self.headings and max((len(line) for line, _ in lines), default=0) > width:
+                table, left_out = table._without(name), [*left_out, name]
+                lines = table._lines(width)
+        return lines, left_out
 
     def _without(self, heading: str) -> Table:
         c = self.headings.index(heading)
@@ -265,14 +253,10 @@ def _wrapped(cells: Sequence[str], widths: Sequence[int], align: str, wraps: boo
     return [
         GAP.join(
             text.rjust(width) if alignment == "r" else text.ljust(width)
-            for text, width, alignment in zip(_line(parts, at), widths, align, strict=False)
+            for text, width, alignment in zip(line, widths, align, strict=False)
         ).rstrip()
-        for at in range(max(map(len, parts), default=1))
+        for line in [*zip_longest(*parts, fillvalue="")] or [()]
     ]
-
-
-def _line(parts: Sequence[Sequence[str]], at: int) -> list[str]:
-    return [part[at] if at < len(part) else "" for part in parts]
 
 
 def as_text(value: object) -> str:

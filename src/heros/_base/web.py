@@ -6,11 +6,10 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 from urllib.request import BaseHandler, HTTPHandler, HTTPSHandler, Request, build_opener
-
-__all__ = ["fetched"]
 
 
 def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHandler]) -> bytes:
@@ -75,9 +74,6 @@ def _on(handler: Any, connections: _LimitedConnections) -> Any:
 
     class Limited(handler):  # type: ignore[misc]
         def do_open(self, kind: Any, request: Request, **options: Any) -> Any:
-            def opened(host: str, **settings: Any) -> HTTPConnection:
-                return connections.opened(kind, host, **settings)
-
-            return super().do_open(opened, request, **options)
+            return super().do_open(partial(connections.opened, kind), request, **options)
 
     return Limited

@@ -16,8 +16,6 @@ from heros.ensemble import Heros
 from heros.policies import Random
 from heros.pools import Models, Pool
 
-__all__ = ["check_model", "check_pool"]
-
 ROWS = 300
 FEATURES: tuple[Any, ...] = ("size", "weight", ("colour", "red", "green", "blue"))
 
@@ -86,19 +84,15 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
     expect(pool.n_models >= 1 and len(pool.configurations) == pool.n_models, pool, rule)
     schema, X, y = _data(numeric)
     try:
-        _check_costs(pool, schema)
+        costs = pool.bind(schema, np.random.default_rng(1)).costs
+        fits = costs.shape == (pool.n_models,) and bool((costs >= 0).all()) and abs(costs.sum() - 1) < 1e-9
+        expect(fits, pool, "have a cost for each model; the costs must sum to 1", costs.tolist())
         _check_learning(pool, schema, X, y)
         _check_growth(pool, schema, X, y, numeric)
     except CheckError:
         raise
     except HerosError as error:
         raise CheckError(f"{pool!r} must learn from the test data. {error}") from error
-
-
-def _check_costs(pool: Pool, schema: Schema) -> None:
-    costs = pool.bind(schema, np.random.default_rng(1)).costs
-    fits = costs.shape == (pool.n_models,) and bool((costs >= 0).all()) and abs(costs.sum() - 1) < 1e-9
-    expect(fits, pool, "have a cost for each model; the costs must sum to 1", costs.tolist())
 
 
 def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -17,13 +17,10 @@ from heros.ensemble import Heros
 from heros.measures import Measure
 from heros.measures.custom import expect_measure
 from heros.policies import Everything
-from heros.policies.base import expect_policy
-from heros.policies.reasons import explain
+from heros.policies.base import expect_policy, explain
 from heros.pools import MLPGrid
 from heros.scores.base import bound_score, expect_score
 from heros.streams import Agrawal
-
-__all__ = ["check_measure", "check_policy", "check_score"]
 
 STEPS = 300  # number of updates of a score
 
@@ -61,13 +58,8 @@ def check_policy(policy: Any) -> None:
         copied.restore(policy.state())
         expect(same(copied.state(), policy.state()), policy, "have the same state after restore(state())")
     stream = Agrawal(function=2)
-    model = Heros(
-        MLPGrid(hidden=[4], learning_rates=[0.05, 0.005]),
-        copy.deepcopy(policy),
-        k=2,
-        seed=1,
-        schema=stream.schema,
-    )
+    pool = MLPGrid(hidden=[4], learning_rates=[0.05, 0.005])
+    model = Heros(pool, copy.deepcopy(policy), k=2, seed=1, schema=stream.schema)
     model.learn(*stream.draw(200))
 
 
@@ -85,14 +77,12 @@ def _cases() -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], int]]:
 def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int) -> None:
     models, before, other = len(scores), (scores.copy(), costs.copy()), copy.deepcopy(policy)
     mask = policy.choose(scores, costs, k, np.random.default_rng(7))
-    rule = f"return a boolean mask of {models} models"
     fits = isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (models,)
-    expect(fits, policy, rule, mask)
+    expect(fits, policy, f"return a boolean mask of {models} models", mask)
     chosen = int(mask.sum())
     if not isinstance(policy, Everything):
         expect(chosen <= k, policy, f"choose at most k = {k} of {models} models", chosen)
-    unchanged = same(scores, before[0]) and same(costs, before[1])
-    expect(unchanged, policy, "not change scores and costs")
+    expect(same((scores, costs), before), policy, "not change scores and costs")
     repeated = other.choose(scores, costs, k, np.random.default_rng(7))
     expect(same(mask, repeated), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
@@ -206,12 +196,8 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
 
 def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -> None:
     expect(math.isnan(measure.fresh().value), measure, "be NaN before any update", measure.fresh().value)
-    expect(
-        measure.better in {"higher", "lower"},
-        measure,
-        "have `better` set to 'higher' or 'lower'",
-        measure.better,
-    )
+    rule, better = "have `better` set to 'higher' or 'lower'", measure.better
+    expect(better in {"higher", "lower"}, measure, rule, better)
     first, second = measure.fresh(), measure.fresh()
     first.update(*one)
     second.update(*two)

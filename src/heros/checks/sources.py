@@ -10,8 +10,6 @@ from heros._base.errors import HerosError
 from heros.checks.base import CheckError, expect, same
 from heros.streams.live import END, IDLE, expect_source
 
-__all__ = ["check_source"]
-
 
 def check_source(source: Any, *, most: int = 1000) -> None:
     """Check that a source returns instances as `heros.evaluate` requires.
@@ -50,12 +48,10 @@ def check_source(source: Any, *, most: int = 1000) -> None:
             break
         ended = block is END
         if not ended:
-            X, y = np.asarray(block[0]), np.asarray(block[1])
-            rule = (
-                f"return at most {requested} rows of {checked.schema.n_features} features, each with a target"
-            )
-            fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested
-            expect(fits and X.shape[1] == checked.schema.n_features, source, rule, X.shape)
+            X, y, width = np.asarray(block[0]), np.asarray(block[1]), checked.schema.n_features
+            rule = f"return at most {requested} rows of {width} features, each with a target"
+            fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested and X.shape[1] == width
+            expect(fits, source, rule, X.shape)
             expect(checked.schema.extends(schema), source, "have a schema that only grows", checked.schema)
             schema, read = checked.schema, read + len(X)
             if place is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import re
 import shlex
 from ast import literal_eval
@@ -126,6 +127,11 @@ def heros(
     ] = False,
 ) -> None:
     """Green online learning with heterogeneous ensembles."""
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
 
 
 def say(message: str, style: str = "") -> None:

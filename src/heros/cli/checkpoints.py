@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,27 +13,19 @@ import typer
 from heros._base.errors import DataNotice, HerosError, ParameterError, WaitNotice
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.ensemble import Heros
+from heros.ensemble.settings import parts_written
 from heros.run import Run, records
 from heros.run.checkpoints import CheckpointWarning, found
 from heros.streams.live import Source
 
-SAID = (
-    "nominal",
-    "numeric",
-    "ignore",
-    "dates",
-    "most_values",
-    "task",
-    "target",
-    "weights",
-    "columns",
-    "classes",
-)
-ABOUT_ROWS = ("encoding", "missing", "no_header", "on_bad_row")
-FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*SAID, *ABOUT_ROWS)}
+ABOUT_COLUMNS = "nominal numeric ignore dates most_values task target weights columns classes"
+ABOUT_ROWS = "encoding missing no_header on_bad_row"
+FILE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in f"{ABOUT_COLUMNS} {ABOUT_ROWS}".split()}
 """The command-line option of each parameter that a notice about columns may name."""
+COMPARED = "policy_as_written", "pool_as_written", "k", "seed", "answer", "watch", "class_weight"
+"""The settings that a run must share with its record to count as finished."""
 
 
 @app.command("checkpoints")
@@ -56,7 +47,7 @@ def checkpoints_command(
             }
             for one in checkpoints
         ]
-        typer.echo(json.dumps(plain, ensure_ascii=False))
+        print_json(plain)
         return
     table = Table(("checkpoint", "instances", "written (UTC)", "bytes", ""), align="lrlrw")
     for one in checkpoints:
@@ -69,22 +60,14 @@ def checkpoints_command(
 def checkpointing(
     directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
 ) -> dict[str, Any]:
-    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints.
-
-    Examples
-    --------
-    >>> checkpointing(None, 1000, 3, False, Path("kept", "checkpoint-000000005000.heros"), "raise")
-    {'checkpoint': PosixPath('kept'), 'every': 1000, 'keep': 3,
-     'resume': PosixPath('kept/checkpoint-000000005000.heros'), 'on_checkpoint_error': 'raise'}
-    """
+    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints."""
     place = resume_from.parent if directory is None and resume_from is not None else directory
     if place is None:
         if resume:
             raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
         return {}
-    start = resume if resume_from is None else resume_from
-    options = {"every": every, "keep": keep, "resume": start, "on_checkpoint_error": on_error}
-    return {"checkpoint": place, **options}
+    settings = {"every": every, "keep": keep, "on_checkpoint_error": on_error}
+    return {"checkpoint": place, "resume": resume_from or resume, **settings}
 
 
 @contextmanager
@@ -124,14 +107,11 @@ def recorded_before(
     the run is finished. The record of another run raises an error.
     """
     run = records.read(place)
-    written = {"policy_as_written": str(model.policy), "pool_as_written": repr(model.pool)}
-    settings = {"k": model.k, "seed": model.seed, "answer": str(model.answer), "watch": model.watch}
-    requested = written | settings
-    found = {name: run.settings.get(name, "all") for name in requested}
-    weights = model.class_weight, run.settings.get("class_weight")
+    saved, asked = {"watch": "all"} | run.settings, parts_written(model)
+    same = all(saved.get(name) == asked.get(name) for name in COMPARED)
     length = run.n_instances if stream.n_instances is None else stream.n_instances
-    same = (found, run.window, list(run.figures)) == (requested, window, list(measures))
-    if not same or weights[0] != weights[1] or length < run.n_instances:
+    same = same and (run.window, list(run.figures)) == (window, list(measures))
+    if not same or length < run.n_instances:
         raise HerosError(f"The record {place} already exists; pass --force to replace it.")
     rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows
     return None if run.interrupted or rows < length else run

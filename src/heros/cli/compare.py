@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,27 +14,27 @@ from heros._base.errors import HerosError, ParameterError
 from heros._base.registry import policy_id, policy_of, pool_of
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.cli.checkpoints import FILE_OPTIONS, print_notices
 from heros.cli.option_groups import EnsembleOptions, FileOptions, with_options
 from heros.cli.parsing import allows_exact_auroc, meter_of, stream_of, window_for
-from heros.cli.results import Results
+from heros.cli.results import fault_of_report
 from heros.meters import Meter
 from heros.pools import default_regression
-from heros.report.groups import Group
 from heros.run import records
 from heros.run.executors import Processes, Serial
-from heros.run.experiments import Experiment, Job, run_all
+from heros.run.experiments import Experiment, run_all
+from heros.run.report.groups import Group
 from heros.run.result import Run
 
 BUDGETS = ("40 us", "10 us")
 STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget limits
 SHOWN = 2  # measures in the table; --json prints all of them
-FORMS = {
-    "rank": ".1f", "Σγ share": ".1%", "price": ".1%", "train s": ".2f", "CPU s": ".2f", "us": ".1f",
-    "energy J": ",.1f", "saving": ".0%",
+COLUMNS = {  # heading: name in the rows, format
+    "rank": ("rank", ".1f"), "Σγ": ("Σγ share", ".1%"), "price": ("price", ".1%"),
+    "train s": ("train s", ".2f"), "CPU s": ("CPU s", ".2f"), "µs each": ("us", ".1f"),
+    "joules": ("energy J", ",.1f"), "saving": ("saving", ".0%"),
 }  # fmt: skip
-HEADINGS = ("rank", "Σγ", "price", "train s", "CPU s", "µs each", "joules", "saving")
 
 
 @app.command("compare")
@@ -78,9 +77,7 @@ def compare_command(
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
-    opened = partial(
-        stream_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, settings=files.reading_settings
-    )
+    opened = partial(stream_of, stream, files.target, files.reading_settings, n=n, on_bad_row=on_bad_row)
     reader = partial(meter_of, meter, watts, carbon_intensity, country)
     with print_notices():
         first = opened()
@@ -90,20 +87,17 @@ def compare_command(
     settings = {"window": window, "exact": exact, "meter": reader}
     entries = _policies(policy, described, first.schema.numeric) if policy else _models(described)
     todo = [make(opened, seed=seed, **settings) for make in entries.values() for seed in range(1, seeds + 1)]
-    if out is not None and not (force or resume):
-        _expect_none(todo, out)
-    executor = Processes(jobs) if jobs > 1 else Serial()
-    force_again = force and not resume
+    for job in todo if out is not None and not (force or resume) else ():
+        if records.exists(place := Path(str(out), job.id)):
+            raise HerosError(f"The record {place} already exists; pass --force or --resume.")
+    again, executor = force and not resume, Processes(jobs) if jobs > 1 else Serial()
     with print_notices():
-        outcome = run_all(
-            todo, out, executor=executor, force=force_again, strict=True, each=jobs == 1, keep=True
-        )
+        outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)
     runs = [outcome.runs.get(job.id) or records.read(Path(str(out), job.id)) for job in todo]
     groups = [Group(0, name, tuple(runs[i * seeds : (i + 1) * seeds])) for i, name in enumerate(entries)]
     fault = next(iter(outcome.unrecorded.values()), None)
     if out is not None and fault is None:
-        error = Results(out, None, None, replace=True).write_report_file()
-        fault = None if error is None else str(error)
+        fault = fault_of_report(out)
     simple = {} if policy else runs[0].baselines
     labels = {one.name: one.label for one in runs[0].measures}
     rows = _rows(groups) + [
@@ -111,7 +105,7 @@ def compare_command(
         for name, figures in simple.items()
     ]
     if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
     else:
         _table(rows, runs, seeds).show()
         if runs[0].bad_rows.count:
@@ -146,12 +140,6 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
     return {name: partial(Experiment, **settings | {"budget": budget}) for name, budget in entries.items()}
 
 
-def _expect_none(todo: Sequence[Job], out: Path) -> None:
-    for job in todo:
-        if records.exists(place := out / job.id):
-            raise HerosError(f"The record {place} already exists; pass --force or --resume.")
-
-
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
     """Return the mean measures of each group, its mean rank by the first measure, and its saving.
 
@@ -170,9 +158,9 @@ def _rows(groups: list[Group]) -> list[dict[str, Any]]:
             f"{first.label} spread": group.spread(first) if len(group.runs) > 1 else 0.0,
             "rank": float(rank),
             "Σγ share": group.gamma_share,
-            "looking": None if group.price is None else group.price.looking,
-            "training": None if group.price is None else group.price.training,
-            "price": None if group.price is None else group.price.total,
+            "looking": group.price and group.price.looking,
+            "training": group.price and group.price.training,
+            "price": group.price and group.price.total,
             "us": 1e6 * sum(map(group.cpu, STEP)) / group.runs[0].n_instances,
             "train s": group.cpu("train"),
             "CPU s": group.cpu_seconds,
@@ -195,7 +183,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
     has_carbon = energy.carbon is not None
     labels = [one.label for one in first.measures[:SHOWN]]
     table = Table(
-        ["policy", *labels, *HEADINGS, *(["CO2e mg"] if has_carbon else [])],
+        ["policy", *labels, *COLUMNS, *(["CO2e mg"] if has_carbon else [])],
         align="l",
         title=f"{first.stream}, {first.n_instances:,} instances, {settings['pool']}, k = {settings['k']}",
         caption=f"energy: {energy.source}, {detail}{carbon}",
@@ -208,7 +196,7 @@ def _table(rows: list[dict[str, Any]], runs: list[Run], seeds: int) -> Table:
             row["policy"],
             _text(row[labels[0]], ".4f") + (f" ±{spread:.4f}" if seeds > 1 and spread is not None else ""),
             *(_text(row[label], ".4f") for label in labels[1:]),
-            *(_text(row.get(name), form) for name, form in FORMS.items()),
+            *(_text(row.get(name), form) for name, form in COLUMNS.values()),
             *([_text(None if grams is None else 1000 * grams, ".3g")] if has_carbon else []),
         )
     return table

@@ -16,9 +16,9 @@ from heros.cli.app import app
 from heros.ensemble import Heros
 from heros.policies import Everything
 from heros.pools import Models
-from heros.report import write_report
 from heros.run import records
 from heros.run.loop import evaluate
+from heros.run.report import write_report
 from heros.run.result import Run
 from heros.streams import Agrawal, Drift, Stream, load
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +14,7 @@ from heros._base.errors import HerosError
 from heros._base.registry import notation_of, written_parts
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app
+from heros.cli.app import app, print_json
 from heros.meters import Cpu, Meter
 from heros.meters.cpu import cpu_model
 from heros.streams.paper_datasets import REAL, copy_of, data_directory
@@ -67,7 +66,7 @@ def _first_line(kind: object) -> str:
 
 def _show(headings: tuple[str, str], rows: list[tuple[str, str]], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([dict(zip(headings, row, strict=True)) for row in rows], ensure_ascii=False))
+        print_json([dict(zip(headings, row, strict=True)) for row in rows])
         return
     Table(headings, rows, align="lw").show()
     typer.echo()
@@ -91,7 +90,7 @@ def doctor_command(as_json: options.AsJson = False) -> None:
         **{name: _version(name) for name in PACKAGES},
     }
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
         return
     Table(rows=found.items(), align="lw").show()
 

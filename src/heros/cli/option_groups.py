@@ -14,7 +14,6 @@ from heros.cli import options
 from heros.cli.parsing import class_weight_of, reading, watch_of
 from heros.ensemble import Heros
 from heros.ensemble.task import Task
-from heros.policies import Policy
 
 DEFAULT_POLICY = "cand"
 PAPER_POLICY, PAPER_EPSILON = "zeta:0.05", 0.2  # the defaults if --pool is given
@@ -51,8 +50,7 @@ class FileOptions:
     @property
     def reading_settings(self) -> dict[str, Any]:
         """The options that were given, except the target, as parameters of `heros.streams.read`."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "target"}
-        return reading(**values)
+        return reading(**{name: value for name, value in vars(self).items() if name != "target"})
 
 
 @dataclass(frozen=True)
@@ -101,19 +99,14 @@ class ModelOptions(EnsembleOptions):
     def model(self, task: Task | str | None = None) -> Heros:
         """Create the model from the options."""
         pool = None if self.pool is None else pool_of(self.pool)
+        text, epsilon = self.policy, self.epsilon
+        if text is None and pool is not None and (self.budget is None or epsilon is not None):
+            text, epsilon = PAPER_POLICY, PAPER_EPSILON if epsilon is None else epsilon
+        elif text is None and epsilon is not None:
+            text = DEFAULT_POLICY
+        policy = None if text is None else policy_of(text, epsilon)
         weight = class_weight_of(self.class_weight)
-        return Heros(pool, self._policy(), task=task, class_weight=weight, seed=self.seed, **self.settings)
-
-    def _policy(self) -> Policy | None:
-        """Return the chosen policy, or None for the default policy of the pool."""
-        chosen: Policy | None = None
-        if self.policy is not None:
-            chosen = policy_of(self.policy, self.epsilon)
-        elif self.pool is not None and (self.budget is None or self.epsilon is not None):
-            chosen = policy_of(PAPER_POLICY, PAPER_EPSILON if self.epsilon is None else self.epsilon)
-        elif self.epsilon is not None:
-            chosen = policy_of(DEFAULT_POLICY, self.epsilon)
-        return chosen
+        return Heros(pool, policy, task=task, class_weight=weight, seed=self.seed, **self.settings)
 
 
 def with_options(place: str, kind: Any) -> Callable[[Command], Command]:

@@ -40,17 +40,12 @@ def count(text: str | int) -> int:
     return int(value)
 
 
-FILES = "How a file is read"
-MODEL = "The model"
-MEASURES = "Metrics, energy and CO2e"
-CHECKPOINTS = "Checkpoints"
-LIMITS = "Limits"
-"""The headings in the help of a command; the common options come first, without a heading."""
-of_files = partial(typer.Option, rich_help_panel=FILES)
-of_model = partial(typer.Option, rich_help_panel=MODEL)
-of_costs = partial(typer.Option, rich_help_panel=MEASURES)
-of_checkpoints = partial(typer.Option, rich_help_panel=CHECKPOINTS)
-of_limits = partial(typer.Option, rich_help_panel=LIMITS)
+# The help of a command groups its options below these headings; the common options come first, without one.
+of_files = partial(typer.Option, rich_help_panel="How a file is read")
+of_model = partial(typer.Option, rich_help_panel="The model")
+of_costs = partial(typer.Option, rich_help_panel="Metrics, energy and CO2e")
+of_checkpoints = partial(typer.Option, rich_help_panel="Checkpoints")
+of_limits = partial(typer.Option, rich_help_panel="Limits")
 Texts = list[str] | None
 
 StreamName = Annotated[
@@ -81,13 +76,12 @@ MostValues = Annotated[
 ColumnsFile = Annotated[
     Path | None,
     of_files(
-        "--columns",
         help="A TOML, JSON or CSV file with the type of each column: numeric, nominal, date, ignore, target "
-        "or weights.",
+        "or weights."
     ),
 ]
 FormatName = Annotated[
-    str | None, of_files("--format", help="csv, json, arff, parquet, arrow or excel; detected by default.")
+    str | None, of_files(help="csv, json, arff, parquet, arrow or excel; detected by default.")
 ]
 Delimiter = Annotated[str | None, of_files(help="The column separator (tab: \\t); detected by default.")]
 NoHeader = Annotated[
@@ -96,8 +90,7 @@ NoHeader = Annotated[
 EncodingName = Annotated[
     str | None,
     of_files(
-        "--encoding",
-        help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file has a BOM.",
+        help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file has a BOM."
     ),
 ]
 Missing = Annotated[
@@ -107,19 +100,14 @@ Classes = Annotated[
     Texts, of_files(help="All classes, in order, e.g. no,yes. A row with any other class is a bad row.")
 ]
 WeightsColumn = Annotated[
-    str | None,
-    of_files(
-        "--weights", help="The column with the training weight of each row; it is not used as a feature."
-    ),
+    str | None, of_files(help="The column with the training weight of each row; it is not used as a feature.")
 ]
 Epsilon = Annotated[
     float | None, of_model(help="Probability of exploration: a step that trains k random models.")
 ]
 K = Annotated[
     int | None,
-    of_model(
-        "--k", help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool."
-    ),
+    of_model(help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool."),
 ]
 PoolName = Annotated[
     str | None,
@@ -138,10 +126,9 @@ PolicyName = Annotated[
 BudgetName = Annotated[
     str | None,
     of_model(
-        "--budget",
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
         "'500 J/h'; models are paused if the budget is too small for all. With a power, learning stops when "
-        "the energy of an hour is used up, and continues in the next hour.",
+        "the energy of an hour is used up, and continues in the next hour."
     ),
 ]
 AnswerName = Annotated[
@@ -154,17 +141,13 @@ Burst = Annotated[
 WatchName = Annotated[
     str,
     of_model(
-        "--watch",
         help="Models to evaluate on each instance: all; trained (models trained or used to predict); or N "
-        "(as trained, but all models on every N-th instance).",
+        "(as trained, but all models on every N-th instance)."
     ),
 ]
 ClassWeights = Annotated[
     str | None,
-    of_model(
-        "--class-weight",
-        help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1).",
-    ),
+    of_model(help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1)."),
 ]
 Explainable = Annotated[
     bool,
@@ -177,8 +160,7 @@ Seed = Annotated[
     int, typer.Option(min=0, help="Seed of the initial weights and of the policy's random choices.")
 ]
 N = Annotated[
-    int | None,
-    typer.Option("--n", parser=count, metavar="N", help="Use only the first N instances, e.g. 1e6."),
+    int | None, typer.Option(parser=count, metavar="N", help="Use only the first N instances, e.g. 1e6.")
 ]
 Window = Annotated[
     int | None,
@@ -188,31 +170,24 @@ Window = Annotated[
         help="Number of instances per point of the curves; by default at most 1000, for at least 30 points.",
     ),
 ]
-MeterName = Annotated[
-    str, of_costs("--meter", help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")
-]
+MeterName = Annotated[str, of_costs(help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")]
 Watts = Annotated[
     float | None,
     of_costs(
         help="Power of a busy core in watts, for the cpu meter and energy budgets.", callback=_set_watts
     ),
 ]
-Intensity = Annotated[float | None, of_costs("--carbon-intensity", help="Grams of CO2e per kWh.")]
+Intensity = Annotated[float | None, of_costs(help="Grams of CO2e per kWh.")]
 CarbonFile = Annotated[
     str | None,
     of_costs(
-        "--carbon",
         metavar="FILE|URL",
         help="Learn when the grid is clean: a CSV file or JSON list of times and their g CO2e per kWh.",
     ),
 ]
 CarbonDelay = Annotated[
     str,
-    of_costs(
-        "--carbon-delay",
-        metavar="6h",
-        help="With --carbon: the maximum time that an instance waits for a clean grid.",
-    ),
+    of_costs(metavar="6h", help="With --carbon: the maximum time that an instance waits for a clean grid."),
 ]
 Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
 Out = Annotated[Path | None, typer.Option(help="The directory for the record and report.html.")]
@@ -220,10 +195,7 @@ Save = Annotated[
     Path | None, typer.Option(help="Save the trained model to this file, for heros predict and Heros.load.")
 ]
 PredictionsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--predictions", help="A .csv, .parquet or .arrow file for the prediction of every instance."
-    ),
+    Path | None, typer.Option(help="A .csv, .parquet or .arrow file for the prediction of every instance.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing record or file.")]
 OnBadRow = Annotated[
@@ -242,8 +214,7 @@ OnGap = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 CheckpointDirectory = Annotated[
-    Path | None,
-    of_checkpoints("--checkpoint", help="Write checkpoints to this directory, which no other run may use."),
+    Path | None, of_checkpoints(help="Write checkpoints to this directory, which no other run may use.")
 ]
 Every = Annotated[
     int, of_checkpoints(parser=count, metavar="N", help="Write a checkpoint every N instances.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -61,28 +62,26 @@ def reading(**options: Any) -> dict[str, Any]:
 
 def source_of(
     text: str,
+    target: str | None,
+    settings: Mapping[str, Any],
     *,
-    target: str | None = None,
-    n: int | None = None,
-    on_bad_row: str = "skip",
-    on_gap: str | None = None,
-    directory: Path | None = None,
-    settings: Mapping[str, Any] | None = None,
+    n: int | None,
+    on_bad_row: str,
+    on_gap: str | None,
+    directory: Path | None,
 ) -> Source:
-    """Open a queue by its URL, or a stream by its name or path; if n is given, read only n instances."""
+    """Open a queue by its URL, or another stream as `stream_of`."""
     if not is_address(text):
         if on_gap is not None:
             raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)
-        return stream_of(text, target=target, n=n, on_bad_row=on_bad_row, settings=settings)
+        return stream_of(text, target, settings, n=n, on_bad_row=on_bad_row)
     if target is None:
         raise ParameterError.of("target", "heros", "given for a queue: messages have no last column", target)
-    for name, given in (settings or {}).items():
+    for name, given in settings.items():
         if name not in OF_MESSAGES:
             raise ParameterError.of(name, "heros", "left out: it applies only to files, not to queues", given)
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
-    source = connect(
-        text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **(settings or {})
-    )
+    source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **settings)
     if n is not None:
         source.stop_after(n)
     return source
@@ -90,11 +89,11 @@ def source_of(
 
 def stream_of(
     text: str,
+    target: str | None,
+    settings: Mapping[str, Any],
     *,
-    target: str | None = None,
-    n: int | None = None,
-    on_bad_row: str = "skip",
-    settings: Mapping[str, Any] | None = None,
+    n: int | None,
+    on_bad_row: str,
     quiet: bool = False,
 ) -> Stream:
     """Open a stream by name, a file, or standard input (``-``); if n is given, only n instances are read.
@@ -103,13 +102,6 @@ def stream_of(
     """
     if quiet:  # the filter is active as long as the stream is read
         warnings.simplefilter("ignore", DataNotice)
-    stream = _opened(text, target, on_bad_row, settings or {}, quiet)
-    return stream if n is None else stream.take(n)
-
-
-def _opened(
-    text: str, target: str | None, on_bad_row: str, settings: Mapping[str, Any], quiet: bool
-) -> Stream:
     names = (*streams.NAMES, *streams.EXAMPLES)
     if text == "-":
         if sys.stdin is None:
@@ -122,14 +114,14 @@ def _opened(
             if given is not None:
                 raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
         stream = streams.load(text)
-    elif "." in text or "/" in text or _exists(text):
+    elif "." in text or "/" in text or os.path.exists(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **settings)
         if not quiet:
             _notify_doubts(text, target, settings)
     else:
         rule = f"a file, - or one of {', '.join(names)}"
         raise ParameterError.of("stream", "heros", rule, text, names)
-    return stream
+    return stream if n is None else stream.take(n)
 
 
 def _notify_doubts(path: str, target: str | None, settings: Mapping[str, Any]) -> None:
@@ -165,13 +157,6 @@ def watch_of(text: str) -> Watch:
     return checked_watch(int(text) if text.isdecimal() else text)
 
 
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except OSError:  # not a valid file name
-        return False
-
-
 def window_for(text: str, stream: Source) -> int:
     """Choose the number of instances per point of a curve from the length of the stream.
 
@@ -181,7 +166,7 @@ def window_for(text: str, stream: Source) -> int:
     (1000, 200)
     """
     length = stream.n_instances
-    if length is None and _exists(text):
+    if length is None:
         length = _lines(Path(text))
     return max((one for one in WINDOWS if one * POINTS <= (length or 1 << 62)), default=WINDOWS[0])
 
@@ -192,7 +177,7 @@ def _lines(path: Path) -> int | None:
         with path.open("rb") as file:
             first = file.read(SAMPLE)
         size = path.stat().st_size
-    except OSError:
+    except (OSError, ValueError):  # no such file, or not a valid file name
         return None
     lines = first.count(b"\n")
     return None if b"\0" in first or lines < 2 else lines * size // len(first)
@@ -209,9 +194,9 @@ def meter_of(
 ) -> Meter:
     """Return a meter by name; if RAPL is not available, print a warning and return the CPU meter."""
     carbon = Carbon.of(intensity=carbon_intensity, country=country)
-    if watts is not None and name != "cpu":
-        raise ParameterError.of("watts", "heros", "left out unless the meter is cpu", watts)
     if watts is not None:
+        if name != "cpu":
+            raise ParameterError.of("watts", "heros", "left out unless the meter is cpu", watts)
         return Cpu(watts, carbon)
     try:
         return Meter.of(name, carbon)

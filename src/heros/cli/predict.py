@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
 from heros._base.lazy import pa
+from heros._base.parameters import one_of
 from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import print_notices
@@ -71,31 +74,24 @@ def predict_command(
         reader = reader_of(file, format, **settings)
     copied = reading(keep=keep).get("keep", [])
     for name in copied:
-        if name not in reader.names:
-            rule = f"one of the columns {list(reader.names)}"
-            raise ParameterError.of("keep", "heros", rule, name, reader.names)
-    if clash := [name for name in copied if name in _nothing_predicted(trained).column_names]:
+        one_of(name, "keep", "heros", reader.names, f"one of the columns {list(reader.names)}")
+    if clash := [name for name in copied if name in _table(trained).column_names]:
         raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
     columns = trained.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
         names = ", ".join(map(repr, absent))
         say(f"heros: {file} has no column {names}; its values are all missing", style="yellow")
-    skipped = BadRows()
-
-    def tables() -> Iterator[Any]:
-        nonlocal skipped
-        for table, bad in _predicted(trained, reader, copied):
-            for row in bad:
-                skipped = skipped.plus(row)
-            yield table
-
+    skipped, tables = BadRows(), list[Any]()
     with print_notices():
-        if out is None:
-            for i, table in enumerate(tables()):
+        for i, (table, bad) in enumerate(_predicted(trained, reader, copied)):
+            skipped = reduce(BadRows.plus, bad, skipped)
+            if out is None:
                 sys.stdout.write(as_csv(table, header=i == 0).decode())
-        else:
-            table = pa.concat_tables(tables())
+            else:
+                tables.append(table)
+        if out is not None:
+            table = pa.concat_tables(tables)
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
     if unknown := trained.encoder().unknown:
@@ -114,19 +110,16 @@ def _predicted(
 
     A row that cannot be read stays in the table, with an empty prediction.
     """
-    schema = model.schema
-    assert schema is not None, "a trained model has a schema"
     encoder = model.encoder()
     if not any(encoder.has_column(name) for name in reader.names):
         encoder.encode_for_prediction(dict.fromkeys(reader.names, 0))
     done, table = 0, None
     while (chunk := reader.read()) is not None:
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
-        table = predicted_table(model.outputs(X, np.arange(done, done + len(X))), schema.classes)
+        table = _table(model, X, done)
         done += len(X)
-        valid = np.ones(chunk.n_rows, dtype=np.bool_)
-        valid[list(faults)] = False
-        table = table.take(pa.array(np.arange(chunk.n_rows), mask=~valid))
+        rows = np.arange(chunk.n_rows)
+        table = table.take(pa.array(rows, mask=np.isin(rows, list(faults))))
         for place, name in enumerate(copied):
             table = table.add_column(place, name, chunk.columns[reader.names.index(name)])
         bad = [
@@ -134,20 +127,20 @@ def _predicted(
             for row, why in sorted(faults.items())
         ]
         if chunk.faults:  # rows with a wrong number of cells
-            before = [row for row, _ in chunk.faults]
-            places = np.insert(np.arange(chunk.n_rows), before, -1)
+            places = np.insert(rows, [row for row, _ in chunk.faults], -1)
             table = table.take(pa.array(places, mask=places < 0))
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]
     if table is None:  # only a header
-        table = _nothing_predicted(model)
+        table = _table(model)
         for place, name in enumerate(copied):
             table = table.add_column(place, name, pa.array([], pa.string()))
         yield table, []
 
 
-def _nothing_predicted(model: Heros) -> Any:
-    """Return a table of predictions without rows."""
+def _table(model: Heros, X: NDArray[np.float64] | None = None, start: int = 0) -> Any:
+    """Return a table of predictions, for instances numbered from `start`; without X, it has no rows."""
     schema = model.schema
     assert schema is not None, "a trained model has a schema"
-    return predicted_table(model.outputs(np.empty((0, schema.n_features)), np.arange(0)), schema.classes)
+    X = np.empty((0, schema.n_features)) if X is None else X
+    return predicted_table(model.outputs(X, start + np.arange(len(X))), schema.classes)

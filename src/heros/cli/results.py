@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,8 +14,8 @@ from heros._base.errors import HerosError
 from heros.cli.app import app, say
 from heros.ensemble import Heros
 from heros.ensemble.serialization import expect_plain
-from heros.report import write_report
 from heros.run import Run, records
+from heros.run.report import write_report
 from heros.storage.disk import expect_writable
 from heros.storage.outputs import expect_other_files, expect_table_place
 
@@ -25,24 +25,12 @@ Task = tuple[str, Path, Callable[[Path], object]]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The paths of the results; None for a result that is not written.
+    """The paths of the results; None for a result that is not written."""
 
-    Parameters
-    ----------
-    out
-        A directory for the record and the report.
-    save
-        A file for the model.
-    predictions
-        A file for the predictions.
-    replace
-        Whether existing files may be replaced.
-    """
-
-    out: Path | None
-    save: Path | None
-    predictions: Path | None
-    replace: bool
+    out: Path | None  # a directory for the record and the report
+    save: Path | None  # a file for the model
+    predictions: Path | None  # a file for the predictions
+    replace: bool  # whether existing files may be replaced
 
     @property
     def _files(self) -> list[Path]:
@@ -86,10 +74,13 @@ class Results:
                     say(f"heros: the model learnt from {model.instances:,} instances: {place}")
             raise
 
-    def write(self, run: Run, model: Heros, force: bool) -> tuple[list[str], HerosError | None]:
-        """Write all results; return a line about each written result, and the first error, if any.
+    def write(
+        self, run: Run, model: Heros, *, force: bool = False, only: str = ""
+    ) -> tuple[list[str], HerosError | None]:
+        """Write all results; return a line about each result, and the first error, if any.
 
-        The caller raises the error after it has printed the results of the run.
+        The caller raises the error after it has printed the results of the run. With `only`, the other
+        results exist already.
         """
         lines: list[str] = []
         faults: list[HerosError] = []
@@ -97,7 +88,8 @@ class Results:
             if name == "report" and not any(line.startswith("record: ") for line in lines):
                 continue  # the record could not be written
             try:
-                write(path)
+                if name == only or not only:
+                    write(path)
                 lines.append(f"{name}: {path}")
             except OSError as error:
                 faults.append(HerosError(f"The file {path} cannot be written: {error.strerror}."))
@@ -109,29 +101,21 @@ class Results:
         """Yield the name and path of each requested result, and the function that writes it."""
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
-        if self.predictions is not None and (predictions := run.predictions) is not None:
-            yield "predictions", self.predictions, lambda path: predictions.save(_with_parents(path))
+        if self.predictions is not None:
+            kept: Any = run.predictions  # None if the run is a finished one, read from its record
+            yield "predictions", self.predictions, lambda path: kept.save(_with_parents(path))
         if (out := self.out) is not None:
             yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)
             yield "report", out / "report.html", lambda path: write_report(out, path)
 
-    def rewrite_report(self, run: Run) -> tuple[list[str], HerosError | None]:
-        """Write the report of a finished run again; return a line about each result, and the error."""
-        paths = {"model": self.save, "predictions": self.predictions}
-        if self.out is not None:
-            paths |= {"record": self.out / records.run_id(run), "report": self.out / "report.html"}
-        fault = self.write_report_file()
-        lines = [f"{name}: {path}" for name, path in paths.items() if path is not None]
-        return lines if fault is None else lines[:-1], fault
 
-    def write_report_file(self) -> HerosError | None:
-        """Write the report of all records; return the error, or None."""
-        if self.out is not None:
-            try:
-                write_report(self.out, self.out / "report.html")
-            except HerosError as error:
-                return error
-        return None
+def fault_of_report(out: Path) -> str | None:
+    """Write the report of all records below a directory; return the error message, or None."""
+    try:
+        write_report(out, out / "report.html")
+    except HerosError as error:
+        return str(error)
+    return None
 
 
 def _with_parents(path: Path) -> Path:

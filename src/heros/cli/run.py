@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from heros._base.errors import HerosError, ParameterError
 from heros.cli import options
-from heros.cli.app import app, in_options, say
+from heros.cli.app import app, in_options, print_json, say
 from heros.cli.checkpoints import FILE_OPTIONS, checkpointing, print_notices, recorded_before
 from heros.cli.option_groups import FileOptions, ModelOptions, with_options
 from heros.cli.parsing import allows_exact_auroc, meter_of, source_of, window_for
@@ -74,11 +72,11 @@ def run_command(
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(checkpoints.get("resume")))
     results.expect_places(model, stream)
-    opened = partial(
-        source_of, stream, target=files.target, n=n, on_bad_row=on_bad_row, settings=files.reading_settings
-    )
+    directory, rows = checkpoints.get("checkpoint"), files.reading_settings
     with print_notices(MOST_NOTICES):
-        source = opened(on_gap=on_gap, directory=checkpoints.get("checkpoint"))
+        source = source_of(
+            stream, files.target, rows, n=n, on_bad_row=on_bad_row, on_gap=on_gap, directory=directory
+        )
     model.adopt_task(source.schema)
     if window is None:  # a resumed run must use the same window, even if the stream has grown
         window = 1000 if checkpoints else window_for(stream, source)
@@ -90,7 +88,7 @@ def run_command(
         finished = recorded_before(place, model, source, window, list(names))
         if finished is not None and results.exist:
             say(f"heros: the run is finished; its record is {place} (--force runs it again)")
-            _show(finished, as_json, *results.rewrite_report(finished))
+            _show(finished, as_json, *results.write(finished, model, only="report"))
             return
         force = True  # the run continues and replaces its partial record
     exact = predictions is not None or (stream != "-" and allows_exact_auroc(source))
@@ -121,13 +119,13 @@ def run_command(
         say(f"heros: heros look {stream} shows how columns are read, and lists values that cannot be read")
     if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
-    _show(run, as_json, *results.write(run, model, force))
+    _show(run, as_json, *results.write(run, model, force=force))
 
 
 def _show(run: Run, as_json: bool, written: Sequence[str], fault: HerosError | None) -> None:
     """Print the results and the written files, then raise the error if a file could not be written."""
     if as_json:
-        typer.echo(json.dumps(records.document(run), ensure_ascii=False))
+        print_json(records.document(run))
     else:
         cost_table(run, records.run_id(run)).show()
         if skipped := run.bad_rows.text():

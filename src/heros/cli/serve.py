@@ -21,6 +21,9 @@ from heros.ensemble.task import Task, task_of
 
 PACKAGES = ("httptools", "orjson", "prometheus_client")
 MEMORY = 1000  # MB of models in memory, with --keys
+PARTS = "pool", "policy", "budget", "k", "answer", "task", "explainable", "watch", "burst", "class_weight"
+USUAL = {"explainable": False, "watch": "all", "burst": 0}
+"""The options that describe a model, and the defaults of those that are not None by default."""
 
 
 def _directory(text: str) -> Path:
@@ -36,9 +39,7 @@ def serve_command(
         Path | None,
         typer.Option(help="A file written by Heros.save; by default a new model from the other options."),
     ] = None,
-    task: Annotated[
-        str | None, typer.Option("--task", help="regression or classification (the default).")
-    ] = None,
+    task: Annotated[str | None, typer.Option(help="regression or classification (the default).")] = None,
     level: Annotated[
         float | None,
         typer.Option(
@@ -146,19 +147,8 @@ def serve_command(
     asked: Task | None = None if task is None else task_of(task)
     if level is not None:
         asked = replace(asked or task_of("classification"), level=level)  # type: ignore[call-arg]
-    options_of = {
-        "pool": described.pool,
-        "policy": described.policy or described.epsilon,
-        "budget": described.budget,
-        "k": described.k,
-        "answer": described.answer,
-        "task": asked,
-        "explainable": described.explainable or None,
-        "watch": None if described.watch == "all" else described.watch,
-        "burst": described.burst or None,
-        "class_weight": described.class_weight,
-    }
-    given = [name for name, value in options_of.items() if value is not None]
+    values = {**vars(described), "policy": described.policy or described.epsilon, "task": asked}
+    given = [name for name in PARTS if values[name] != USUAL.get(name)]
     if not keys and "explainable" in given:
         given.remove("explainable")  # may be added to a saved model
     if model is not None and given:

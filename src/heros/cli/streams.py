@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import shutil
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros._base.tables import Table
 from heros.cli import options
-from heros.cli.app import app, in_options
+from heros.cli.app import app, in_options, print_json
 from heros.cli.checkpoints import FILE_OPTIONS
 from heros.cli.option_groups import FileOptions, with_options
 from heros.data.schema import Schema
@@ -129,7 +128,7 @@ def look_command(
         raise ParameterError.of("file", "look", "a file (heros streams lists the named streams)", file)
     found = streams.look(file, target=files.target, **files.reading_settings)
     if as_json:
-        typer.echo(json.dumps(found.plain(), ensure_ascii=False))
+        print_json(found.plain())
     else:
         typer.echo(in_options(found.text(all=all_columns), {**FILE_OPTIONS, "all": "--all"}))
 

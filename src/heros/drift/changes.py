@@ -18,7 +18,8 @@ EXACT = 0.1  # maximum relative error of the difference of two printed numbers
 CLOSE = 1000  # maximum number of instances before the detection for which `since` is shown as an estimate
 AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
 
-Raw = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Floats = NDArray[np.float64]
+Raw = tuple[Floats, Floats, Floats]
 """A change in the format of the compiled core (`native/core/changes.hpp`): numbers, classes, scores."""
 
 
@@ -254,7 +255,7 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
     )
 
 
-def _changed_classes(counts: NDArray[np.float64], names: Sequence[str]) -> tuple[ClassChange, ...]:
+def _changed_classes(counts: Floats, names: Sequence[str]) -> tuple[ClassChange, ...]:
     """Return the changed classes, ordered by the change in standard errors."""
     if len(counts) == 0:
         return ()
@@ -277,12 +278,12 @@ def _changed_classes(counts: NDArray[np.float64], names: Sequence[str]) -> tuple
     )
 
 
-def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> NDArray[np.float64]:
+def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> Floats:
     """Return the difference between the shares a/n and b/m in standard errors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
         difference = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
-    finite: NDArray[np.float64] = np.nan_to_num(difference, nan=0.0, posinf=0.0)
+    finite: Floats = np.nan_to_num(difference, nan=0.0, posinf=0.0)
     return finite
 
 
@@ -291,15 +292,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _distinct_texts(before: float, after: float, digits: int) -> tuple[str, str]:
-    """Return two numbers as text, with enough digits to show their difference.
-
-    Examples
-    --------
-    >>> _distinct_texts(39.913, 54.087, 3), _distinct_texts(20454.31, 20487.18, 3)
-    (('39.9', '54.1'), ('20454', '20487'))
-    >>> _distinct_texts(0.5, 0.5, 3)
-    ('0.5', '0.5')
-    """
+    """Return two numbers as text, with enough digits to show their difference."""
     for more in range(digits, MOST_DIGITS + 1):
         texts = f"{before:.{more}g}", f"{after:.{more}g}"
         shown = float(texts[1]) - float(texts[0])
@@ -316,8 +309,7 @@ def _cause_text(one: ClassChange) -> str:
     """Return a text about the class whose error or share raised the ensemble's error; "" if there is none."""
     if one.error_after > one.error_before:
         return f"class {one.name} (error {_percent(one.error_before)} to {_percent(one.error_after)})"
-    before, after = (one.share_before, one.error_before), (one.share_after, one.error_after)
-    wrong = [share * (0.0 if math.isnan(error) else error) for share, error in (before, after)]
-    if wrong[1] <= wrong[0]:
+    wrong_before, wrong_after = np.nan_to_num([one.error_before, one.error_after])
+    if one.share_after * wrong_after <= one.share_before * wrong_before:
         return ""
     return f"class {one.name} ({_percent(one.share_before)} to {_percent(one.share_after)} of all)"

@@ -14,7 +14,7 @@ from heros._base.parameters import positive, whole
 from heros.data.encoder import Encoder
 from heros.data.frames import form_of
 from heros.data.schema import Schema
-from heros.drift.changes import Change, FeatureChange
+from heros.drift.changes import Change, FeatureChange, Floats
 
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
 ALWAYS_MOVING = ("day", "day of year")  # parts of a date that always change; not compared
@@ -122,7 +122,7 @@ class Monitor:
             start = stop
         return tuple(self._changes[before:])
 
-    def _rows(self, x: Any) -> NDArray[np.float64]:
+    def _rows(self, x: Any) -> Floats:
         if form_of(x) == "array":
             X = np.atleast_2d(_numbers(x, "x"))
         else:
@@ -141,7 +141,7 @@ class Monitor:
             raise _not_allowed(f"The feature {self.schema.features[j].name!r}", row, rule, X[row, j])
         return X
 
-    def _answers(self, predictions: Any, n: int) -> NDArray[np.float64]:
+    def _answers(self, predictions: Any, n: int) -> Floats:
         if isinstance(predictions, Mapping):
             if lacking := [name for name in self.schema.classes if name not in predictions]:
                 raise DataError(f"predictions must have all classes. Got none for {lacking[0]!r}.")
@@ -160,8 +160,8 @@ class Monitor:
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
         """Compare the window with the reference; then add it to the reference, or replace the reference."""
         usual, recent = sample.usual, sample.recent()
+        sample.start(np.concatenate([usual, recent])[-self.reference :])
         if len(usual) < self.window:
-            sample.learn(recent, self.reference)
             return
         names: list[tuple[str, tuple[str, ...] | None]]
         names = [(name, None) for name in self.schema.classes or ("prediction",)]
@@ -180,15 +180,14 @@ class Monitor:
             if chance * len(names) <= self.alpha and distance >= self.least:
                 moved.append((chance, -distance, _described(name, values, a, b, distance, chance)))
         if not moved:
-            sample.learn(recent, self.reference)
             return
-        sample.forget(recent)
+        sample.start(recent)
         features = tuple(change for *_, change in sorted(moved, key=lambda one: one[:2]))
         most = max(change.distance for change in features)
         since = self.seen - self.window
         self._changes.append(Change(kind, self.seen, since, 0.0, most, features=features))
 
-    def _moving(self, usual: NDArray[np.float64], recent: NDArray[np.float64]) -> frozenset[int]:
+    def _moving(self, usual: Floats, recent: Floats) -> frozenset[int]:
         """Return the features whose values are not compared: parts of dates that change with time."""
         days = {one.source: i for i, one in enumerate(self.schema.features) if one.part == "day"}
         found = {i for i, one in enumerate(self.schema.features) if one.part in ALWAYS_MOVING}
@@ -222,7 +221,7 @@ class Monitor:
         self._inputs, self._predictions = samples
 
 
-def _numbers(values: Any, name: str) -> NDArray[np.float64]:
+def _numbers(values: Any, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -238,45 +237,33 @@ class _Sample:
 
     def __init__(self, width: int) -> None:
         self.usual = np.empty((0, width))
-        self._parts: list[NDArray[np.float64]] = []
-        self._width, self.waiting = width, 0
+        self._parts: list[Floats] = []
+        self.waiting = 0
 
-    def take(self, rows: NDArray[np.float64]) -> None:
+    def take(self, rows: Floats) -> None:
         self._parts.append(np.array(rows))
         self.waiting += len(rows)
 
-    def recent(self) -> NDArray[np.float64]:
-        return np.concatenate(self._parts) if self._parts else np.empty((0, self._width))
+    def recent(self) -> Floats:
+        return np.concatenate([self.usual[:0], *self._parts])
 
-    def learn(self, rows: NDArray[np.float64], most: int) -> None:
-        """Add instances to the reference; keep the latest `most` instances."""
-        self.usual = np.concatenate([self.usual, rows])[-most:]
-        self._parts, self.waiting = [], 0
-
-    def forget(self, rows: NDArray[np.float64]) -> None:
-        """Replace the reference with these instances."""
-        self.usual, self._parts, self.waiting = rows, [], 0
+    def start(self, usual: Floats) -> None:
+        """Start the next comparison, with these instances as the reference."""
+        self.usual, self._parts, self.waiting = usual, [], 0
 
 
-def _days(moments: NDArray[np.float64]) -> int:
-    """Return the number of distinct days among times in days since 1970; NaN is a missing value."""
+def _days(moments: Floats) -> int:
     return len(np.unique(np.floor(moments[~np.isnan(moments)])))
 
 
-def _counts(sample: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def _counts(sample: Floats, n: int) -> NDArray[np.int64]:
     return np.bincount(sample[~np.isnan(sample)].astype(np.int64), minlength=n)
 
 
-def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, float]:
+def ks_test(a: Floats, b: Floats) -> tuple[float, float]:
     """Return the Kolmogorov-Smirnov distance of two samples and its p-value.
 
     Missing values are ignored.
-
-    Examples
-    --------
-    >>> distance, chance = ks_test(np.arange(100.0), np.arange(50.0, 150.0))
-    >>> distance, chance < 1e-10
-    (0.5, True)
     """
     a, b = np.sort(a[~np.isnan(a)]), np.sort(b[~np.isnan(b)])
     if len(a) == 0 or len(b) == 0:
@@ -292,16 +279,10 @@ def ks_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float, floa
     return distance, min(max(sum(terms), 0.0), 1.0)
 
 
-def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[float, float]:
+def chi2_test(a: Floats, b: Floats, n: int) -> tuple[float, float]:
     """Return the total variation distance of two samples of categories, and the p-value of the χ² test.
 
     Categories with an expected count below 5 in either sample are merged; missing values are ignored.
-
-    Examples
-    --------
-    >>> distance, chance = chi2_test(np.repeat([0.0, 1.0], 50), np.repeat([0.0, 1.0], [10, 90]), 2)
-    >>> round(distance, 3), chance < 1e-6
-    (0.4, True)
     """
     counts = np.stack([_counts(x, n) for x in (a, b)]).astype(float)
     sizes = counts.sum(axis=1, keepdims=True)
@@ -324,12 +305,7 @@ def chi2_test(a: NDArray[np.float64], b: NDArray[np.float64], n: int) -> tuple[f
 
 
 def _described(
-    name: str,
-    values: tuple[str, ...] | None,
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    distance: float,
-    chance: float,
+    name: str, values: tuple[str, ...] | None, a: Floats, b: Floats, distance: float, chance: float
 ) -> FeatureChange:
     """Describe the change of a feature: its mean, or the share of the category that changed most."""
     lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))

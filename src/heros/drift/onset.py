@@ -8,44 +8,36 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.drift.changes import Change
+from heros.drift.changes import Change, Floats
 
 BEFORE = 1000  # number of instances before the detector's window that are also searched
 FEWEST = 10  # minimum number of instances in each part of a split
 
 
-def losses_of(
-    targets: NDArray[np.generic], outputs: NDArray[np.float64], numeric: bool
-) -> NDArray[np.float64]:
+def losses_of(targets: NDArray[np.generic], outputs: Floats, numeric: bool) -> Floats:
     """Return the loss of each prediction in [0, 1], as the detector measures it.
 
     The loss is 1 - the probability of the true class or, for numeric targets, |error| / (|error| + s), where
     s is the standard deviation of the targets.
     """
     if not numeric:
-        right: NDArray[np.float64] = outputs[np.arange(len(targets)), targets.astype(np.int64)]
+        right: Floats = outputs[np.arange(len(targets)), targets.astype(np.int64)]
         return 1.0 - right
-    errors = np.abs(targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0])
+    errors = errors_of(targets, outputs, numeric)
     scale = float(np.std(targets.astype(np.float64))) or 1.0
-    losses: NDArray[np.float64] = np.nan_to_num(errors / (errors + scale), nan=1.0)
+    losses: Floats = np.nan_to_num(errors / (errors + scale), nan=1.0)
     return losses
 
 
-def errors_of(
-    targets: NDArray[np.generic], outputs: NDArray[np.float64], numeric: bool
-) -> NDArray[np.float64]:
+def errors_of(targets: NDArray[np.generic], outputs: Floats, numeric: bool) -> Floats:
     """Return the error of each prediction: 1 for a wrong class, or |error| for a numeric target."""
     if numeric:
-        absolute: NDArray[np.float64] = np.abs(
-            targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
-        )
-        return absolute
+        off: Floats = targets.astype(np.float64) - outputs.reshape(len(targets), -1)[:, 0]
+        return np.abs(off)
     return np.asarray(outputs.argmax(axis=1) != targets, dtype=np.float64)
 
 
-def with_onsets(
-    changes: Iterable[Change], losses: NDArray[np.float64], errors: NDArray[np.float64]
-) -> tuple[Change, ...]:
+def with_onsets(changes: Iterable[Change], losses: Floats, errors: Floats) -> tuple[Change, ...]:
     """Return the changes of a run; for each rise of the error, estimate `since` from the losses.
 
     `before` is then the mean error of the 1,000 instances before `since`, and `after` is the mean error from
@@ -54,13 +46,6 @@ def with_onsets(
     The detector only reports that a change began within its window, whose start is the border of a large
     bucket. This function splits the losses of the window into two parts, with a higher mean in the newer
     part. `since` is the split that explains the losses best (least squares).
-
-    Parameters
-    ----------
-    changes
-        The changes of a run.
-    losses, errors
-        The loss and the error of each instance of the run.
 
     Examples
     --------
@@ -75,16 +60,15 @@ def with_onsets(
         if change.kind == "error":
             since = _onset(losses, max(ended, change.since - BEFORE), change)
             before, after = errors[max(ended, since - BEFORE) : since], errors[since : change.at]
+            ended = change.at if change.ended is None else change.ended
+            change = replace(change, since=since)  # noqa: PLW2901
             if min(len(before), len(after)) >= FEWEST and after.mean() > before.mean():
                 change = replace(change, before=float(before.mean()), after=float(after.mean()))  # noqa: PLW2901
-            estimated.append(replace(change, since=since))
-            ended = change.at if change.ended is None else change.ended
-        else:
-            estimated.append(change)
+        estimated.append(change)
     return tuple(estimated)
 
 
-def _onset(losses: NDArray[np.float64], low: int, change: Change) -> int:
+def _onset(losses: Floats, low: int, change: Change) -> int:
     part = losses[low : change.at]
     older = np.arange(FEWEST, len(part) - FEWEST + 1)
     if len(older) == 0:

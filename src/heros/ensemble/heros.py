@@ -978,7 +978,7 @@ class Heros:
         """Adopt the settings and state of another Heros, which must not be used afterwards."""
         _expect_heros(other)
         with self._exclusive:
-            vars(self).update({name: value for name, value in vars(other).items() if name != "_alone"})
+            vars(self).update({name: value for name, value in vars(other).items() if name != "_exclusive"})
 
     def follow(self, other: Heros) -> None:
         """Copy the learnt state of another Heros with the same parts into this Heros.
@@ -1102,7 +1102,7 @@ class _Elsewhere:
 for _name in ELSEWHERE:
     setattr(Heros, _name, _Elsewhere(_name))
 
-NOT_KEPT = ("_learner", "_alone", "_reader")
+NOT_KEPT = ("_learner", "_exclusive", "_reader")
 """The attributes that are not pickled; the state of the compiled core is pickled as arrays."""
 
 

@@ -15,7 +15,7 @@ from heros._base.extras import needed
 from heros._base.lazy import pa
 from heros._base.tables import Table, distinguishing_settings, in_words, short
 from heros.policies import Explore, Policy, Random, Surprise
-from heros.policies.reasons import Reasons, explain
+from heros.policies.base import Reasons, explain
 from heros.pools import Pool
 
 __all__ = ["Choice", "Explanation", "LastStep", "Leaderboard", "PoolSummary", "SettingSummary", "Standing"]

@@ -143,7 +143,6 @@ def schema_of(schema: Any) -> Schema:
 
 
 def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
-    """Convert the schema; raise an error if its task is not the expected one."""
     if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
         task = "regression" if numeric else "classification"
         raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)

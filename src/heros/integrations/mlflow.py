@@ -208,9 +208,8 @@ class Callback:
         """Return the number of models for which ADWIN detected a change since the last window."""
         if not isinstance(model.score, Adwin):
             return {}
-        widths = model._bound_learner.scores.state()[
-            "width"
-        ]  # reading the whole state would copy all weights
+        state = model._bound_learner.scores.state()  # the state of the model would copy all weights
+        widths = state["width"]
         before, self._before = self._before, (widths, model.evaluated, model.scores.copy())
         if before is None:  # there is no window before the first one
             return {"models_changed": 0.0, "models_worse": 0.0}

@@ -89,7 +89,6 @@ class QuixModel:
 
 
 def _prediction(model: Heros, features: Mapping[str, Any]) -> Any:
-    """Return the class probabilities, or the predicted value and its interval."""
     if not model.task.numeric:
         return model.predict_proba(features)
     return {"answer": model.predict(features), "interval": model.predict_interval(features).tolist()}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, HerosError, MissingExtra
+from heros._base.lazy import LazyModule
 from heros.data.codes import MOST_VALUES, checked_most_values
 from heros.data.encoder import Batch, Encoder
 from heros.data.schema import Feature, Schema, schema_of, schema_plain
@@ -34,6 +35,8 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     import pandas as pd
+else:  # River works without it
+    pd = LazyModule("pandas")
 
 __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor"]
 
@@ -81,14 +84,12 @@ class _Model(ModelSettings):
         return seen + len(pickle.dumps(self.heros))
 
     def _row(self, x: Mapping[Hashable, Any]) -> NDArray[np.float64]:
-        """Encode an instance for prediction; unknown values become missing values."""
         try:
             return np.array([self._encoder.row(x)], dtype=np.float64)
         except Refused as why:
             raise why.error() from None
 
     def _rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode the rows of a data frame for prediction."""
         if any(map(self._encoder.has_column, X.columns)):
             return self._encoder.read(X)
         return np.full((len(X), self._encoder.schema.n_features), np.nan)
@@ -170,7 +171,6 @@ class _Model(ModelSettings):
         most_values: int | None = MOST_VALUES,
         known: Schema | None = None,
     ) -> Self:
-        """Create a River model that continues to train a `Heros`."""
         if heros.task.numeric != cls._numeric:
             raise DataError(f"{cls.__name__} does not support the task {type(heros.task).__name__}.")
         if known is not None and heros.schema not in (None, known):
@@ -287,8 +287,6 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each label (columns) for each row."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         if self.heros.schema is None:
             return pd.DataFrame(index=X.index)
         p = self.heros.outputs(self._rows(X), 0)  # delay 0: each row is predicted independently
@@ -296,8 +294,6 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the most probable label for each row; None before the first label."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         values = np.full(len(X), None, dtype=object)
         if self.heros.schema is not None:
             known = self._known
@@ -382,7 +378,5 @@ class HerosRegressor(_Model, base.MiniBatchRegressor):
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the predicted value for each row; 0 before the first target."""
-        import pandas as pd  # noqa: PLC0415 - River works without it
-
         found = 0.0 if self.heros.schema is None else self.heros.outputs(self._rows(X), 0)[:, 0]
         return pd.Series(found, index=X.index, dtype=float)

@@ -11,8 +11,6 @@ from heros._base.errors import DataError
 from heros._base.interrupts import DeferredInterrupts
 from heros._base.pending import Counts, Id, Pending
 
-__all__ = ["LateClassifier", "LateRegressor"]
-
 Prediction = TypeVar("Prediction")
 
 

@@ -96,7 +96,6 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- rows ---------------------------------------------------------------------------------------------
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Return the outputs of the ensemble for rows."""
         plain = self._plain(X)
         if plain is None:
             check_is_fitted(self)
@@ -440,12 +439,10 @@ def _as_text(labels: Any) -> Any:
 
 
 def _names(classes: NDArray[Any]) -> tuple[str, ...]:
-    """Return the names of the classes in the schema."""
     return tuple(map(str, classes.tolist()))
 
 
 def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the class index of each label."""
     unknown = ~np.isin(labels, classes)
     if unknown.any():
         row = int(unknown.argmax())

@@ -16,8 +16,11 @@ from heros._base.parameters import one_of
 from heros._base.registry import Part, parts
 
 Better = Literal["higher", "lower"]
-State = Mapping[str, NDArray[Any]]
-Predicted = tuple[NDArray[np.int64], NDArray[np.float64]]
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+State = Mapping[str, Array]
+Predicted = tuple[Labels, Floats]
 """Labels (n,) and probabilities (n, classes)."""
 
 
@@ -101,7 +104,7 @@ class Measure(Part, ABC):
         return _known()[name]()
 
     @abstractmethod
-    def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
+    def update(self, y: Array, output: Array) -> None:
         """Add targets (n,) and the predictions (n, outputs) made before the targets were known."""
 
     @property
@@ -110,7 +113,7 @@ class Measure(Part, ABC):
         """The value over all instances so far; NaN if it is undefined."""
 
     @abstractmethod
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Return the state of the measure as numeric arrays."""
 
     @abstractmethod
@@ -129,7 +132,7 @@ class Measure(Part, ABC):
         """Return an empty measure whose memory does not grow with the stream."""
         return self.fresh()
 
-    def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
+    def add(self, y: Array, output: Array) -> float:
         """Add a part of the stream and return the value over this part. Do not change the arrays later."""
         part = self.fresh()
         part.update(y, output)
@@ -152,10 +155,10 @@ class Mean(Measure):
         self.over = self.under = 0.0
 
     @abstractmethod
-    def _sums(self, y: NDArray[Any], output: NDArray[Any]) -> tuple[float, float]:
+    def _sums(self, y: Array, output: Array) -> tuple[float, float]:
         """Return the contribution of these instances to the numerator and the denominator."""
 
-    def update(self, y: NDArray[Any], output: NDArray[Any]) -> None:
+    def update(self, y: Array, output: Array) -> None:
         over, under = self._sums(y, output)
         self.over, self.under = self.over + over, self.under + under
 
@@ -164,7 +167,7 @@ class Mean(Measure):
         """The mean over all instances so far; NaN without instances."""
         return self.over / self.under if self.under > 0 else math.nan
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         return {"sums": np.array([self.over, self.under])}
 
     def restore(self, state: State) -> None:
@@ -188,18 +191,8 @@ def expect_same(measure: Measure, other: object) -> None:
         raise ParameterError.of("other", f"{kind}.merge", f"a measure of the kind {kind}", other)
 
 
-def expect_array(
-    state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str
-) -> NDArray[Any]:
-    """Return an array of a state after checking its type, its shape (None: any length) and that it is >= 0.
-
-    Examples
-    --------
-    >>> expect_array({}, "counts", int, (2,), "Kappa")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The state of Kappa must have an array 'counts' of shape (2,) and type int, ...
-    """
+def expect_array(state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str) -> Array:
+    """Return an array of a state if its type and shape (None: any length) fit and no value is below 0."""
     array = state.get(key)
     fits = (
         array is not None
@@ -217,26 +210,14 @@ def expect_array(
 
 
 def macro(per_class: ArrayLike) -> float:
-    """Return the mean over classes, ignoring NaN; NaN if all values are NaN.
-
-    Examples
-    --------
-    >>> macro([0.5, 1.0, math.nan])
-    0.75
-    """
+    """Return the mean over classes, ignoring NaN; NaN if all values are NaN."""
     figures = np.asarray(per_class, dtype=np.float64)
     known = figures[~np.isnan(figures)]
     return float(known.mean()) if len(known) else math.nan
 
 
-def stacked(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Concatenate probabilities; a new class gets probability 0 in earlier parts.
-
-    Examples
-    --------
-    >>> stacked([np.array([[0.5, 0.5]]), np.array([[0.2, 0.3, 0.5]])])
-    array([[0.5, 0.5, 0. ], [0.2, 0.3, 0.5]])
-    """
+def stacked(parts: Sequence[Floats]) -> Floats:
+    """Concatenate probabilities; a new class gets probability 0 in earlier parts."""
     classes = max(part.shape[1] for part in parts)
     missing = [classes - part.shape[1] for part in parts]
     return np.concatenate(

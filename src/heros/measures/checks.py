@@ -9,22 +9,13 @@ from numpy.typing import NDArray
 
 from heros._base.errors import DataError
 from heros.data.check import is_masked
+from heros.measures.base import Floats, Labels, Predicted
 
 T = TypeVar("T", np.int64, np.float64)
 
 
-def expect_answers(
-    y: object, probabilities: object, owner: str
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if either is invalid.
-
-    Examples
-    --------
-    >>> expect_answers([0, 2], [[0.5, 0.5], [0.1, 0.9]], "auroc")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The labels of auroc must be class indices in [0, 1]. Got 2 instead.
-    """
+def expect_answers(y: object, probabilities: object, owner: str) -> Predicted:
+    """Return labels (n,) and probabilities (n, classes) as arrays; raise a DataError if either is invalid."""
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
     if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:
@@ -38,7 +29,7 @@ def expect_answers(
     return labels, p if highest <= 1 else np.minimum(p, 1.0)
 
 
-def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
+def expect_labels(y: object, classes: int, owner: str) -> Labels:
     """Return class indices (n,) as an array; raise a DataError if a label is invalid."""
     rule = f"The labels of {owner} must be class indices in [0, {classes - 1}]"
     labels = _array(y, "iub", rule, np.int64)
@@ -49,9 +40,7 @@ def expect_labels(y: object, classes: int, owner: str) -> NDArray[np.int64]:
     return labels
 
 
-def expect_numbers(
-    y: object, output: object, columns: int, owner: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def expect_numbers(y: object, output: object, columns: int, owner: str) -> tuple[Floats, Floats]:
     """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if any is not finite.
 
     Examples

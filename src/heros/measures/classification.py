@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import DataError
 from heros._base.parameters import whole
-from heros.measures.base import Mean, Measure, State, expect_array, expect_same, macro
+from heros.measures.base import Array, Floats, Labels, Mean, Measure, State, expect_array, expect_same, macro
 from heros.measures.checks import expect_answers, expect_labels
 
 SMALLEST = 1e-15  # lower bound of the probability of the true class, which keeps the loss finite
@@ -32,7 +29,7 @@ class Accuracy(Mean):
 
     name, label = "accuracy", "accuracy"
 
-    def _sums(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> tuple[float, float]:
+    def _sums(self, y: Labels, output: Floats) -> tuple[float, float]:
         y, output = expect_answers(y, output, "Accuracy")
         return float((output.argmax(axis=1) == y).sum()), len(y)
 
@@ -50,12 +47,12 @@ class LogLoss(Mean):
 
     name, label, better = "log_loss", "log-loss", "lower"
 
-    def _sums(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> tuple[float, float]:
+    def _sums(self, y: Labels, output: Floats) -> tuple[float, float]:
         loss = log_loss(y, output)
         return (loss * len(y), len(y)) if len(y) else (0.0, 0.0)
 
 
-def log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+def log_loss(y: Labels, probabilities: Floats) -> float:
     """Return the mean of −ln P(true class), or NaN if empty; probabilities below 1e-15 count as 1e-15.
 
     Examples
@@ -82,9 +79,9 @@ class Confusion:
     (0.75, 0.5)
     """
 
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    counts: Labels = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
-    def update(self, y: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> None:
+    def update(self, y: Labels, predicted: Labels, classes: int) -> None:
         """Add labels and predictions; the number of classes may grow, but not shrink."""
         classes = whole(classes, "classes", "Confusion", max(1, len(self.counts)), MOST_CLASSES)
         y, predicted = expect_labels(y, classes, "Confusion"), expect_labels(predicted, classes, "Confusion")
@@ -123,21 +120,21 @@ class Confusion:
         return (self.accuracy - chance) / (1 - chance) if chance < 1 else math.nan
 
     @property
-    def recall(self) -> NDArray[np.float64]:
+    def recall(self) -> Floats:
         """The recall of each class; NaN for a class without instances."""
         return self._share_of(self.counts.sum(axis=1))
 
     @property
-    def precision(self) -> NDArray[np.float64]:
+    def precision(self) -> Floats:
         """The precision of each class; NaN for a class that was not predicted."""
         return self._share_of(self.counts.sum(axis=0))
 
     @property
-    def f1(self) -> NDArray[np.float64]:
+    def f1(self) -> Floats:
         """F1 of each class; NaN for a class with neither instances nor predictions."""
         return 2 * self._share_of(self.counts.sum(axis=0) + self.counts.sum(axis=1))
 
-    def _share_of(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _share_of(self, totals: Labels) -> Floats:
         """Return the correct predictions of each class as a share of these totals."""
         shares = np.full(len(totals), math.nan)
         np.divide(np.diag(self.counts), totals, out=shares, where=totals > 0)
@@ -150,17 +147,12 @@ class Counted(Measure):
     def __init__(self) -> None:
         self.confusion = Confusion()
 
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """The value computed from `confusion`; NaN if it is undefined."""
-
-    def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
+    def update(self, y: Labels, output: Floats) -> None:
         y, output = expect_answers(y, output, type(self).__name__)
         classes = max(output.shape[1], len(self.confusion.counts))
         self.confusion.update(y, output.argmax(axis=1), classes)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         return {"counts": self.confusion.counts}
 
     def restore(self, state: State) -> None:
@@ -214,7 +206,7 @@ class F1(Counted):
         return macro(self.per_class)
 
     @property
-    def per_class(self) -> NDArray[np.float64]:
+    def per_class(self) -> Floats:
         """F1 of each class; NaN for a class with neither instances nor predictions."""
         return self.confusion.f1
 
@@ -244,9 +236,9 @@ BINS = 15
 class Reliability:
     """A reliability curve: mean confidence, accuracy and number of instances of each bin."""
 
-    confidence: NDArray[np.float64]  # NaN for an empty bin, like the accuracy
-    accuracy: NDArray[np.float64]
-    count: NDArray[np.int64]
+    confidence: Floats  # NaN for an empty bin, like the accuracy
+    accuracy: Floats
+    count: Labels
 
 
 class CalibrationError(Measure):
@@ -271,7 +263,7 @@ class CalibrationError(Measure):
         self.count = np.zeros(BINS, dtype=np.int64)
         self.confidence, self.hits = np.zeros(BINS), np.zeros(BINS)
 
-    def update(self, y: NDArray[np.int64], output: NDArray[np.float64]) -> None:
+    def update(self, y: Labels, output: Floats) -> None:
         y, output = expect_answers(y, output, "CalibrationError")
         if len(y) == 0:
             return
@@ -292,7 +284,7 @@ class CalibrationError(Measure):
         with np.errstate(invalid="ignore"):
             return Reliability(self.confidence / self.count, self.hits / self.count, self.count.copy())
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         return {"count": self.count.copy(), "confidence": self.confidence.copy(), "hits": self.hits.copy()}
 
     def restore(self, state: State) -> None:

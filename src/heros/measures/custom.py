@@ -23,14 +23,6 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
     Besides `name`, `update` and `value` an object may have a `label`, `better` ("higher" or "lower") and the
     other methods of `Measure`: `state` and `restore`, which checkpoints need; `merge`; `fresh`. An object
     without `fresh` is copied, so it should be empty.
-
-    Examples
-    --------
-    >>> expect_measure("auroc", "measures", "evaluate")
-    Traceback (most recent call last):
-        ...
-    heros.ParameterError: The 'measures' parameter of evaluate must be a measure: an object with a
-    'name' like 'my_cost', an 'update(y, output)' and a 'value'. Got 'auroc' instead.
     """
     own = getattr(measure, "name", None)
     if isinstance(measure, type) or not isinstance(own, str) or NAME.fullmatch(own) is None:

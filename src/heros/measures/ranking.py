@@ -86,7 +86,6 @@ def _one_against_rest(
 
 
 def _ends_of_ties(ranked: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the last index of each group of equal scores."""
     return np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
 
 
@@ -128,15 +127,8 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 class Histogram:
     """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    It needs 512 KB per class, regardless of the stream's length, and at most 32 MB: with more than 64
-    classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and its error.
-
-    Examples
-    --------
-    >>> counted = Histogram()
-    >>> counted.update(np.array([0, 1]), np.array([[0.9, 0.1], [0.2, 0.8]]))
-    >>> counted.counts.shape, counted.counts.sum(axis=2).tolist()
-    ((2, 2, 32768), [[1, 1], [1, 1]])
+    Its size does not depend on the stream's length. With more than 64 classes, bins are 2, 4, 8, ... times as
+    wide. Subclasses compute a value and its error.
     """
 
     def __init__(self) -> None:
@@ -198,13 +190,7 @@ class Histogram:
 
 
 def _n_bins(classes: int) -> int:
-    """Return the number of bins for so many classes: the product is bounded.
-
-    Examples
-    --------
-    >>> [_n_bins(classes) for classes in (2, 64, 65, 128, 129, 1000)]
-    [32768, 32768, 16384, 16384, 8192, 2048]
-    """
+    """Return the number of bins for so many classes: the product is bounded."""
     doublings = (-(-classes // MOST) - 1).bit_length() if classes else 0
     return max(2, BINS >> doublings)
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heros.measures.base import Mean, Measure, State, expect_array, expect_same
+from heros.measures.base import Array, Floats, Mean, Measure, State, expect_array, expect_same
 from heros.measures.checks import expect_numbers
 
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
 """The number of output columns that a measure needs: up to the prediction, interval or running mean."""
-
-Numbers = NDArray[np.float64]
 
 
 class MeanOfNumbers(Mean):
@@ -25,10 +22,10 @@ class MeanOfNumbers(Mean):
     columns: ClassVar[int] = PREDICTION
 
     @abstractmethod
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers | float]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, Floats | float]:
         """Return the contribution of each instance to the numerator and the denominator."""
 
-    def _sums(self, y: Numbers, output: Numbers) -> tuple[float, float]:
+    def _sums(self, y: Floats, output: Floats) -> tuple[float, float]:
         y, output = expect_numbers(y, output, self.columns, type(self).__name__)
         over, under = self._amounts(y, output)
         return float(np.sum(over)), float(np.sum(np.broadcast_to(under, len(y))))
@@ -47,7 +44,7 @@ class MAE(MeanOfNumbers):
 
     name, label, better = "mae", "MAE", "lower"
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, float]:
         return np.abs(y - output[:, 0]), 1.0
 
 
@@ -64,7 +61,7 @@ class RMSE(MeanOfNumbers):
 
     name, label, better = "rmse", "RMSE", "lower"
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, float]:
         return np.square(y - output[:, 0]), 1.0
 
     @property
@@ -87,7 +84,7 @@ class MAPE(MeanOfNumbers):
 
     name, label, better = "mape", "MAPE", "lower"
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, Floats]:
         some = y != 0
         return np.abs(y - output[:, 0])[some] / np.abs(y[some]), some.astype(np.float64)
 
@@ -109,7 +106,7 @@ class RelativeError(MeanOfNumbers):
     name, label, better = "relative_error", "relative error", "lower"
     columns = NAIVE
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, Numbers]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, Floats]:
         return np.abs(y - output[:, 0]), np.abs(y - output[:, 3])
 
 
@@ -127,7 +124,7 @@ class Coverage(MeanOfNumbers):
     name, label = "coverage", "coverage"
     columns = INTERVAL
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, float]:
         return ((output[:, 1] <= y) & (y <= output[:, 2])).astype(np.float64), 1.0
 
 
@@ -145,7 +142,7 @@ class IntervalWidth(MeanOfNumbers):
     name, label, better = "interval_width", "interval width", "lower"
     columns = INTERVAL
 
-    def _amounts(self, y: Numbers, output: Numbers) -> tuple[Numbers, float]:
+    def _amounts(self, y: Floats, output: Floats) -> tuple[Floats, float]:
         return np.abs(output[:, 2] - output[:, 1]), 1.0
 
 
@@ -166,7 +163,7 @@ class R2(Measure):
     def __init__(self) -> None:
         self.count, self.mean, self.squares, self.errors = 0, 0.0, 0.0, 0.0
 
-    def update(self, y: Numbers, output: Numbers) -> None:
+    def update(self, y: Floats, output: Floats) -> None:
         y, output = expect_numbers(y, output, PREDICTION, "R2")
         if len(y):
             mean = float(y.mean())
@@ -185,7 +182,7 @@ class R2(Measure):
         """R² over all instances so far; NaN if all targets are equal."""
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> dict[str, Array]:
         """Return the count, the mean as two numbers >= 0, and the sums of squared deviations and errors."""
         sums = [max(self.mean, 0.0), max(-self.mean, 0.0), self.squares, self.errors]
         return {"count": np.array([self.count]), "sums": np.array(sums)}

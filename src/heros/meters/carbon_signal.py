@@ -11,6 +11,7 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,29 +63,26 @@ class CarbonSignal:
     def __init__(
         self, source: str | os.PathLike[str] | Iterable[Any], notify: Callable[[str], object] | None = None
     ) -> None:
-        self._notify = _warn if notify is None else notify
+        self._notify = partial(notice, category=WaitNotice) if notify is None else notify
         self._last_notice: str | None = None
         self._times: list[float] = []
         self._values: list[float] = []
         self._read_at = -math.inf
         self._changed: tuple[int, int] | None = None
         self._thread: threading.Thread | None = None
-        if isinstance(source, str | os.PathLike):
-            self._source = self.name = os.fspath(source)
-            self.kind = "URL" if self.name.startswith(("http://", "https://")) else "file"
-            if self.kind == "URL":
-                self.name = without_secrets(self._source)
-                if not is_web_address(self._source):
-                    raise ParameterError.of("carbon", "CarbonSignal", WEB_ADDRESS, self.name)
-        else:
+        if not isinstance(source, str | os.PathLike):
             self.name, self.kind = "carbon intensity", ""
             self._take(source)
+            return
+        self._source = self.name = os.fspath(source)
+        self.kind = "URL" if self.name.startswith(("http://", "https://")) else "file"
         if self.kind == "file":
             self._read_file()
-        elif self.kind == "URL":
-            self._start_reading()
-            assert self._thread is not None
-            self._thread.join(TIMEOUT)
+            return
+        self.name = without_secrets(self._source)
+        if not is_web_address(self._source):
+            raise ParameterError.of("carbon", "CarbonSignal", WEB_ADDRESS, self.name)
+        self._start_reading().join(TIMEOUT)
 
     def at(self, now: float) -> float | None:
         """Return the intensity at a time in g CO2e per kWh, or None if it is not known."""
@@ -152,10 +150,11 @@ class CarbonSignal:
         self._take(_rows(data, self.name))
         self._changed = changed
 
-    def _start_reading(self) -> None:
+    def _start_reading(self) -> threading.Thread:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._read_url, name="heros reads the grid", daemon=True)
             self._thread.start()
+        return self._thread
 
     def _read_url(self) -> None:
         """Read the URL, in a separate thread; report an error and keep the known values."""
@@ -236,7 +235,3 @@ def _seconds(time: Any) -> float:
 
 def _text(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _warn(text: str) -> None:
-    notice(text, WaitNotice)

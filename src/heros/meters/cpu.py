@@ -61,21 +61,10 @@ def cpu_model() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    return _named_in(text) or platform.processor() or platform.machine()
-
-
-def _named_in(cpuinfo: str) -> str:
-    r"""Return the name of the first CPU that Linux lists, or an empty string.
-
-    Examples
-    --------
-    >>> _named_in("CPU implementer : 0x41\nCPU part : 0xd0c\n")
-    'Neoverse-N1'
-    """
-    pairs = (line.partition(":") for line in reversed(cpuinfo.splitlines()))
+    pairs = (line.partition(":") for line in reversed(text.splitlines()))  # the first CPU counts
     fields = {name.strip(): value.strip() for name, _, value in pairs}
-    designed = fields.get("CPU implementer") == ARM
-    return fields.get("model name") or (ARM_DESIGNS.get(fields.get("CPU part", ""), "") if designed else "")
+    design = ARM_DESIGNS.get(fields.get("CPU part", "")) if fields.get("CPU implementer") == ARM else None
+    return fields.get("model name") or design or platform.processor() or platform.machine()
 
 
 def core_watts() -> tuple[float, str]:
@@ -96,15 +85,7 @@ def core_watts() -> tuple[float, str]:
 
 
 def watts_per_core(model: str) -> tuple[float, str]:
-    """Return the watts of one core of this CPU, and the source of this number.
-
-    Examples
-    --------
-    >>> watts_per_core("AMD EPYC 7742 64-Core Processor")
-    (3.52, 'AMD EPYC 7742 64-Core Processor: 225 W over 64 cores')
-    >>> watts_per_core("Abacus 3000")
-    (10.0, 'default, no figure for Abacus 3000')
-    """
+    """Return the watts of one core of this CPU, and the source of this number."""
     for name, (watts, cores) in POWER.items():
         if name in model:
             return round(watts / cores, 2), f"{model}: {watts} W over {cores} cores"

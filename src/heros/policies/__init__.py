@@ -11,21 +11,7 @@ from heros.policies.surprise import Surprise
 from heros.policies.zeta import Zeta
 
 __all__ = [
-    "MLCB",
-    "Budget",
-    "Cand",
-    "CandAsPublished",
-    "Cheapest",
-    "CompiledPolicy",
-    "Everything",
-    "Expensive",
-    "Explore",
-    "PerformBest",
-    "PerformWorst",
-    "Policy",
-    "Random",
-    "Reward",
-    "Surprise",
-    "Zeta",
-    "compiled",
-]
+    "MLCB", "Budget", "Cand", "CandAsPublished", "Cheapest", "CompiledPolicy", "Everything",
+    "Expensive", "Explore", "PerformBest", "PerformWorst", "Policy", "Random", "Reward", "Surprise",
+    "Zeta", "compiled",
+]  # fmt: skip

@@ -1,11 +1,11 @@
-"""The interface of policies, and the base class of compiled policies.
+"""The interface of policies, the base classes of compiled and of wrapping policies, and reasons for choices.
 
 Export new policies in `__init__.py`; the recipe is in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -15,7 +15,10 @@ from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.registry import Part, policy_of
 
-__all__ = ["CompiledPolicy", "Policy", "as_policy", "compiled", "expect_policy"]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Reasons = dict[int, str]
+"""The reason for each chosen model, in the order of the choice."""
 
 
 @runtime_checkable
@@ -27,9 +30,7 @@ class Policy(Protocol):
     each trained model, and NaN for the other models.
     """
 
-    def choose(
-        self, scores: NDArray[np.float64], costs: NDArray[np.float64], k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def choose(self, scores: Floats, costs: Floats, k: int, rng: np.random.Generator) -> Mask:
         """Return a mask of the models to train, at most k of them.
 
         Parameters
@@ -62,25 +63,25 @@ class CompiledPolicy(Part):
         """Whether the policy repeatedly trains every model, regardless of the scores."""
         return not self.explorable
 
-    def choose(
-        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
         """Return a mask of the models to train. See `Policy.choose`."""
-        scores = _vector(scores, "scores", self)
-        costs = _vector(costs, "costs", self)
+        owner = type(self).__name__
+        scores, costs = _vector(scores, "scores", owner), _vector(costs, "costs", owner)
         if len(scores) != len(costs):
-            raise ParameterError.of(
-                "costs", type(self).__name__, f"one per score ({len(scores)})", len(costs)
-            )
+            raise ParameterError.of("costs", owner, f"one per score ({len(scores)})", len(costs))
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= len(scores):
-            raise ParameterError.of("k", type(self).__name__, f"in [1, {len(scores)}]", k)
+            raise ParameterError.of("k", owner, f"in [1, {len(scores)}]", k)
         if not isinstance(rng, np.random.Generator):
-            raise ParameterError.of("rng", type(self).__name__, "a numpy.random.Generator", rng)
+            raise ParameterError.of("rng", owner, "a numpy.random.Generator", rng)
         if np.any(costs < 0):
-            raise ParameterError.of("costs", type(self).__name__, "non-negative", float(costs.min()))
+            raise ParameterError.of("costs", owner, "non-negative", float(costs.min()))
         policy = self._compiled()
-        assert policy is not None, f"{type(self).__name__} must override choose if it is not compiled"
+        assert policy is not None, f"{owner} must override choose if it is not compiled"
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        """Return the reason for each chosen model; by default its ranks by score and by cost."""
+        return _by_ranks(self, scores, costs, chosen)
 
     def _compiled(self) -> _core.Policy | None:
         """Return the compiled policy; None if a part of the policy is written in Python."""
@@ -93,13 +94,7 @@ class CompiledPolicy(Part):
 
 
 def as_policy(policy: object, owner: str) -> Policy:
-    """Return a checked policy; a string is parsed in the notation of the command line.
-
-    Examples
-    --------
-    >>> print(as_policy("zeta:0.05@0.2", "Heros"))
-    Explore(Zeta(0.05), 0.2)
-    """
+    """Return a checked policy; a string is parsed in the notation of the command line."""
     if isinstance(policy, str):
         policy = policy_of(policy, owner=owner)
     expect_policy(policy, owner)
@@ -117,30 +112,104 @@ def compiled(policy: Policy) -> _core.Policy | None:
 
     A subclass that overrides `choose` but not `_compiled` is called in Python.
     """
-    if not isinstance(policy, CompiledPolicy) or _overrides(type(policy)):
+    if not isinstance(policy, CompiledPolicy):
         return None
-    return policy._compiled()
-
-
-def _overrides(kind: type) -> bool:
-    """Return whether a subclass overrides `choose` but not `_compiled`."""
-    for parent in kind.__mro__:
+    for parent in type(policy).__mro__:
         if "_compiled" in vars(parent):
-            return False
+            break
         if "choose" in vars(parent):
-            return True
-    return False
+            return None
+    return policy._compiled()
 
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _vector(values: ArrayLike, name: str, owner: object) -> NDArray[np.float64]:
+def _vector(values: ArrayLike, name: str, owner: str) -> Floats:
     try:
         array = np.require(values, np.float64, ["C", "A"])
     except (TypeError, ValueError, OverflowError, MemoryError):
         array = np.empty((0, 0))
     if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise ParameterError.of(name, type(owner).__name__, "a vector of finite numbers", values)
+        raise ParameterError.of(name, owner, "a vector of finite numbers", values)
     return array
+
+
+def explain(policy: Policy, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+    """Return the reason for each chosen model, from the policy's method `explain` or else from the ranks.
+
+    The method ``explain(scores, costs, k, chosen)`` of a policy returns a reason for each chosen model. If a
+    subclass overrides only `choose`, the `explain` of its base class is not used.
+    """
+    for parent in type(policy).__mro__:
+        if "explain" in vars(parent):
+            own: Reasons = policy.explain(scores, costs, k, chosen)  # type: ignore[attr-defined]
+            return own
+        if "choose" in vars(parent):
+            break
+    return _by_ranks(policy, scores, costs, chosen)
+
+
+def _by_ranks(policy: Policy, scores: Floats, costs: Floats, chosen: Mask) -> Reasons:
+    by_score, by_cost = _ranks(scores), _ranks(-costs)
+    name, models = type(policy).__name__, len(scores)
+    return {
+        int(i): f"{name} chose it: rank {by_score[i]} of {models} by L, rank {by_cost[i]} by γ (lowest first)"
+        for i in np.flatnonzero(chosen)
+    }
+
+
+def by_rank(key: Floats, name: str, chosen: Mask, *, lowest_first: bool = False) -> Reasons:
+    """Return the rank of each chosen model by a key, as text; ties are ranked by index."""
+    ranks = _ranks(-key if lowest_first else key)
+    order = "lowest first" if lowest_first else "highest first"
+    models = sorted(np.flatnonzero(chosen), key=lambda i: ranks[i])
+    return {int(i): f"rank {ranks[i]} by {name}, {order} ({key[i]:.4g})" for i in models}
+
+
+def _ranks(key: Floats) -> NDArray[np.int64]:
+    """Return the rank of each model, 1 for the highest key; ties are ranked by index."""
+    ranks = np.empty(len(key), dtype=np.int64)
+    ranks[np.argsort(-key, kind="stable")] = np.arange(1, len(key) + 1)
+    return ranks
+
+
+@dataclass(frozen=True)
+class Around(CompiledPolicy):
+    """A policy that wraps another policy; the inner policy chooses unless a subclass overrides `choose`."""
+
+    role: ClassVar[str] = "policy"
+
+    layer: ClassVar[int] = 0
+    """The position in the order of layers: a policy can wrap policies with a lower position."""
+
+    twice: ClassVar[bool] = False
+    """Whether the policy can wrap another policy of the same class."""
+
+    policy: Policy
+
+    def __post_init__(self) -> None:
+        owner, inner = type(self).__name__, self.policy
+        expect_policy(inner, owner)
+        if not isinstance(inner, Around):
+            return
+        if inner.layer > self.layer:
+            rule = f"a policy without a {type(inner).__name__}, which must be the outer policy"
+            raise ParameterError.of("policy", owner, rule, inner)
+        if inner.layer == self.layer and not self.twice:
+            raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)
+
+    @property
+    def explores(self) -> bool:
+        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
+        return bool(getattr(self.policy, "explores", True))
+
+    def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
+        return self.policy.choose(np.asarray(scores), np.asarray(costs), k, rng)
+
+    def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
+        return explain(self.policy, scores, costs, k, chosen)
+
+    def _compiled(self) -> _core.Policy | None:
+        return compiled(self.policy)

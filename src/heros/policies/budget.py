@@ -7,12 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
-from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
-
-__all__ = ["Budget"]
+from heros._base.parameters import positive
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)
@@ -41,11 +37,9 @@ class Budget(CompiledPolicy):
     budget: float
 
     def __post_init__(self) -> None:
-        if number(self.budget, "budget", "Budget", 0, 1) == 0:
-            raise ParameterError.of("budget", "Budget", "in (0, 1]", self.budget)
+        positive(self.budget, "budget", "Budget", 1)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         ratio = scores / np.maximum(costs, 1e-300)
         ranked = by_rank(ratio, "L/γ", chosen)
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))

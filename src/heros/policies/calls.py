@@ -14,8 +14,6 @@ from heros.policies.base import Policy, compiled
 from heros.policies.explore import Explore
 from heros.policies.surprise import Surprise
 
-__all__ = ["Layers", "PolicyCalls", "bound_policy", "layers_of"]
-
 
 class Layers(NamedTuple):
     """A policy split into its layers."""
@@ -32,14 +30,7 @@ class Layers(NamedTuple):
 
 
 def layers_of(policy: Policy) -> Layers:
-    """Split a policy ``Surprise(Explore(...))`` into its layers; each layer is optional.
-
-    Examples
-    --------
-    >>> from heros.policies import Cand
-    >>> layers_of(Surprise(Cand())).policy
-    Cand()
-    """
+    """Split a policy ``Surprise(Explore(...))`` into its layers; each layer is optional."""
     surprise = policy if isinstance(policy, Surprise) else None
     return Layers(policy if surprise is None else surprise.policy, surprise)
 
@@ -76,7 +67,6 @@ class PolicyCalls:
 
 
 def _innermost(policy: Any) -> Any:
-    """Return the policy inside all `Explore` layers."""
     while isinstance(policy, Explore):
         policy = policy.policy
     return policy

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
-
-__all__ = ["Cand", "CandAsPublished"]
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,6 @@ class Cand(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen), k, len(scores))
 
 
@@ -54,7 +50,6 @@ class CandAsPublished(CompiledPolicy):
     explores: ClassVar[bool] = True  # half of the models are drawn at random
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return _halves(by_rank(scores, "L", chosen, lowest_first=True), k, len(scores))
 
 

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import number
-from heros.policies.base import compiled
+from heros.policies.base import Around, Mask, compiled
 from heros.policies.ranked import Random
-from heros.policies.wrapper import Around
-
-__all__ = ["Explore"]
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,9 @@ class Explore(Around):
 
     @property
     def explores(self) -> bool:
-        """Whether the policy repeatedly trains every model."""
         return self.epsilon > 0 or super().explores
 
-    def choose(
-        self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
-        """Return a mask of the models to train. See `Policy.choose`."""
+    def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:
         if compiled(self) is not None:
             return super(Around, self).choose(scores, costs, k, rng)
         if not isinstance(rng, np.random.Generator):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heros._base import core as _core
-from heros._base.errors import ParameterError
-from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
-
-__all__ = ["MLCB"]
+from heros._base.parameters import inside_unit, number, positive
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,9 @@ class MLCB(CompiledPolicy):
 
     def __post_init__(self) -> None:
         number(self.scale, "scale", "MLCB", 0)
-        if number(self.factor, "factor", "MLCB", 0, 1) == 0:
-            raise ParameterError.of("factor", "MLCB", "in (0, 1]", self.factor)
+        positive(self.factor, "factor", "MLCB", 1)
         number(self.rate, "rate", "MLCB", 0, 1)
-        if number(self.delta, "delta", "MLCB", 0, 1) in (0, 1):
-            raise ParameterError.of("delta", "MLCB", "in (0, 1)", self.delta)
+        inside_unit().check(self.delta, "delta", "MLCB")
 
     @property
     def explores(self) -> bool:
@@ -85,7 +79,6 @@ class MLCB(CompiledPolicy):
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model; `scores` are the bounds."""
         return by_rank(scores, "upper bound", chosen)
 
     def _compiled(self) -> _core.Policy:

@@ -7,10 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
-
-__all__ = ["Cheapest", "Everything", "Expensive", "PerformBest", "PerformWorst", "Random"]
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,6 @@ class PerformBest(CompiledPolicy):
     rule: ClassVar[str] = "perform_best"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen)
 
 
@@ -45,7 +41,6 @@ class PerformWorst(CompiledPolicy):
     rule: ClassVar[str] = "perform_worst"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(scores, "L", chosen, lowest_first=True)
 
 
@@ -63,7 +58,6 @@ class Cheapest(CompiledPolicy):
     rule: ClassVar[str] = "cheapest"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen, lowest_first=True)
 
 
@@ -81,7 +75,6 @@ class Expensive(CompiledPolicy):
     rule: ClassVar[str] = "expensive"
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return by_rank(costs, "γ", chosen)
 
 
@@ -100,7 +93,6 @@ class Random(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return {int(i): f"drawn at random, {k} of {len(scores)}" for i in np.flatnonzero(chosen)}
 
 
@@ -119,5 +111,4 @@ class Everything(CompiledPolicy):
     explorable: ClassVar[bool] = False
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         return {int(i): "every model is trained" for i in np.flatnonzero(chosen)}

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from heros._base import core as _core
 from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons, by_rank
-
-__all__ = ["Reward"]
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,6 @@ class Reward(CompiledPolicy):
         number(self.weight, "weight", "Reward", 0)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         value = scores + self.weight * (1 - costs)
         return by_rank(value, f"L + {self.weight:g}·(1 − γ)", chosen)
 

@@ -7,9 +7,7 @@ from typing import ClassVar
 
 from heros._base import core as _core
 from heros._base.parameters import number, whole
-from heros.policies.wrapper import Around
-
-__all__ = ["Surprise"]
+from heros.policies.base import Around
 
 
 @dataclass(frozen=True)

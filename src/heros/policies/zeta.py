@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 from heros._base import core as _core
 from heros._base.parameters import number
-from heros.policies.base import CompiledPolicy
-from heros.policies.reasons import Floats, Mask, Reasons
-
-__all__ = ["Zeta"]
+from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,6 @@ class Zeta(CompiledPolicy):
         number(self.zeta, "zeta", "Zeta", 0, 1)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model."""
         reasons: Reasons = {}
         for pick in range(1, k + 1):
             remaining = [i for i in range(len(scores)) if i not in reasons]

@@ -13,31 +13,22 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros.data.schema import Schema
-
-__all__ = ["Instance", "Member", "capymoa_schema", "creates_model", "kind_of", "member_of"]
+from heros.pools.base import Floats
 
 
 class Instance:
-    """One instance in the formats of the libraries; each format is created once, on first use.
+    """One instance in the formats of the libraries; each format is created once, on first use."""
 
-    Examples
-    --------
-    >>> schema = Schema.of(["age", ("colour", "red", "green"), "height"], classes=["no", "yes"])
-    >>> Instance(schema, np.array([31.0, 1.0, np.nan])).named
-    {'age': 31.0, 'colour': 'green'}
-    """
-
-    def __init__(self, schema: Schema, row: NDArray[np.float64]) -> None:
+    def __init__(self, schema: Schema, row: Floats) -> None:
         self.schema, self.row = schema, row
         self._capymoa: dict[int, Any] = {}
 
     @cached_property
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Floats:
         """The instance as an array (1, n_features), for scikit-learn."""
         return self.row[np.newaxis]
 
@@ -59,13 +50,7 @@ class Instance:
 
 
 class Member(ABC):
-    """A model of another library.
-
-    Parameters
-    ----------
-    model
-        The model of the other library.
-    """
+    """A model of another library."""
 
     needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this library
 
@@ -93,13 +78,15 @@ class Member(ABC):
     def predict(self, instance: Instance) -> Any:
         """Return the predicted value; None if the model cannot predict yet."""
 
-    def _one_hot(self, label: Any) -> NDArray[np.float64] | None:
-        """Return probabilities for a model that predicts only a class: 1 for the class, 0 for all others."""
-        if label is None:
-            return None
+    def _votes(self, classes: Any, p: Any) -> Floats:
+        """Return probabilities (n_classes,): `p` for these class indices, 0 for all others."""
         votes = np.zeros(self.schema.n_classes)
-        votes[int(label)] = 1.0
+        votes[classes] = p
         return votes
+
+    def _one_hot(self, label: Any) -> Floats | None:
+        """Return the probabilities of a model that predicts only a class."""
+        return None if label is None else self._votes(int(label), 1.0)
 
 
 class RiverMember(Member):
@@ -112,27 +99,19 @@ class RiverMember(Member):
         self._has_probabilities = hasattr(model, "predict_proba_one")
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba_one`, or `predict_one` if the model has no probabilities."""
         if self._has_probabilities:
             try:
-                return self._by_class(self.model.predict_proba_one(instance.named))
+                by_label = self.model.predict_proba_one(instance.named)
+                return self._votes([*map(int, by_label)], [*by_label.values()])
             except NotImplementedError:  # raised by River's base class
                 self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `learn_one`."""
         self.model.learn_one(instance.named, y)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict_one`."""
         return self.model.predict_one(instance.named)
-
-    def _by_class(self, by_label: dict[Any, float]) -> NDArray[np.float64]:
-        votes = np.zeros(self.schema.n_classes)
-        for label, p in by_label.items():
-            votes[int(label)] = p
-        return votes
 
 
 class SklearnMember(Member):
@@ -141,7 +120,6 @@ class SklearnMember(Member):
     needs = ("partial_fit", "predict")
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema; raise an error if a trained model would get new features or classes."""
         if hasattr(self, "schema") and self._has_learnt:
             older = self.schema
             if (older.n_features, older.n_classes) != (schema.n_features, schema.n_classes):
@@ -149,23 +127,19 @@ class SklearnMember(Member):
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba`, or `predict` if the model has no probabilities."""
         if not self._has_learnt:
             return None
         if not hasattr(self.model, "predict_proba"):
             return self._one_hot(self.model.predict(instance.table)[0])
-        votes = np.zeros(self.schema.n_classes)
-        votes[self.model.classes_.astype(np.int64)] = self.model.predict_proba(instance.table)[0]
-        return votes
+        p = self.model.predict_proba(instance.table)[0]
+        return self._votes(self.model.classes_.astype(np.int64), p)
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `partial_fit`, with all classes on the first call of a classifier."""
         known = self._has_learnt or self.schema.numeric
         classes = {} if known else {"classes": np.arange(self.schema.n_classes)}
         self.model.partial_fit(instance.table, np.array([y]), **classes)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict`; return None if the model is not trained."""
         return self.model.predict(instance.table).ravel()[0] if self._has_learnt else None
 
     @property
@@ -186,7 +160,6 @@ class CapyMoaMember(Member):
         return super().supports(subject) or (is_capymoa and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Check the schema against the schema of the model."""
         if hasattr(self, "schema"):
             raise ValueError("the schema of a CapyMOA model cannot grow")
         known = self.model.schema
@@ -196,17 +169,14 @@ class CapyMoaMember(Member):
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba`."""
         return self.model.predict_proba(instance.capymoa(self.model.schema))
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `train`."""
         core = _capymoa("core")
         kind = core.RegressionInstance if self.schema.numeric else core.LabeledInstance
         self.model.train(kind.from_array(self.model.schema, instance.row, y))
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict`."""
         return self.model.predict(instance.capymoa(self.model.schema))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -228,25 +198,20 @@ class OwnMember(Member):
 
     @classmethod
     def supports(cls, subject: Any) -> bool:
-        """Return whether the object has `learn` and one of `predict_proba` and `predict`."""
         return super().supports(subject) and (_has(subject, "predict_proba") or _has(subject, "predict"))
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema, and call the object's `bind` if it has one."""
         super().bind(schema)
         if hasattr(self.model, "bind"):
             self.model.bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
-        """Call `predict_proba` with the row."""
         return self.model.predict_proba(instance.row)
 
     def learn(self, instance: Instance, y: float) -> None:
-        """Call `learn` with the row and the class index or number."""
         self.model.learn(instance.row, y)
 
     def predict(self, instance: Instance) -> Any:
-        """Call `predict` with the row."""
         return self.model.predict(instance.row)
 
 
@@ -276,18 +241,7 @@ def creates_model(model: Any) -> bool:
 
 
 def member_of(model: Any, schema: Schema) -> Member:
-    """Return a member for this schema: a copy of the model, or a new model from its class or partial.
-
-    Examples
-    --------
-    >>> from river.tree import HoeffdingTreeClassifier
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> member = member_of(HoeffdingTreeClassifier, schema)
-    >>> instance = Instance(schema, np.array([31.0]))
-    >>> member.learn(instance, 1)
-    >>> member.predict_proba(instance)
-    array([0., 1.])
-    """
+    """Return a member for this schema: a copy of the model, or a new model from its class or partial."""
     kind = kind_of(model)
     if creates_model(model):
         member = kind(model(schema=capymoa_schema(schema)) if kind is CapyMoaMember else model())

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.registry import Part
-from heros.data.schema import Feature, Schema
+from heros.data.schema import Schema
 
-__all__ = ["BoundPool", "Pool", "expect_mappings", "expect_schema", "feature_values", "shares"]
+Floats = NDArray[np.float64]
 
 ROUNDING = 1e-12
 
@@ -41,9 +41,7 @@ class Pool(Part, ABC):
         return len(self.configurations)
 
     @abstractmethod
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundPool:
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundPool:
         """Create the models for this schema; `costs` are their costs, if already known."""
 
     @property
@@ -63,14 +61,14 @@ class BoundPool(ABC):
     pool: Any  # the description of the models
     schema: Schema
     parts: tuple[BoundPool, ...] = ()  # the bound pools of a Join
-    costs: NDArray[np.float64]  # (M,) γ, summing to 1
+    costs: Floats  # (M,) γ, summing to 1
     costs_change: bool = False  # whether the costs change while the models learn
 
-    def measure(self) -> NDArray[np.float64]:
+    def measure(self) -> Floats:
         """Update `costs` and return the current cost γ of each model."""
         return self.costs
 
-    def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def seconds(self) -> tuple[Floats, Floats] | None:
         """Return each model's CPU seconds per evaluation and per training step; None if these are unknown."""
         return None
 
@@ -79,7 +77,7 @@ class BoundPool(ABC):
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown."""
+        """Extend the models to a schema that has grown; they keep what they have learnt."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
@@ -95,11 +93,8 @@ def feature_values(schema: Schema) -> NDArray[np.int32]:
 
     A nominal feature without known values counts as having one value, so that it stays nominal.
     """
-    return np.array([_values(feature) for feature in schema.features], dtype=np.int32)
-
-
-def _values(feature: Feature) -> int:
-    return 0 if feature.values is None else max(1, len(feature.values))
+    names = (feature.values for feature in schema.features)
+    return np.array([0 if known is None else max(1, len(known)) for known in names], dtype=np.int32)
 
 
 def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any]]:
@@ -130,16 +125,10 @@ def expect_schema(state: Mapping[str, NDArray[Any]], schema: Schema, owner: str)
         )
 
 
-def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> NDArray[np.float64]:
-    """Return the costs as shares γ of their sum; costs that already sum to 1 are returned unchanged.
-
-    Examples
-    --------
-    >>> shares([1, 3], 2, "MLP")
-    array([0.25, 0.75])
-    """
+def shares(costs: ArrayLike | Sequence[float], n_models: int, owner: str) -> Floats:
+    """Return the costs as shares γ of their sum; costs that already sum to 1 are returned unchanged."""
     try:
-        gamma: NDArray[np.float64] = np.array(costs, dtype=np.float64)
+        gamma: Floats = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, MemoryError):
         raise ParameterError.of("costs", owner, f"one number per model ({n_models})", costs) from None
     if gamma.shape != (n_models,):

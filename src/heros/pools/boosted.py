@@ -12,19 +12,8 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, inside_unit, or_none, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, seeds_of
-from heros.pools.tree_settings import (
-    GRACE_PERIOD,
-    MAX_BYTES,
-    MAX_DEPTH,
-    SPLIT_CONFIDENCE,
-    TIE_THRESHOLD,
-    TreeStats,
-    gains_of,
-    stats_of,
-)
-
-__all__ = ["Boosted", "BoostedGrid", "BoundBoosted"]
+from heros.pools import tree_settings
+from heros.pools.family import CostModels, Family, by_setting, grid_of, seeds_of
 
 Costs = Literal["rounds", "measured"] | Sequence[float]
 
@@ -61,10 +50,10 @@ class Boosted(Family):
         Setting(
             "features", 0.75, above_zero(1), "The share of the features that a tree uses, drawn at random."
         ),
-        replace(GRACE_PERIOD, default=50),
-        replace(SPLIT_CONFIDENCE, default=0.05, rule=inside_unit()),
-        replace(TIE_THRESHOLD, default=0.1),
-        MAX_DEPTH,
+        replace(tree_settings.GRACE_PERIOD, default=50),
+        replace(tree_settings.SPLIT_CONFIDENCE, default=0.05, rule=inside_unit()),
+        replace(tree_settings.TIE_THRESHOLD, default=0.1),
+        tree_settings.MAX_DEPTH,
         Setting(
             "shrinkage",
             1.0,
@@ -79,7 +68,7 @@ class Boosted(Family):
             none=0.0,
         ),
         replace(
-            MAX_BYTES,
+            tree_settings.MAX_BYTES,
             text="The memory of nodes and statistics of all trees; each tree has an equal part. If that "
             "is not enough, the leaves with the fewest instances stop searching for splits.",
         ),
@@ -89,7 +78,6 @@ class Boosted(Family):
     costs: Costs = "rounds"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {f"model_{i}_ints_sizes": one["rounds"] for i, one in enumerate(self.configurations)}
 
 
@@ -104,8 +92,6 @@ class BoostedGrid(Boosted):
     1000.0
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -114,11 +100,10 @@ class BoostedGrid(Boosted):
         costs: Costs = "rounds",
         **settings: Any,
     ) -> None:
-        axes = {"rounds": rounds, "learning_rate": learning_rates}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"rounds": rounds, "learning_rate": learning_rates}, settings), costs=costs)
 
 
-class BoundBoosted(BoundNative, of=Boosted):
+class BoundBoosted(tree_settings.BoundTrees, of=Boosted):
     """The models of a `Boosted` pool for one schema.
 
     Examples
@@ -135,10 +120,6 @@ class BoundBoosted(BoundNative, of=Boosted):
         settings = self._settings(_core.BoostedSettings)
         return _core.BoostedPool(settings, schema.numeric, seeds_of(rng, self.pool.n_models))
 
-    def stats(self) -> list[TreeStats]:
-        """Return the size of each model: the totals over its trees, and the depth of the deepest tree."""
-        return stats_of(self)
-
     def gains(self, i: int) -> dict[str, float]:
         """Return the total loss reduction by splits on each feature in model i."""
-        return gains_of(self, self._expect_model(i, "gains"))
+        return tree_settings.gains_of(self, self._expect_model(i, "gains"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heros.pools.base import Pool
 from heros.pools.boosted import Boosted
 from heros.pools.forest import Forest
@@ -17,8 +15,6 @@ from heros.pools.neighbours import Neighbours
 from heros.pools.regression_trees import RegressionTrees
 from heros.pools.retrained import Retrained
 
-__all__ = ["Paper", "PaperTrees", "default", "default_regression", "nested"]
-
 Paper = MLPGrid
 """The paper's 50 perceptrons: ``Heros(pools.Paper(), policies.Explore(policies.Zeta(0.05), 0.2), k=30)``."""
 
@@ -29,6 +25,12 @@ FOREST_BYTES, STORE_BYTES = 32 << 20, 16 << 20
 COSTS = (6, 3, 14, 33, 1, 1, 1, 41)  # CPU time of each pool in %, with ten numeric features and five classes
 MOST_TREES = 60  # maximum number of retrained trees over all classes
 
+WINDOWS = [
+    {"window": 500, "neighbours": 5},
+    {"window": 5000, "neighbours": 5},
+    {"window": 5000, "neighbours": 20},
+]
+ADAM = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
 SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # rarely retrained
 
 
@@ -47,19 +49,13 @@ def default() -> Join:
     (14, ['MLP', 'MLP', 'Neighbours', 'Forest', 'Linear', 'NaiveBayes', 'LabelMemory', 'Retrained'])
     """
     sgd = {"optimizer": "sgd", "learning_rate": 0.05, "hidden": 256}
-    adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
-    windows = [
-        {"window": 500, "neighbours": 5},
-        {"window": 5000, "neighbours": 5},
-        {"window": 5000, "neighbours": 20},
-    ]
     window = {"window": 20000, "every": 2000, "leaves": 31, "most_trees": MOST_TREES}
     restarting = {**window, "drift": 0.001}
     steady = {**window, "trees": 60, "learning_rate": 0.1}
     return Join(
-        MLP([*adam, sgd]),
+        MLP([*ADAM, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, sgd], scale=1.0),
-        Neighbours(windows, max_bytes=STORE_BYTES),
+        Neighbours(WINDOWS, max_bytes=STORE_BYTES),
         Forest([{"max_bytes": FOREST_BYTES}]),
         Linear([{"optimizer": "sgd", "learning_rate": 0.05}]),
         NaiveBayes([{"fading": 0.999}]),
@@ -87,18 +83,15 @@ def nested(pool: Join) -> Join:
 
 def _nested(part: Pool) -> Pool:
     if isinstance(part, Forest):
-        shares = (1 / 6, 1 / 3, 1 / 2)
-        forests = [_share(dict(one), share) for one in part.configurations for share in shares]
+        forests = [
+            {**one, "trees": max(1, round(share * one["trees"])), "max_bytes": int(share * one["max_bytes"])}
+            for one in part.configurations
+            for share in (1 / 6, 1 / 3, 1 / 2)
+        ]
         return Forest(forests, costs=part.costs)
     if isinstance(part, Retrained):
         return Retrained([SELDOM, *part.configurations], costs=part.costs)
     return part
-
-
-def _share(forest: dict[str, Any], share: float) -> dict[str, Any]:
-    """Return the settings of a forest with a share of the trees and of the memory."""
-    trees = max(1, round(share * forest["trees"]))
-    return forest | {"trees": trees, "max_bytes": int(share * forest["max_bytes"])}
 
 
 REGRESSION_COSTS = (18, 6, 9, 2, 1, 4, 47, 1, 13)  # CPU time of each pool in %, with ten numeric features
@@ -115,20 +108,14 @@ def default_regression() -> Join:
     >>> pool.n_models, " ".join(type(part).__name__ for part in pool.pools)
     (20, 'MLP MLP Neighbours Linear Linear RegressionTrees Boosted LabelMemory Retrained')
     """
-    adam = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
     sgd = {"optimizer": "sgd", "learning_rate": 0.01, "hidden": 64}
-    windows = [
-        {"window": 500, "neighbours": 5},
-        {"window": 5000, "neighbours": 5},
-        {"window": 5000, "neighbours": 20},
-    ]
     plain = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.01, 0.1, 0.3)]
     level = [{"optimizer": "sgd", "learning_rate": rate} for rate in (0.01, 0.03)]
     quick = {"prediction": "mean", "grace_period": 50, "split_confidence": 0.01}
     return Join(
-        MLP([*adam, sgd]),
+        MLP([*ADAM, sgd]),
         MLP([{"learning_rate": 0.005, "hidden": 64}, {**sgd, "loss": "huber"}], scale=1.0),
-        Neighbours(windows, max_bytes=STORE_BYTES),
+        Neighbours(WINDOWS, max_bytes=STORE_BYTES),
         Linear([{"learning_rate": 0.01}, *plain, {"optimizer": "pa"}]),
         Linear(level, scale=1.0),  # so that the bias does not learn faster than the weights
         RegressionTrees([{"grace_period": 50}, quick]),

@@ -14,20 +14,8 @@ from heros._base.errors import ParameterError
 from heros._base.parameters import Rule, one_of, whole
 from heros._base.settings import Setting, documented
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, expect_mappings, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_mappings, expect_schema, feature_values, shares
 from heros.pools.timing import seconds_alone
-
-__all__ = [
-    "BoundNative",
-    "CostModel",
-    "CostModels",
-    "Family",
-    "by_setting",
-    "equal",
-    "grid_of",
-    "option",
-    "seeds_of",
-]
 
 CostModel = Callable[["BoundNative"], Sequence[float]]
 """A function that returns the cost of each model of a pool, on any scale."""
@@ -53,13 +41,7 @@ def option(default: Any, rule: Rule) -> Any:
 
 
 def grid_of(axes: Mapping[str, Iterable[Any]], settings: Mapping[str, Any] | None = None) -> Configurations:
-    """Return all combinations of the values of the axes, each with the additional settings.
-
-    Examples
-    --------
-    >>> grid_of({"trees": [10, 30], "subspace": ["tree"]}, {"bagging": 1})
-    [{'trees': 10, 'subspace': 'tree', 'bagging': 1}, {'trees': 30, 'subspace': 'tree', 'bagging': 1}]
-    """
+    """Return all combinations of the values of the axes, each with the additional settings."""
     return [{**dict(zip(axes, point, strict=True)), **(settings or {})} for point in product(*axes.values())]
 
 
@@ -99,6 +81,8 @@ class Family(Pool):
         if "settings" in vars(cls):
             cls.family = cls
             cls.__doc__ = documented(cls.__doc__, cls.settings)
+        elif "role" not in vars(cls):  # it creates configurations for the family that it is derived from
+            cls.grid = True
 
     def __post_init__(self) -> None:
         owner = self.family.__name__
@@ -110,7 +94,11 @@ class Family(Pool):
             if "rule" in parameter.metadata:
                 value = getattr(self, parameter.name)
                 checked[parameter.name] = parameter.metadata["rule"].check(value, parameter.name, owner)
-        checked["costs"] = self._checked_costs(len(models))
+        if isinstance(self.costs, str):
+            rule = ", ".join(map(repr, self.cost_models)) + ", 'measured' or numbers"
+            one_of(self.costs, "costs", owner, (*self.cost_models, "measured"), rule)
+        else:
+            checked["costs"] = tuple(shares(self.costs, len(models), owner).tolist())
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -127,23 +115,12 @@ class Family(Pool):
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         """Raise an error if settings of a model contradict each other."""
 
-    def _checked_costs(self, models: int) -> str | tuple[float, ...]:
-        owner, costs = self.family.__name__, self.costs
-        if not isinstance(costs, str):
-            return tuple(shares(costs, models, owner).tolist())
-        rule = ", ".join(map(repr, self.cost_models)) + ", 'measured' or numbers"
-        return one_of(costs, "costs", owner, (*self.cost_models, "measured"), rule)
-
     def complete(self, i: int) -> dict[str, Any]:
         """Return all settings of model i for the core, with a number in place of None."""
-        given = self.configurations[i]
-        values = {setting.name: given.get(setting.name, setting.default) for setting in self.settings}
-        return {one.name: one.none if values[one.name] is None else values[one.name] for one in self.settings}
+        given = ((one, self.configurations[i].get(one.name, one.default)) for one in self.settings)
+        return {one.name: one.none if value is None else value for one, value in given}
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundNative:
-        """Create the models for this schema; `rng` supplies their random numbers."""
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundNative:
         return self.bound_by(self, schema, rng, costs)
 
     def single_model(self, i: int) -> Family:
@@ -156,7 +133,6 @@ class Family(Pool):
         return {}
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models."""
         for name, least in self.least_sizes(schema).items():
             found = state[name].size if name in state else 0
             if found < least:
@@ -177,13 +153,12 @@ class BoundNative(BoundPool):
     pool: Any
     native: Any  # a pool of the core: each family has its own class with the methods that this class calls
 
-    def __init_subclass__(cls, of: type[Family], **keywords: Any) -> None:
+    def __init_subclass__(cls, of: type[Family] | None = None, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        of.bound_by = cls
+        if of is not None:
+            of.bound_by = cls
 
-    def __init__(
-        self, pool: Family, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None
-    ) -> None:
+    def __init__(self, pool: Family, schema: Schema, rng: np.random.Generator, costs: Floats | None) -> None:
         self.pool = pool
         self._expect_target(schema)
         self.native = self._native(schema, rng)
@@ -199,16 +174,13 @@ class BoundNative(BoundPool):
         return [kind(**self.pool.complete(i)) for i in range(self.pool.n_models)]
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; the models keep what they have learnt."""
         self._fit(schema, rng)
         self.costs = self._costs()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the learnt state as arrays."""
         return {**self.native.state(), "gamma": self.costs}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, self._owner)
         costs = shares(state.get("gamma", ()), self.pool.n_models, self._owner)
         self.native.restore(state)
@@ -240,7 +212,6 @@ class BoundNative(BoundPool):
         self.native.grow(values, outputs)
 
     def expect_fit(self, schema: Schema) -> None:
-        """Raise an error if a byte limit is too small for a model in its initial state."""
         values = feature_values(schema)
         for i, configuration in enumerate(self.pool.configurations):
             limit = configuration.get("max_bytes", getattr(self.pool, "max_bytes", None))
@@ -252,7 +223,7 @@ class BoundNative(BoundPool):
                 rule = f"at least {least} with {schema.n_features} features and {target}"
                 raise ParameterError.of("max_bytes", self._owner, rule, limit)
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs: Any = self.pool.costs
         if costs == "measured":
             models = range(self.pool.n_models)

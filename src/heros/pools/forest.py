@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -15,8 +15,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, seeds_of
 from heros.pools.tree_settings import GRACE_PERIOD, MAX_BYTES, SPLIT_CONFIDENCE, TIE_THRESHOLD, tree_text
-
-__all__ = ["BoundForest", "Forest", "ForestGrid", "ForestStats"]
 
 Costs = Literal["trees", "measured"] | Sequence[float]
 SUBSPACES = ("tree", "node")
@@ -31,8 +29,7 @@ class ForestStats:
     trees, background
         The number of trees that predict, and of background trees, which replace other trees after drift.
     nodes, leaves, active_leaves
-        The totals over the trees that predict. Inactive leaves were deactivated to stay within the byte
-        limit: they count classes and predict the majority class.
+        The totals over the trees that predict, as in `TreeStats`.
     depth
         The number of tests on the longest path.
     bytes, max_bytes
@@ -137,7 +134,6 @@ class Forest(Family):
     costs: Costs = "trees"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {f"forest_{i}_behind": one["trees"] for i, one in enumerate(self.configurations)}
 
 
@@ -152,8 +148,6 @@ class ForestGrid(Forest):
     0.8
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -162,8 +156,7 @@ class ForestGrid(Forest):
         costs: Costs = "trees",
         **settings: Any,
     ) -> None:
-        axes = {"trees": trees, "subspace": subspaces}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"trees": trees, "subspace": subspaces}, settings), costs=costs)
 
 
 class BoundForest(BoundNative, of=Forest):
@@ -191,7 +184,11 @@ class BoundForest(BoundNative, of=Forest):
 
     def stats(self) -> list[ForestStats]:
         """Return the size of each forest."""
-        return [self._stats(i, c) for i, c in enumerate(self.pool.configurations)]
+        found = []
+        for i, one in enumerate(self.pool.configurations):
+            *sizes, warnings, replaced = self.native.summary(i)
+            found.append(ForestStats(one["trees"], *(*sizes, one["max_bytes"], warnings, replaced)))
+        return found
 
     def text(self, i: int, *, tree: int = 0) -> str:
         """Return a tree of forest i as indented text: tests, and majority class and count of each leaf."""
@@ -200,11 +197,6 @@ class BoundForest(BoundNative, of=Forest):
         columns, state = self.native.tree(i, tree)
         features = tuple(self.schema.features[f] for f in columns)
         return tree_text(state, Schema(features, self.schema.classes))
-
-    def _stats(self, i: int, configuration: Mapping[str, Any]) -> ForestStats:
-        background, nodes, leaves, active, depth, size, warnings, replaced = self.native.summary(i)
-        trees, limit = configuration["trees"], configuration["max_bytes"]
-        return ForestStats(trees, background, nodes, leaves, active, depth, size, limit, warnings, replaced)
 
 
 def _settings(*, subspace: str, **settings: Any) -> _core.ForestSettings:

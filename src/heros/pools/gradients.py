@@ -13,8 +13,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import Family
 
-__all__ = ["LOSS", "Scaled", "expect_loss"]
-
 LOSS = Setting(
     "loss",
     "squared",
@@ -32,9 +30,7 @@ class Scaled(Family):
     role: ClassVar[str] = "pool"
 
     scale: bool | float = True
-    divisor: float = field(
-        init=False, repr=False
-    )  # the divisor, computed from `scale`; True and 1.0 have different meanings
+    divisor: float = field(init=False, repr=False)  # computed from `scale`, in which True is not 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

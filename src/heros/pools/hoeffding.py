@@ -7,33 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.parameters import among, flag
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of
-from heros.pools.tree_settings import (
-    GRACE_PERIOD,
-    MAX_BYTES,
-    MAX_DEPTH,
-    SPLIT_CONFIDENCE,
-    TIE_THRESHOLD,
-    TreeStats,
-    stats_of,
-    tree_text,
-)
-
-__all__ = ["BoundHoeffding", "Hoeffding", "HoeffdingGrid"]
+from heros.pools import tree_settings
+from heros.pools.base import Floats
+from heros.pools.family import CostModels, Family, by_setting, grid_of
 
 Costs = Literal["max-bytes", "bytes", "measured"] | Sequence[float]
 SIZES = tuple(1024 << k for k in range(1, 11))  # 2, 4, ..., 1024 KB
-
-
-def _bytes(bound: Any) -> list[float]:
-    """Return the current size of each tree in bytes."""
-    return [float(n) for n in bound.native.bytes]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,10 +47,10 @@ class Hoeffding(Family):
 
     written: ClassVar[str] = "trees"
     settings = (
-        MAX_BYTES,
-        GRACE_PERIOD,
-        SPLIT_CONFIDENCE,
-        TIE_THRESHOLD,
+        tree_settings.MAX_BYTES,
+        tree_settings.GRACE_PERIOD,
+        tree_settings.SPLIT_CONFIDENCE,
+        tree_settings.TIE_THRESHOLD,
         Setting(
             "criterion",
             "information_gain",
@@ -85,7 +69,7 @@ class Hoeffding(Family):
             flag(),
             "Whether nominal features are split only into one value and the rest.",
         ),
-        MAX_DEPTH,
+        tree_settings.MAX_DEPTH,
         Setting(
             "split_on",
             "bound",
@@ -95,7 +79,10 @@ class Hoeffding(Family):
             "adaptive streaming trees (LAST). Grace period and tie threshold then have no effect.",
         ),
     )
-    cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes"), "bytes": _bytes}
+    cost_models: ClassVar[CostModels] = {
+        "max-bytes": by_setting("max_bytes"),
+        "bytes": lambda bound: [float(n) for n in bound.native.bytes],
+    }
     targets = "classes"
 
     costs: Costs = "max-bytes"
@@ -116,8 +103,6 @@ class HoeffdingGrid(Hoeffding):
     10
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -130,7 +115,7 @@ class HoeffdingGrid(Hoeffding):
         super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundHoeffding(BoundNative, of=Hoeffding):
+class BoundHoeffding(tree_settings.BoundTrees, of=Hoeffding):
     """The trees of a `Hoeffding` pool for one schema.
 
     Examples
@@ -149,16 +134,11 @@ class BoundHoeffding(BoundNative, of=Hoeffding):
         self.costs_change = self.pool.costs == "bytes"
         return _core.HoeffdingPool(self._settings(_settings))
 
-    def stats(self) -> list[TreeStats]:
-        """Return the size of each tree."""
-        return stats_of(self)
-
     def text(self, i: int) -> str:
         """Return tree i as indented text: tests, and the majority class and count of each leaf."""
-        return tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
+        return tree_settings.tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
-    def measure(self) -> NDArray[np.float64]:
-        """Return the current cost γ of each tree, updated if `costs` is "bytes"."""
+    def measure(self) -> Floats:
         if self.costs_change:
             self.costs = self._costs()
         return self.costs

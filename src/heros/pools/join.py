@@ -13,11 +13,9 @@ from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import one_of
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_schema, feature_values, shares
 from heros.pools.timing import prices
 from heros.storage import archive
-
-__all__ = ["BoundJoin", "Join"]
 
 Costs = Literal["measured"] | Sequence[float]
 
@@ -75,7 +73,6 @@ class Join(Pool):
 
     @classmethod
     def from_settings(cls, **settings: Any) -> Join:
-        """Create the pool from the settings in its description."""
         return cls(*settings.pop("pools", ()), **settings)
 
     @property
@@ -100,14 +97,10 @@ class Join(Pool):
             for configuration in part.configurations
         )
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundJoin:
-        """Create the models of all pools for this schema."""
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundJoin:
         return BoundJoin(self, schema, rng, costs)
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
         for i, part in enumerate(self.pools):
             part.expect_room(schema, archive.subset(state, str(i)))
 
@@ -131,7 +124,7 @@ class BoundJoin(BoundPool):
     native: _core.JoinedPool
 
     def __init__(
-        self, pool: Join, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
+        self, pool: Join, schema: Schema, rng: np.random.Generator, costs: Floats | None = None
     ) -> None:
         self.pool, self.schema = pool, schema
         self.parts = tuple(
@@ -143,7 +136,6 @@ class BoundJoin(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def expect_fit(self, schema: Schema) -> None:
-        """Raise an error if a byte limit is too small for a model with this schema."""
         for part in self.parts:
             part.expect_fit(schema)
 
@@ -159,7 +151,7 @@ class BoundJoin(BoundPool):
         if self.pool.costs != "measured":
             self.costs = self._costs()
 
-    def measure(self) -> NDArray[np.float64]:
+    def measure(self) -> Floats:
         """Update and return `costs`: each pool's total stays the same, but its models' shares change."""
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._slices()]
@@ -168,7 +160,6 @@ class BoundJoin(BoundPool):
         return self.costs
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the learnt state as arrays, grouped by the index of the pool."""
         return {
             **archive.grouped({str(i): part.state() for i, part in enumerate(self.parts)}),
             "values": feature_values(self.schema),
@@ -177,7 +168,6 @@ class BoundJoin(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Join")
         costs = shares(state.get("gamma", ()), self.pool.n_models, "Join")
         for i, part in enumerate(self.parts):
@@ -185,7 +175,6 @@ class BoundJoin(BoundPool):
         self.costs = costs
 
     def _slices(self) -> Iterator[slice]:
-        """Yield the slice of model indices of each pool."""
         start = 0
         for part in self.pool.pools:
             yield slice(start, start := start + part.n_models)
@@ -195,7 +184,7 @@ class BoundJoin(BoundPool):
         costs = self.pool.costs
         return not isinstance(costs, str) and len(costs) != len(self.pool.pools)
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs = self.pool.costs
         if isinstance(costs, str):
             each = [sum(prices(part, self.schema)) for part in self.pool.pools]
@@ -218,7 +207,7 @@ def _checked_costs_of(costs: Sequence[float], pools: int, models: int) -> tuple[
     return tuple(shares(costs, count, "Join").tolist())
 
 
-def _own_share(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _own_share(costs: Floats) -> Floats:
     """Return the costs of the models of one pool, scaled to sum to 1."""
     total = costs.sum()
     return costs / total if total > 0 else np.full(len(costs), 1 / len(costs))

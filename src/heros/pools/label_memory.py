@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import HerosError
 from heros._base.parameters import real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
+from heros.pools.base import Floats
 from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of, option
-
-__all__ = ["BoundLabelMemory", "LabelMemory", "LabelMemoryGrid"]
 
 Costs = Literal["equal", "measured"] | Sequence[float]
 INPUTS = (
@@ -84,7 +82,6 @@ class LabelMemory(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"sums" if schema.numeric else "counts": self.n_models * schema.n_outputs}
 
 
@@ -97,8 +94,6 @@ class LabelMemoryGrid(LabelMemory):
     6
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -108,8 +103,7 @@ class LabelMemoryGrid(LabelMemory):
         costs: Costs = "equal",
         **settings: Any,
     ) -> None:
-        axes = {"fading": fading, "order": orders}
-        super().__init__(grid_of(axes, settings), memory=memory, costs=costs)
+        super().__init__(grid_of({"fading": fading, "order": orders}, settings), memory=memory, costs=costs)
 
 
 class BoundLabelMemory(BoundNative, of=LabelMemory):
@@ -120,7 +114,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
     def _native(self, schema: Schema, rng: np.random.Generator) -> _core.LabelPool:
         return _core.LabelPool(self._settings(_core.LabelSettings), self.pool.memory, schema.numeric)
 
-    def follows(self, i: int) -> NDArray[np.float64]:
+    def follows(self, i: int) -> Floats:
         """Return model i's probability of each class (columns) after each last label (rows)."""
         if self.schema.numeric:
             raise HerosError("Regression has no table of transitions between classes. Call coefficients.")

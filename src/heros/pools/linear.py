@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
 from heros._base.parameters import above_zero, among, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.base import feature_values
+from heros.pools.base import Floats, feature_values
 from heros.pools.family import BoundNative, CostModels, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
-
-__all__ = ["BoundLinear", "Linear", "LinearGrid"]
 
 Costs = Literal["numbers", "measured"] | Sequence[float]
 
@@ -100,7 +97,6 @@ class Linear(Scaled):
     costs: Costs = "numbers"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Raise an error if settings of a model contradict each other."""
         optimizer, l1, l2 = settings["optimizer"], settings["l1"], settings["l2"]
         if l1 > 0 and optimizer != "ftrl":
             raise ParameterError.of("l1", "Linear", "0 unless the optimizer is 'ftrl'", l1)
@@ -111,7 +107,6 @@ class Linear(Scaled):
             raise ParameterError.of("epsilon", "Linear", rule, given["epsilon"])
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         values = np.minimum(feature_values(schema), self.own_values)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         numbers = sum(_core.LinearPool.numbers(one["optimizer"]) for one in self.configurations)
@@ -128,8 +123,6 @@ class LinearGrid(Linear):
     >>> LinearGrid(optimizers=["ftrl"], l1=0.01).configurations[0]["l1"]
     0.01
     """
-
-    grid: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -173,7 +166,7 @@ class BoundLinear(BoundNative, of=Linear):
         settings = self._settings(_core.LinearSettings)
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
-    def weights(self, i: int) -> NDArray[np.float64]:
+    def weights(self, i: int) -> Floats:
         """Return the weights of model i (rows, classes): rows for bias, shared inputs, other inputs."""
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)

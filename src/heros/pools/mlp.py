@@ -18,8 +18,6 @@ from heros.pools.base import feature_values
 from heros.pools.family import BoundNative, CostModels, by_setting, grid_of, option
 from heros.pools.gradients import LOSS, Scaled, expect_loss
 
-__all__ = ["MLP", "BoundMLP", "MLPGrid"]
-
 Costs = Literal["hidden", "multiply-adds", "measured"] | Sequence[float]
 OPTIMIZERS = ("adam", "sgd")
 
@@ -74,7 +72,6 @@ class MLP(Scaled):
     isa: str | None = option(None, or_none(among(*_core.isas())))
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         values = feature_values(schema)
         inputs = int(np.where(values > 2, values, 1).sum(dtype=np.int64))
         return {"weights": sum(one["hidden"] for one in self.configurations) * (inputs + schema.n_outputs)}
@@ -93,8 +90,6 @@ class MLPGrid(MLP):
     >>> MLPGrid(optimizers=["adam"], hidden=[8, 16]).n_models
     10
     """
-
-    grid: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -18,11 +18,9 @@ from heros._base.parameters import one_of
 from heros._base.progress import progress
 from heros.data.schema import Schema
 from heros.pools.adapters import Member, creates_model, kind_of, member_of
-from heros.pools.base import BoundPool, Pool, expect_schema, feature_values, shares
+from heros.pools.base import BoundPool, Floats, Pool, expect_schema, feature_values, shares
 from heros.pools.python_models import MemberCalls, OnError, fault
 from heros.pools.timing import seconds_alone
-
-__all__ = ["BoundModels", "Models"]
 
 Costs = Literal["measured"] | Sequence[float] | Callable[[Any], float]
 
@@ -102,9 +100,7 @@ class Models(Pool):
         pairs = zip(self.names, self.models, strict=True)
         return tuple({"name": name, "model": _text(model)} for name, model in pairs)
 
-    def bind(
-        self, schema: Schema, rng: np.random.Generator, costs: NDArray[np.float64] | None = None
-    ) -> BoundModels:
+    def bind(self, schema: Schema, rng: np.random.Generator, costs: Floats | None = None) -> BoundModels:
         """Copy or create the models for this schema; `rng` is not used."""
         return BoundModels(self, schema, costs)
 
@@ -135,7 +131,7 @@ class BoundModels(BoundPool):
 
     native: _core.MembersPool
 
-    def __init__(self, pool: Models, schema: Schema, costs: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, pool: Models, schema: Schema, costs: Floats | None = None) -> None:
         self.pool = pool
         self._calls = MemberCalls(pool.names, _members(pool, schema), pool.on_error)
         self.native = _core.MembersPool(self._calls.look, self._calls.train, self._calls.answer)
@@ -152,7 +148,7 @@ class BoundModels(BoundPool):
         """The error of each excluded model, by the name of the model."""
         return dict(self._calls.faults)
 
-    def seconds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def seconds(self) -> tuple[Floats, Floats]:
         """Return each model's mean CPU seconds per evaluation and per training step so far."""
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
@@ -173,10 +169,12 @@ class BoundModels(BoundPool):
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Restore the state that `state` returned."""
         expect_schema(state, self.schema, "Models")
         self.native.expect_writable()
-        members, faults = _unpickled(state["learnt"].tobytes())
+        try:
+            members, faults = pickle.loads(state["learnt"].tobytes())
+        except Exception as error:
+            raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
         if len(members) != self.pool.n_models:
             rule = f"the state of {self.pool.n_models} models"
             raise ParameterError.of("state", "Models", rule, len(members))
@@ -188,7 +186,7 @@ class BoundModels(BoundPool):
         self.schema = schema
         self.native.fit(schema.n_features, *self._calls.fit(schema))
 
-    def _costs(self) -> NDArray[np.float64]:
+    def _costs(self) -> Floats:
         costs = self.pool.costs
         seconds = self._seconds() if costs == "measured" else costs
         assert not callable(seconds)
@@ -205,14 +203,6 @@ class BoundModels(BoundPool):
                     seconds.append(np.nan)
         most = np.nanmax(seconds) if np.isfinite(seconds).any() else 1.0
         return [most if np.isnan(s) else s for s in seconds]
-
-
-def _unpickled(learnt: bytes) -> tuple[list[Member], dict[str, str]]:
-    try:
-        members, faults = pickle.loads(learnt)
-    except Exception as error:
-        raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
-    return members, faults
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:

@@ -14,8 +14,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, equal, grid_of
 
-__all__ = ["BoundNaiveBayes", "NaiveBayes", "NaiveBayesGrid"]
-
 Costs = Literal["equal", "measured"] | Sequence[float]
 
 
@@ -70,7 +68,6 @@ class NaiveBayes(Family):
     costs: Costs = "equal"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"statistics": self.n_models * (1 + schema.n_classes)}
 
 
@@ -82,8 +79,6 @@ class NaiveBayesGrid(NaiveBayes):
     >>> [configuration["fading"] for configuration in NaiveBayesGrid().configurations]
     [1.0, 0.9999, 0.999, 0.99]
     """
-
-    grid: ClassVar[bool] = True
 
     def __init__(
         self, *, fading: Iterable[float] = (1.0, 0.9999, 0.999, 0.99), costs: Costs = "equal", **settings: Any

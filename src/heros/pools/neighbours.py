@@ -14,8 +14,6 @@ from heros._base.settings import Setting
 from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of, option
 
-__all__ = ["BoundNeighbours", "NeighbourStats", "Neighbours", "NeighboursGrid"]
-
 Costs = Literal["window", "measured"] | Sequence[float]
 LONGEST_TIMED = 20_000
 
@@ -106,8 +104,6 @@ class NeighboursGrid(Neighbours):
     >>> NeighboursGrid(windows=[200], weightings=["distance", "uniform"]).n_models
     4
     """
-
-    grid: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -15,8 +16,7 @@ from heros._base.errors import HerosError
 from heros._base.notices import notice
 from heros.data.schema import Schema
 from heros.pools.adapters import Instance, Member
-
-__all__ = ["MemberCalls", "OnError", "fault"]
+from heros.pools.base import Floats
 
 OnError = Literal["set_aside", "raise"]
 
@@ -36,19 +36,17 @@ class MemberClock:
     def __init__(self, members: int) -> None:
         self.seconds, self.times = [0.0] * members, [0] * members
 
-    def of(self, i: int) -> MemberClock:
+    @contextmanager
+    def of(self, i: int) -> Iterator[None]:
         """Return a context manager that adds the CPU time of its block to this member."""
-        self._member = i
-        return self
+        since = time.thread_time()
+        try:
+            yield
+        finally:
+            self.seconds[i] += time.thread_time() - since
+            self.times[i] += 1
 
-    def __enter__(self) -> None:
-        self._since = time.thread_time()
-
-    def __exit__(self, *raised: object) -> None:
-        self.seconds[self._member] += time.thread_time() - self._since
-        self.times[self._member] += 1
-
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Return the mean seconds of each member; members without calls get the mean of the others."""
         times = np.array(self.times)
         known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
@@ -66,7 +64,7 @@ class MemberCalls:
         self.faults: dict[str, str] = {}
         self.look_clock, self.train_clock = MemberClock(len(members)), MemberClock(len(members))
 
-    def fit(self, schema: Schema) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8]]:
+    def fit(self, schema: Schema) -> tuple[Floats, NDArray[np.int32], NDArray[np.uint8]]:
         """Allocate the output arrays of the members for this schema."""
         models = len(self.members)
         self.schema = schema
@@ -83,7 +81,7 @@ class MemberCalls:
         for i in self._usable():
             self._call(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 
-    def look(self, row: NDArray[np.float64], watched: NDArray[np.uint8] | None) -> None:
+    def look(self, row: Floats, watched: NDArray[np.uint8] | None) -> None:
         """Predict this instance with the given members (None: all), and store it for training."""
         self.instance = Instance(self.schema, row)
         for i in self._usable(watched):
@@ -103,13 +101,12 @@ class MemberCalls:
         if first is not None:
             raise first
 
-    def answer(self, i: int, row: NDArray[np.float64]) -> None:
+    def answer(self, i: int, row: Floats) -> None:
         """Predict an instance with one member."""
         if self.active[i]:
             self._call(i, partial(self._ask, i, Instance(self.schema, row)), "predict")
 
     def _usable(self, requested: NDArray[np.uint8] | None = None) -> list[int]:
-        """Return the indices of the given members (None: all) that are not excluded."""
         able: list[int] = np.flatnonzero(
             self.active if requested is None else self.active & requested
         ).tolist()
@@ -155,7 +152,7 @@ def _number(answer: Any) -> tuple[float, int]:
     return (value, 0) if math.isfinite(value) else (0.0, -1)
 
 
-def _checked(answer: ArrayLike | None, classes: int) -> tuple[NDArray[np.float64] | float, int]:
+def _checked(answer: ArrayLike | None, classes: int) -> tuple[Floats | float, int]:
     """Return probabilities that sum to 1 and the most probable class; class -1 if a value is not finite."""
     if answer is None:
         return 1 / classes, 0

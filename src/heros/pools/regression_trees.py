@@ -12,18 +12,8 @@ from heros._base import core as _core
 from heros._base.parameters import among, inside_unit
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-from heros.pools.family import BoundNative, CostModels, Family, by_setting, grid_of
-from heros.pools.tree_settings import (
-    GRACE_PERIOD,
-    MAX_BYTES,
-    MAX_DEPTH,
-    SPLIT_CONFIDENCE,
-    TIE_THRESHOLD,
-    TreeStats,
-    stats_of,
-)
-
-__all__ = ["BoundRegressionTrees", "RegressionTrees", "RegressionTreesGrid"]
+from heros.pools import tree_settings
+from heros.pools.family import CostModels, Family, by_setting, grid_of
 
 Costs = Literal["max-bytes", "measured"] | Sequence[float]
 
@@ -56,14 +46,14 @@ class RegressionTrees(Family):
     written: ClassVar[str] = "rtrees"
     settings = (
         replace(
-            MAX_BYTES,
+            tree_settings.MAX_BYTES,
             default=1 << 20,
             text="The memory of nodes and statistics. If they do not fit, the leaves with the lowest squared "
             "error stop searching for splits.",
         ),
-        GRACE_PERIOD,
-        replace(SPLIT_CONFIDENCE, rule=inside_unit()),
-        TIE_THRESHOLD,
+        tree_settings.GRACE_PERIOD,
+        replace(tree_settings.SPLIT_CONFIDENCE, rule=inside_unit()),
+        tree_settings.TIE_THRESHOLD,
         Setting(
             "prediction",
             "adaptive",
@@ -72,7 +62,7 @@ class RegressionTrees(Family):
             "steps and copied to the children), or 'adaptive': whichever of the two was recently better in "
             "the leaf.",
         ),
-        MAX_DEPTH,
+        tree_settings.MAX_DEPTH,
     )
     cost_models: ClassVar[CostModels] = {"max-bytes": by_setting("max_bytes")}
     targets = "numbers"
@@ -80,7 +70,6 @@ class RegressionTrees(Family):
     costs: Costs = "max-bytes"
 
     def least_sizes(self, schema: Schema) -> dict[str, int]:
-        """Return the minimum sizes of the arrays of a state."""
         return {"nodes": self.n_models}
 
 
@@ -92,8 +81,6 @@ class RegressionTreesGrid(RegressionTrees):
     >>> RegressionTreesGrid().n_models
     8
     """
-
-    grid: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -108,7 +95,7 @@ class RegressionTreesGrid(RegressionTrees):
         super().__init__(grid_of(axes, settings), costs=costs)
 
 
-class BoundRegressionTrees(BoundNative, of=RegressionTrees):
+class BoundRegressionTrees(tree_settings.BoundTrees, of=RegressionTrees):
     """The models of a `RegressionTrees` pool for one schema.
 
     Examples
@@ -122,7 +109,3 @@ class BoundRegressionTrees(BoundNative, of=RegressionTrees):
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> _core.RegressionTreePool:
         return _core.RegressionTreePool(self._settings(_core.RegressionTreeSettings))
-
-    def stats(self) -> list[TreeStats]:
-        """Return the size of each tree."""
-        return stats_of(self)

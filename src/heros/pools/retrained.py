@@ -16,8 +16,6 @@ from heros.data.schema import Schema
 from heros.pools.family import BoundNative, CostModels, Family, grid_of
 from heros.pools.tree_settings import MAX_BYTES, gains_of
 
-__all__ = ["BoundRetrained", "Retrained", "RetrainedGrid", "RetrainedStats"]
-
 Costs = Literal["training", "measured"] | Sequence[float]
 MOST = 1 << 30  # maximum number of instances in a window
 
@@ -143,7 +141,6 @@ class Retrained(Family):
     costs: Costs = "training"
 
     def expect_together(self, settings: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        """Raise an error if `spread` is larger than `every`."""
         if settings["spread"] is not None:
             whole(settings["spread"], "spread", "Retrained", 1, settings["every"])
 
@@ -159,8 +156,6 @@ class RetrainedGrid(Retrained):
     500
     """
 
-    grid: ClassVar[bool] = True
-
     def __init__(
         self,
         *,
@@ -169,8 +164,7 @@ class RetrainedGrid(Retrained):
         costs: Costs = "training",
         **settings: Any,
     ) -> None:
-        axes = {"window": windows, "trees": trees}
-        super().__init__(grid_of(axes, settings), costs=costs)
+        super().__init__(grid_of({"window": windows, "trees": trees}, settings), costs=costs)
 
 
 class BoundRetrained(BoundNative, of=Retrained):

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from heros._base import core as _core
 from heros._base.errors import HerosError
 from heros.data.schema import Schema
-from heros.pools.base import BoundPool, Pool, feature_values
-
-__all__ = ["PriceList", "price_list", "prices", "seconds_alone"]
+from heros.pools.base import BoundPool, Floats, Pool, feature_values
 
 TIMED = 100  # number of instances on which the prices of a pool are measured
 
@@ -31,18 +29,10 @@ def seconds_alone(pool: Pool, schema: Schema, instances: int) -> float:
 
 def prices(
     pool: Pool, schema: Schema, instances: int = 500, settled: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
     The models first learn from `settled` instances; by default, enough instances to fill their windows.
-
-    Examples
-    --------
-    >>> from heros.pools import MLP
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> look, train = prices(MLP([{"hidden": 8}, {"hidden": 1024}]), schema)
-    >>> bool(look[1] > look[0]), bool(train[1] > train[0])
-    (True, True)
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
     _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
@@ -56,8 +46,8 @@ class PriceList:
     The price of an instance on which every model is evaluated and trained is 1.
     """
 
-    evaluation: NDArray[np.float64]  # (M,)
-    train: NDArray[np.float64]  # (M,)
+    evaluation: Floats  # (M,)
+    train: Floats  # (M,)
 
     def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
         """Return the total price of evaluation and of training, given the number of steps of each model."""
@@ -69,15 +59,6 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
     the number of instances that the models have learnt: shorter windows cost less. None if timing fails.
-
-    Examples
-    --------
-    >>> from heros.pools import MLP
-    >>> schema = Schema.of(["age"], classes=["no", "yes"])
-    >>> bound = MLP([{"hidden": 8}, {"hidden": 1024}]).bind(schema, np.random.default_rng(1))
-    >>> listed = price_list(bound)
-    >>> round(float(sum(listed.evaluation) + sum(listed.train)), 9), bool(listed.train[1] > listed.train[0])
-    (1.0, True)
     """
     try:
         evaluation, train = _seconds(bound, learnt)
@@ -88,16 +69,13 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
 
 
 MOST_KNOWN = 64
-_known: dict[tuple[object, ...], tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+_known: dict[tuple[object, ...], tuple[Floats, Floats]] = {}
 
 
-def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each model's CPU seconds per evaluation and per training step."""
+def _seconds(bound: BoundPool, learnt: int | None) -> tuple[Floats, Floats]:
     if bound.parts:
-        parts = [_seconds(part, learnt) for part in bound.parts]
-        return np.concatenate([evaluation for evaluation, _ in parts]), np.concatenate(
-            [train for _, train in parts]
-        )
+        evaluation, train = zip(*(_seconds(part, learnt) for part in bound.parts), strict=True)
+        return np.concatenate(evaluation), np.concatenate(train)
     own = bound.seconds()
     if own is not None:
         return own
@@ -121,7 +99,6 @@ def _seconds(bound: BoundPool, learnt: int | None) -> tuple[NDArray[np.float64],
 
 
 def _step(bound: BoundPool) -> _core.Step:
-    """Return a step in which every model is trained."""
     models = len(bound.costs)
     return _core.Step(
         pool=bound.native,
@@ -138,7 +115,7 @@ def _step(bound: BoundPool) -> _core.Step:
     )
 
 
-def _random_instances(schema: Schema, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _random_instances(schema: Schema, n: int) -> tuple[Floats, Floats]:
     """Return random instances whose target depends on the first feature, so that models can learn."""
     rng = np.random.default_rng(0)
     values = feature_values(schema)

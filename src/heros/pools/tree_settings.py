@@ -13,23 +13,8 @@ from heros._base import core as _core
 from heros._base.parameters import above_zero, or_none, real_number, whole_number
 from heros._base.settings import Setting
 from heros.data.schema import Schema
-
-__all__ = [
-    "ABSENT",
-    "AT_MOST",
-    "EACH_VALUE",
-    "GRACE_PERIOD",
-    "INACTIVE",
-    "LEAF",
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "SPLIT_CONFIDENCE",
-    "TIE_THRESHOLD",
-    "TreeStats",
-    "gains_of",
-    "stats_of",
-    "tree_text",
-]
+from heros.pools.base import Floats
+from heros.pools.family import BoundNative
 
 # The codes in `node_test` and `node_link` of a Hoeffding tree's state.
 LEAF, ABSENT, INACTIVE = _core.HoeffdingPool.LEAF, _core.HoeffdingPool.ABSENT, _core.HoeffdingPool.INACTIVE
@@ -95,10 +80,13 @@ class TreeStats:
     max_bytes: int
 
 
-def stats_of(bound: Any) -> list[TreeStats]:
-    """Return the size of each model of a pool of trees."""
-    limits = [configuration["max_bytes"] for configuration in bound.pool.configurations]
-    return [TreeStats(*(*bound.native.summary(i), limit)) for i, limit in enumerate(limits)]
+class BoundTrees(BoundNative):
+    """The models of a pool of trees for one schema."""
+
+    def stats(self) -> list[TreeStats]:
+        """Return the size of each model; for boosted trees, the totals and the largest depth."""
+        limits = [configuration["max_bytes"] for configuration in self.pool.configurations]
+        return [TreeStats(*(*self.native.summary(i), limit)) for i, limit in enumerate(limits)]
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:
@@ -112,13 +100,6 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
 
     A leaf shows its majority class, the count of that class and the count of all instances. Initially a leaf
     has a share of the counts of its parent. Inactive leaves are marked.
-
-    Examples
-    --------
-    >>> pool = _core.HoeffdingPool([_core.TreeSettings(4096, 2, 0.5, 1.0, "gini", "adaptive", False, -1)])
-    >>> pool.grow(np.array([2], dtype=np.int32), 2)
-    >>> print(tree_text(pool.tree_state(0), Schema.of([("colour", "red", "green")], ["no", "yes"])))
-    no (0 of 0)
     """
     test = state["node_test"]
     counts = state["node_counts"].reshape(len(test), -1)
@@ -126,18 +107,13 @@ def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
     return "\n".join(nodes.lines(0, ""))
 
 
+@dataclass(frozen=True)
 class _Nodes:
-    """The arrays of one tree."""
-
-    def __init__(
-        self,
-        value: NDArray[np.float64],
-        test: NDArray[np.int32],
-        link: NDArray[np.int32],
-        counts: NDArray[np.float64],
-        schema: Schema,
-    ) -> None:
-        self.value, self.test, self.link, self.counts, self.schema = value, test, link, counts, schema
+    value: Floats
+    test: NDArray[np.int32]
+    link: NDArray[np.int32]
+    counts: Floats
+    schema: Schema
 
     def lines(self, node: int, indent: str) -> Iterator[str]:
         """Yield the text lines of the subtree that starts at a node."""

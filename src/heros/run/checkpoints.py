@@ -158,11 +158,8 @@ class Checkpointer:
             return
         document, arrays, path = self.content.document, self.content.arrays, self.content.path
         try:
-            described, crc, instances = (
-                document["model"],
-                tuple(document["stream"]["crc"]),
-                document["instances"],
-            )
+            described, crc = document["model"], tuple(document["stream"]["crc"])
+            instances = document["instances"]
             self._expect_same(evaluation, settings)
             parts = {role: getattr(evaluation.model, role) for role in serialization.PARTS}
             learner, learnt = type(evaluation.model), archive.subset(arrays, "model")
@@ -215,21 +212,21 @@ class Checkpointer:
         """Raise an error if the model, stream, meter or settings differ from those of the checkpoint."""
         assert self.content is not None
         document, name = self.content.document, self.content.path.name
+
+        def expect(parameter: str, saved: object, value: object, rule: str) -> None:
+            if saved != value:
+                raise ParameterError.of(parameter, "evaluate", rule, value)
+
         for setting, value in settings.items():
-            if (saved := document["settings"].get(setting)) != value:
-                rule = f"{saved!r}, as in {name}"
-                raise ParameterError.of(setting, "evaluate", rule, value)
-        saved = document["model"]
+            saved = document["settings"].get(setting)
+            expect(setting, saved, value, f"{saved!r}, as in {name}")
         for part, value in serialization.description(evaluation.model).items():
-            if saved[part] != value:
-                rule = f"the model of {name}, with {part} = {saved[part]}"
-                raise ParameterError.of("model", "evaluate", rule, value)
-        if document["stream"]["name"] != evaluation.stream.name:
-            rule = f"the stream of {name}, {document['stream']['name']!r}"
-            raise ParameterError.of("stream", "evaluate", rule, evaluation.stream.name)
-        if document["meter"] != evaluation.meter.source:
-            rule = f"the kind of meter in {name}, {document['meter']!r}"
-            raise ParameterError.of("meter", "evaluate", rule, evaluation.meter.source)
+            saved = document["model"][part]
+            expect("model", saved, value, f"the model of {name}, with {part} = {saved}")
+        saved = document["stream"]["name"]
+        expect("stream", saved, evaluation.stream.name, f"the stream of {name}, {saved!r}")
+        saved = document["meter"]
+        expect("meter", saved, evaluation.meter.source, f"the kind of meter in {name}, {saved!r}")
 
     # -- the directory --------------------------------------------------------------------------------------
 

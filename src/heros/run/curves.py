@@ -25,16 +25,8 @@ class Points:
 
     If there are too many points, neighbours are merged. A merged point covers the windows of both points:
     sums are added, measures are averaged (weighted by the lengths of the windows), and the other curves take
-    the later value. All points except the last cover the same number of instances.
-
-    Parameters
-    ----------
-    figures
-        The names of the measures.
-    most
-        The maximum number of points, an even number; None means no limit.
-    sums, latest
-        The names of the curves that are added, and of the curves that take the later value.
+    the later value. All points except the last cover the same number of instances. `figures`, `sums` and
+    `latest` are the names of these curves; `most` is the maximum number of points, an even number or None.
 
     Examples
     --------

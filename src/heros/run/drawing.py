@@ -24,14 +24,13 @@ PANELS = 3
 
 def html(run: Run) -> str:
     """Return the summary as HTML, with charts of the first measures and of the training cost Σγ."""
-    first, *rest = lines(run)
+    first, *rest = map(escape, lines(run))
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
     share = run.curves.spent / np.diff(run.curves.end, prepend=0)
     panels.append(_panel(run, "share of Σγ spent", share, low=0.0))
-    text = "<br>".join(escape(line) for line in rest)
     return (
-        f'<div style="font-family:sans-serif;font-size:13px;line-height:1.5"><b>{escape(first)}</b><br>'
-        f'{text}<div style="display:flex;flex-wrap:wrap;gap:12px">{"".join(panels)}</div></div>'
+        f'<div style="font-family:sans-serif;font-size:13px;line-height:1.5"><b>{first}</b><br>'
+        f'{"<br>".join(rest)}<div style="display:flex;flex-wrap:wrap;gap:12px">{"".join(panels)}</div></div>'
     )
 
 
@@ -59,14 +58,12 @@ def plot(run: Run, names: tuple[str, ...], ax: Any) -> Any:
 
 def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None = None) -> str:
     """Return a chart of one curve with labelled axis ends; windows without a value are skipped."""
-    finite = np.isfinite(values)
-    x, y = run.curves.end[finite].astype(np.float64), values[finite]
-    if len(y) == 0:
+    finite = np.flatnonzero(np.isfinite(values))
+    if not len(finite):
         return ""
-    step = math.ceil(len(y) / POINTS)
-    x, y = x[::step], y[::step]
+    shown = finite[:: math.ceil(len(finite) / POINTS)]
+    x, y, end = run.curves.end[shown], values[shown], run.n_instances
     bottom, top = _range(y, low)
-    end = float(run.n_instances)
     across, down = LEFT + WIDTH * x / end, TOP + HEIGHT * (top - y) / (top - bottom)
     dots = list(zip(across, down, x, y, strict=True))
     marks = "".join(
@@ -75,23 +72,29 @@ def _panel(run: Run, label: str, values: NDArray[np.float64], low: float | None 
         for drift in run.drifts
     )
     path = "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b, *_ in dots)
-    box = f"{LEFT + WIDTH + RIGHT} {TOP + HEIGHT + BOTTOM}"
+    circles = "".join(
+        f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5" fill="transparent">'
+        f"<title>{i:,.0f}: {_short(v)}</title></circle>"
+        for a, b, i, v in dots
+    )
+    texts = (
+        (LEFT - 4, TOP + 8, _short(top), "end"),
+        (LEFT - 4, TOP + HEIGHT, _short(bottom), "end"),
+        (LEFT, TOP + HEIGHT + 13, "0", "start"),
+        (LEFT + WIDTH, TOP + HEIGHT + 13, f"{end:,}", "end"),
+    )
+    numbers = "".join(
+        f'<text x="{a}" y="{b}" text-anchor="{anchor}" fill="currentColor">{text}</text>'
+        for a, b, text, anchor in texts
+    )
+    wide, tall, name = LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM, escape(label)
     return (
-        f'<figure style="margin:0"><figcaption>{escape(label)}</figcaption>'
-        f'<svg width="{LEFT + WIDTH + RIGHT}" height="{TOP + HEIGHT + BOTTOM}" viewBox="0 0 {box}" '
-        f'fill="none" role="img" aria-label="{escape(label)}" font-size="10">'
+        f'<figure style="margin:0"><figcaption>{name}</figcaption>'
+        f'<svg width="{wide}" height="{tall}" viewBox="0 0 {wide} {tall}" '
+        f'fill="none" role="img" aria-label="{name}" font-size="10">'
         f'<path d="M{LEFT} {TOP}v{HEIGHT}h{WIDTH}" stroke="currentColor" stroke-opacity=".4"/>{marks}'
-        f'<path d="{path}" stroke="#2a78d6" stroke-width="1.5"><title>{escape(label)}</title></path>'
-        + "".join(
-            f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5" fill="transparent">'
-            f"<title>{i:,.0f}: {_short(v)}</title></circle>"
-            for a, b, i, v in dots
-        )
-        + _text(LEFT - 4, TOP + 8, _short(top), "end")
-        + _text(LEFT - 4, TOP + HEIGHT, _short(bottom), "end")
-        + _text(LEFT, TOP + HEIGHT + 13, "0", "start")
-        + _text(LEFT + WIDTH, TOP + HEIGHT + 13, f"{run.n_instances:,}", "end")
-        + "</svg></figure>"
+        f'<path d="{path}" stroke="#2a78d6" stroke-width="1.5"><title>{name}</title></path>'
+        f"{circles}{numbers}</svg></figure>"
     )
 
 
@@ -104,10 +107,6 @@ def _range(y: NDArray[np.float64], low: float | None) -> tuple[float, float]:
     if low is None:
         bottom = max(0.0, bottom - margin) if bottom >= 0 else bottom - margin
     return bottom, top if top > bottom else bottom + 1
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="currentColor">{escape(text)}</text>'
 
 
 def _short(value: float) -> str:

@@ -202,7 +202,7 @@ def run_all(
             raise ParameterError.of("jobs", "run_all", "jobs with different ids", id)
         named[id] = job
     place = None if out is None else Path(out)
-    kept = [] if force or place is None else [id for id, job in named.items() if _recorded(id, job, place)]
+    kept = [] if force or place is None else [id for id, job in named.items() if _found(id, job, place)]
     remaining = {id: job for id, job in named.items() if id not in kept}
     existing = {  # damaged records, or records to replace
         id for id in remaining if place is not None and ((place / id).exists() or records.exists(place / id))
@@ -213,7 +213,7 @@ def run_all(
     runs: dict[str, Run] = {}
     unrecorded: dict[str, str] = {}
     names = {id: f"{i} of {len(ids)}: {id}" for i, id in enumerate(ids, 1)} if each else {}
-    work = partial(_run_job if strict else _attempted, progress if each else False, names)
+    work = partial(_attempted, progress if each else False, names, strict)
     with progress_bar("{task.fields[standing]}", wanted=False if each else progress) as bar:
         work_left = sum(job.work for job in todo)
         task = bar.add_task("runs", total=work_left, standing=_progress_text(todo, done, failed))
@@ -239,37 +239,38 @@ def run_all(
     return Outcome(tuple(done), tuple(kept), failed, runs, unrecorded)
 
 
-def _recorded(id: str, job: Job, out: Path) -> bool:
-    """Return whether there is a complete record of this job."""
+def _found(id: str, job: Job, out: Path) -> Run | None:
+    """Return the recorded run of this job if the record is complete."""
     place = out / id
     if not records.exists(place):
-        return False
+        return None
     try:
         run = records.read(place)
     except HerosError:
-        return False  # damaged: run the job again
+        return None  # damaged: run the job again
     longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
-    return True
+    return run
 
 
-def _run_job(progress: bool | None, names: Mapping[str, str], job: Job) -> Run:
-    """Run the job; if `progress` is None, label the progress bar with the number of the run."""
-    return job.run(names.get(job.id) if progress is None else progress)
+def _attempted(progress: bool | None, names: Mapping[str, str], strict: bool, job: Job) -> Run | Failure:
+    """Run the job; unless `strict`, return a `Failure` so that an error does not stop the other jobs.
 
-
-def _attempted(progress: bool | None, names: Mapping[str, str], job: Job) -> Run | Failure:
-    """Run the job and return the run, or a `Failure` so that an error does not stop the other jobs."""
+    If `progress` is None, the progress bar shows the number of the run.
+    """
     try:
-        return _run_job(progress, names, job)
+        return job.run(names.get(job.id) if progress is None else progress)
     except Exception as error:
+        if strict:
+            raise
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def _record(run: Run, id: str, job: Job, out: Path, force: bool) -> None:
-    if not force and _recorded(id, job, out) and records.read(out / id).n_instances == run.n_instances:
+    found = None if force else _found(id, job, out)
+    if found is not None and found.n_instances == run.n_instances:
         return  # another process has recorded the same run
     if job.span is not None:
         first, last = job.span

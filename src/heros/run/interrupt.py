@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TypeVar
 
 from heros.streams.live import IDLE, Source
@@ -28,18 +28,8 @@ class Interrupts:
     """A context manager that sets `requested` at the first SIGINT; a second SIGINT raises KeyboardInterrupt.
 
     The handler is not installed outside the main thread, or if the program has its own SIGINT handler. A
-    KeyboardInterrupt that is raised while the stream is read sets `requested` in any case.
-
-    Parameters
-    ----------
-    wanted
-        Whether to handle interrupts; if False, interrupts have their usual effect.
-
-    Examples
-    --------
-    >>> with Interrupts() as interrupts:
-    ...     interrupts.requested
-    False
+    KeyboardInterrupt that is raised while the stream is read sets `requested` in any case. If `wanted` is
+    False, interrupts have their usual effect.
     """
 
     def __init__(self, wanted: bool = True) -> None:
@@ -55,9 +45,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._asking = False
         while self._sending:  # otherwise the signal could arrive after this handler is removed
             time.sleep(1e-4)

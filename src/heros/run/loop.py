@@ -165,28 +165,23 @@ def evaluate(
     if carbon is not None and meter.carbon is not None:
         rule = "left out, because the meter has a carbon intensity"
         raise ParameterError.of("carbon", "evaluate", rule, carbon)
-    if checkpoint is None and resume:
-        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     if checkpoint is not None:
         _expect_storable(model, allow_code)
+    elif resume:
+        raise ParameterError.of("resume", "evaluate", "used with 'checkpoint'", resume)
     one_of(on_interrupt, "on_interrupt", "evaluate", ("return", "raise"), "'return' or 'raise'")
     if model.schema is not None:
         source.read_as(model.schema, model.instances)
     model.adopt_task(source.schema)
     notify_unknown_classes(model.class_weight, source.schema.classes)
     wanted = model.task.measures() if measures is None else measures
-    empty = _empty_measures(wanted, bool(exact), checkpoint is not None)
-    _expect_same_task(empty, model)
+    settings: dict[str, Any] = {"window": window, "exact": bool(exact)}
+    empty = _empty_measures(wanted, bool(exact), checkpoint is not None, model.task.numeric)
     with ExitStack() as at_the_end:
         checkpointer = None
         if checkpoint is not None:
-            checkpoint_settings = {
-                "every": every,
-                "keep": keep,
-                "resume": resume,
-                "on_error": on_checkpoint_error,
-            }
-            checkpointer = Checkpointer(checkpoint, **checkpoint_settings, allow_code=allow_code)  # type: ignore[arg-type]
+            how: dict[str, Any] = {"keep": keep, "on_error": on_checkpoint_error, "allow_code": allow_code}
+            checkpointer = Checkpointer(checkpoint, every=every, resume=resume, **how)
             at_the_end.callback(checkpointer.close)
         schedule = Schedule.of(model.budget, carbon, carbon_delay, checkpoint)
         if schedule is not None:
@@ -194,19 +189,11 @@ def evaluate(
         meter.start(checkpointer.earlier if checkpointer else None)
         at_the_end.callback(meter.abandon)
         evaluation = Evaluation(
-            model,
-            source,
-            meter,
-            empty,
-            window=window,
-            exact=bool(exact),
-            keep=predictions,
-            callbacks=callbacks,
-            weights=counts,
+            model, source, meter, empty, **settings, keep=predictions, callbacks=callbacks, weights=counts
         )
         if checkpointer:
-            names, weighed = [measure.name for measure in empty], source.weighed or _checksum(counts)
-            settings = {"window": window, "exact": bool(exact), "measures": names, "weights": weighed}
+            checksum = None if counts is None else zlib.crc32(counts.tobytes())
+            settings |= {"measures": [one.name for one in empty], "weights": source.weighed or checksum}
             checkpointer.restore(evaluation, settings, block, None if isinstance(progress, str) else progress)
         source.meet(model)
         if schedule is not None:
@@ -251,7 +238,7 @@ def _learn(
             if polled is END:
                 break
             if isinstance(polled, Signal):
-                evaluation.wait()
+                evaluation.meter.sample()  # its counters may wrap around
             else:
                 evaluation.learn(*polled)
                 if schedule is not None:
@@ -308,11 +295,6 @@ def _counts_of(weights: ArrayLike, source: Source) -> NDArray[np.float64]:
     return counts
 
 
-def _checksum(weights: NDArray[np.float64] | None) -> int | None:
-    """Return a checksum of the weights, which a resumed run compares with the checkpoint."""
-    return None if weights is None else zlib.crc32(np.ascontiguousarray(weights).tobytes())
-
-
 def _source_of(stream: Any, target: str | int | None, weights: str | None, task: str | None) -> Source:
     """Convert a data frame, a pair (X, y) or an iterable of pairs to a stream; return a source unchanged."""
     if is_frame(stream):
@@ -365,31 +347,25 @@ def _expect_storable(model: Heros, allow_code: bool) -> None:
     notice(text, CheckpointWarning)
 
 
-def _empty_measures(measures: object, exact: bool, has_checkpoints: bool) -> list[Measure]:
+def _empty_measures(measures: object, exact: bool, has_checkpoints: bool, numeric: bool) -> list[Measure]:
     """Return an empty copy of each measure for this run; raise an error if a measure cannot be used."""
     given = expect_list(measures, "measures", "evaluate")
     checked = [expect_measure(measure, "measures", "evaluate") for measure in given]
     names = [measure.name for measure in checked]
-    invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in _COLUMNS]
+    fields = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
+    invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in fields]
     if invalid:
         rule = "measures with different names, which must not be attributes of Run or its curves"
         raise ParameterError.of("measures", "evaluate", rule, invalid[0])
     if has_checkpoints and (without := [measure for measure in checked if not measure.resumable]):
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"
         raise ParameterError.of("measures", "evaluate", rule, without[0])
-    return [measure.fresh() if exact else measure.bounded() for measure in checked]
-
-
-def _expect_same_task(measures: list[Measure], model: Heros) -> None:
-    """Raise an error if a measure is for classification and the task is regression, or vice versa."""
-    numeric = model.task.numeric
-    for measure in measures:
+    empty = [measure.fresh() if exact else measure.bounded() for measure in checked]
+    for measure in empty:
         if not isinstance(measure, Own) and measure.numeric != numeric:
             rule = f"measures for the model's task, {'regression' if numeric else 'classification'}"
             raise ParameterError.of("measures", "evaluate", rule, measure)
-
-
-_COLUMNS = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
+    return empty
 
 
 def _instances_left(stream: Source) -> int | None:

@@ -32,6 +32,8 @@ from heros.storage import archive
 from heros.streams.live import Source
 
 SHOWN = 2  # number of measures in the progress bar
+BEFORE = ("earlier", "looked_before", "trained_before", "invested_before")
+"""The costs of the model before the run: CPU seconds by phase; evaluations, training, investment by model."""
 
 
 class Evaluation:
@@ -66,10 +68,7 @@ class Evaluation:
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()
-        self._earlier: dict[str, float] | None = None  # CPU seconds of the model before this run
-        self._evaluated_before: NDArray[np.int64] | int = 0
-        self._trained_before: NDArray[np.int64] | int = 0
-        self._invested_before: NDArray[np.float64] | float = 0.0
+        self._before: dict[str, NDArray[Any]] = {}  # the costs of the model before this run
         self._last_cpu = np.zeros(len(PHASES))
         self._baselines = Baselines(model.task.numeric)
 
@@ -93,10 +92,9 @@ class Evaluation:
     def learn(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> None:
         """Predict a block of instances, then train on it; the block is split at the ends of windows."""
         self.model.bind(self.stream.schema)
-        if self._earlier is None:
-            self._earlier = self.model.cpu_seconds
-            self._evaluated_before, self._trained_before = self.model.evaluated, self.model.trained
-            self._invested_before = self.model.invested
+        if not self._before:
+            costs = self._cpu_of_model(), self.model.evaluated, self.model.trained, self.model.invested
+            self._before = dict(zip(BEFORE, costs, strict=True))
         start, stream = 0, self.stream
         answers, weights, delays = stream.answers(), stream.weights(), stream.delays()
         while start < len(y):
@@ -125,10 +123,6 @@ class Evaluation:
             raise DataError(f"weights must have one number per instance. Got only {len(self._weights)}.")
         return self._weights[self.instances : self.instances + n]
 
-    def wait(self) -> None:
-        """Read the meter while no instances arrive, because its counters may wrap around."""
-        self.meter.sample()
-
     def progress_text(self) -> str:
         """Return the progress of the run in one line."""
         if self.n == 0:
@@ -153,11 +147,11 @@ class Evaluation:
         counted = (measure.confusion for measure in self.measures if isinstance(measure, Counted))
         model, cpu = self.model, dict(zip(PHASES, self._cpu().tolist(), strict=True))
         energy = Energy.of(self.meter.stop(), self.meter.source, cpu, self.meter.carbon or carbon)
-        evaluated, trained = model.evaluated - self._evaluated_before, model.trained - self._trained_before
+        evaluated = model.evaluated - self._before["looked_before"]
+        trained = model.trained - self._before["trained_before"]
         classes = () if model.schema is None else model.schema.classes
-        parts = self.predictions
-        whole = self._keep is not False and sum(len(labels) for labels, _ in parts) == self.n
-        predictions = Predictions(*joined(parts), classes) if whole else None
+        whole = self._keep is not False and _count(self.predictions) == self.n
+        predictions = Predictions(*joined(self.predictions), classes) if whole else None
         prices = price_list(model.bound, model.instances)  # measured after the meter has stopped
         shares = [] if prices is None else [part / self.n for part in prices.total(evaluated, trained)]
         return Run(
@@ -172,7 +166,7 @@ class Evaluation:
             reward=self.reward,
             evaluated=evaluated,
             trained=trained,
-            invested=model.invested - self._invested_before,
+            invested=model.invested - self._before["invested_before"],
             diverged=int(model.diverged.sum()),
             price=Price(*shares) if shares else None,
             cpu=cpu,
@@ -194,10 +188,9 @@ class Evaluation:
     def _changes(self) -> tuple[Change, ...]:
         """Return the changes; if predictions are stored, estimate the beginning of each change from them."""
         changes = counted_from(self.model.changes, self.model.instances - self.n)
-        parts = self.predictions
-        if not changes or sum(len(labels) for labels, _ in parts) != self.n:
+        if not changes or _count(self.predictions) != self.n:
             return changes
-        (labels, outputs), numeric = joined(parts), self.model.task.numeric
+        (labels, outputs), numeric = joined(self.predictions), self.model.task.numeric
         return with_onsets(changes, losses_of(labels, outputs, numeric), errors_of(labels, outputs, numeric))
 
     # -- for checkpoints ----------------------------------------------------------------------------------
@@ -207,29 +200,28 @@ class Evaluation:
         spent = self.meter.clock() - self._started, time.perf_counter() - self._began
         arrays = {
             "totals": np.array([self.spent, self.reward, *spent]),
-            "earlier": np.array(list((self._earlier or {}).values())),
-            "looked_before": np.asarray(self._evaluated_before),
-            "trained_before": np.asarray(self._trained_before),
-            "invested_before": np.asarray(self._invested_before),
+            **self._before,
             "last_cpu": self._last_cpu,
         }
         groups = {"baselines": self._baselines.state()}
         if len(self.points):
             groups["curves"] = self.points.columns()
         if self._window:
-            groups["pending"] = self._pending()
+            groups["pending"] = pending = self._pending()
+            pending["chosen"] = pending["chosen"].view(np.uint8)
         stored = [measure for measure in self.measures if measure.predictions is None]
         groups |= {f"measures/{measure.name}": measure.state() for measure in stored}
         return {"n": self.n, "pending": self.pending}, arrays | archive.grouped(groups)
 
     def _pending(self) -> dict[str, NDArray[Any]]:
-        blocks = [block for _, block in self._window]
+        """Return the arrays of the unfinished window."""
         return {
             "labels": np.concatenate([labels for labels, _ in self._window]),
-            "probabilities": stacked([block.probabilities for block in blocks]),
-            "chosen": np.concatenate([block.chosen for block in blocks]).view(np.uint8),
-            "spent": np.concatenate([block.spent for block in blocks]),
-            "reward": np.concatenate([block.reward for block in blocks]),
+            "probabilities": stacked([block.probabilities for _, block in self._window]),
+            **{
+                name: np.concatenate([getattr(block, name) for _, block in self._window])
+                for name in ("chosen", "spent", "reward")
+            },
         }
 
     def restore(
@@ -242,20 +234,18 @@ class Evaluation:
         expect_fit(arrays, self)
         self.spent, self.reward, cpu, wall = arrays["totals"].tolist()
         self._started, self._began = self.meter.clock() - cpu, time.perf_counter() - wall
-        self._earlier = dict(zip(PHASES, arrays["earlier"].tolist(), strict=True))
-        self._evaluated_before, self._trained_before = arrays["looked_before"], arrays["trained_before"]
-        self._invested_before, self._last_cpu = arrays["invested_before"], arrays["last_cpu"]
+        self._before, self._last_cpu = {name: arrays[name] for name in BEFORE}, arrays["last_cpu"]
         self._baselines.restore(archive.subset(arrays, "baselines"))
         self.points.restore(archive.subset(arrays, "curves"))
         for measure in self.measures:
             if measure.predictions is None:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
-            elif sum(len(labels) for labels, _ in predictions) != self.n:
+            elif _count(predictions) != self.n:
                 raise DataError("There must be one prediction per instance in finished windows.")
             else:
                 measure.predictions = list(predictions)
         if self._stored is not None:
-            if sum(len(labels) for labels, _ in predictions) != self.n:
+            if _count(predictions) != self.n:
                 rule = "False, because the checkpoint has no predictions"
                 raise ParameterError.of("predictions", "evaluate", rule, True)
             self._stored = list(predictions)
@@ -267,35 +257,38 @@ class Evaluation:
     # -- windows --------------------------------------------------------------------------------------------
 
     def _close_window(self) -> None:
-        blocks = [block for _, block in self._window]
-        y = np.concatenate([labels for labels, _ in self._window])
-        p = stacked([block.probabilities for block in blocks])
+        window = self._pending()
+        y, p = window["labels"], window["probabilities"]
         self.meter.sample()
         figures = {measure.name: measure.add(y, p) for measure in self.measures}
         self._baselines.update(y)
         if self._stored is not None:
             self._stored.append((y, p))
-        spent = float(np.concatenate([block.spent for block in blocks]).sum())
-        reward = float(np.concatenate([block.reward for block in blocks]).sum())
+        spent, reward = float(window["spent"].sum()), float(window["reward"].sum())
         self.n += len(y)
         self.spent, self.reward = self.spent + spent, self.reward + reward
         cpu = self._cpu()
-        trained = sum((b.chosen.sum(axis=0) for b in blocks[1:]), blocks[0].chosen.sum(axis=0))
-        models = {"scores": self.model.scores, "invested": self.model.invested - self._invested_before}
-        costs = {"spent": spent, "reward": reward, "trained": trained, "cpu": cpu - self._last_cpu}
-        self.points.add({"end": self.n, **figures, **costs, **models})
+        costs = {"spent": spent, "reward": reward, "cpu": cpu - self._last_cpu}
+        models = {"trained": window["chosen"].sum(axis=0), "scores": self.model.scores}
+        invested = self.model.invested - self._before["invested_before"]
+        self.points.add({"end": self.n, **figures, **costs, **models, "invested": invested})
         self._last_cpu, self._window, self.pending = cpu, [], 0
-        window = Window(self.n, figures, self.spent / self.n, self.model, self.measures)
         for callback in self._callbacks:
-            result = callback(window)
+            result = callback(Window(self.n, figures, self.spent / self.n, self.model, self.measures))
             self.stopped = self.stopped or result is True or (isinstance(result, np.bool_) and bool(result))
 
     def _cpu(self) -> NDArray[np.float64]:
         """Return the CPU seconds of each phase since the start; the last phase, "other", is the remainder."""
-        earlier = self._earlier or dict.fromkeys(PHASES, 0.0)
-        cpu = np.array([seconds - earlier[phase] for phase, seconds in self.model.cpu_seconds.items()])
+        cpu: NDArray[np.float64] = self._cpu_of_model() - self._before["earlier"]
         cpu[-1] = max(0.0, self.meter.clock() - self._started - float(cpu[:-1].sum()))
         return cpu
+
+    def _cpu_of_model(self) -> NDArray[np.float64]:
+        return np.array(list(self.model.cpu_seconds.values()))
+
+
+def _count(predictions: Sequence[Predicted]) -> int:
+    return sum(len(labels) for labels, _ in predictions)
 
 
 def _earlier_outputs(

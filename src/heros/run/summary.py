@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from heros._base.tables import Table, distinguishing_settings, settings_text
 from heros.ensemble.budget import SpendingLimit
 from heros.measures import Confusion, average_precision_per_class
 from heros.measures.base import Caption, macro
-from heros.meters import Energy
 from heros.run.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -28,12 +27,11 @@ def lines(run: Run) -> list[str]:
     early = "ended early: too many bad rows" if run.too_many_bad_rows else "ended early"
     ended = f" ({early})" if run.interrupted else ""
     figures = "  ".join(f"{one.label} {_figure(run, one)}" for one in run.measures[:SHOWN])
-    uneven = run.imbalance
     spent = f"{run.cpu_seconds:.2f} CPU s, {run.energy.joules:,.1f} J"
     return [
         f"{run.stream}: {run.n_instances:,} instances{ended}",
         figures,
-        *([] if uneven is None else [str(uneven)]),
+        *([] if run.imbalance is None else [str(run.imbalance)]),
         f"training: {run.gamma_share:.1%} of the cost of training every model; {spent}",
         *(f"changes: {text}" for text in changes_row(run).values()),
         f"best model at the end: {_name_of_champion(run)}",
@@ -44,18 +42,8 @@ def lines(run: Run) -> list[str]:
 
 def _name_of_champion(run: Run) -> str:
     """Return the settings that distinguish the best model from the others, or else all its settings."""
-    apart, _ = distinguishing_settings(run.settings["models"])
-    return settings_text(apart[_best_model(run)] or best_model(run))
-
-
-def best_model(run: Run) -> dict[str, Any]:
-    """Return the configuration of the model with the highest score L at the end."""
-    configuration: dict[str, Any] = run.settings["models"][_best_model(run)]
-    return configuration
-
-
-def _best_model(run: Run) -> int:
-    return int(run.curves.scores[-1].argmax())
+    models, best = run.settings["models"], run.curves.scores[-1].argmax()
+    return settings_text(distinguishing_settings(models)[0][best] or models[best])
 
 
 def cost_table(run: Run, title: str | None = None) -> Table:
@@ -63,6 +51,7 @@ def cost_table(run: Run, title: str | None = None) -> Table:
     rate = run.n_instances / run.energy.wall_seconds
     phases = ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in run.cpu.items())
     spent = f"{run.gamma_share:.1%} of all training steps, weighted by their cost γ"
+    energy, carbon, kg = run.energy, run.energy.carbon, run.energy.co2e_kg
     rows = {
         "instances": f"{run.n_instances:,} ({rate:,.0f} per second)",
         **_figures(run),
@@ -73,11 +62,10 @@ def cost_table(run: Run, title: str | None = None) -> Table:
         **changes_row(run),
         "best model": _name_of_champion(run),
         "CPU seconds": f"{run.cpu_seconds:.2f}: {phases}",
-        "energy": energy_text(run.energy),
-        "": f"{run.energy.source}: {run.energy.detail}",
+        "energy": f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}",
+        "": f"{energy.source}: {energy.detail}",
         "CO2e": "not stated (--carbon-intensity or --country)",
     }
-    carbon, kg = run.energy.carbon, run.energy.co2e_kg
     if carbon is not None and kg is not None:
         rows["CO2e"] = f"{kg * 1000:.3g} g at {carbon.grams_per_kwh:g} g/kWh ({carbon.source})"
     return Table(rows=rows.items(), align="lw", title=run.stream if title is None else title)
@@ -90,10 +78,8 @@ def budget_row(run: Run) -> dict[str, str]:
         return {}
     models, share_awake = len(run.settings["models"]), "nothing learnt"
     if dial["awake"] is not None:
-        share_awake = f"{dial['awake']:.1f} of {models} models awake on average"
-        share_awake += (
-            " (a sleeping model is neither evaluated nor trained)" if dial["awake"] < models else ""
-        )
+        some_sleep = " (a sleeping model is neither evaluated nor trained)" * (dial["awake"] < models)
+        share_awake = f"{dial['awake']:.1f} of {models} models awake on average{some_sleep}"
     floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
@@ -133,11 +119,6 @@ def _figures(run: Run) -> dict[str, str]:
 def _figure(run: Run, measure: Caption) -> str:
     text = measure.text(run.figures[measure.name])
     return f"{text} ({measure.note})" if measure.note else text
-
-
-def energy_text(energy: Energy) -> str:
-    """Return the energy in joules and kilowatt-hours as text."""
-    return f"{energy.joules:,.1f} J = {energy.kwh:.3g} kWh{', ' * bool(energy.basis)}{energy.basis}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,6 @@ from heros._base import core as _core
 from heros._base.errors import HerosError, ParameterError
 from heros._base.registry import Part
 
-__all__ = ["BoundScore", "BuiltInScore", "Score", "ScoreCalls", "bound_score", "expect_score"]
-
 RULE = "a score, e.g. heros.scores.Adwin()"
 
 

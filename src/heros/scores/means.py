@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from heros._base import core as _core
 from heros._base.errors import ParameterError
-from heros._base.parameters import number, whole
+from heros._base.parameters import inside_unit, whole
 from heros.scores.base import BuiltInScore
-
-__all__ = ["Adwin", "Cumulative", "Fading", "Window"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,11 @@ class Adwin(BuiltInScore):
     restart: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.delta, "delta", "Adwin", 0, 1) < 1:
-            raise ParameterError.of("delta", "Adwin", "in (0, 1)", self.delta)
+        inside_unit().check(self.delta, "delta", "Adwin")
         if not isinstance(self.restart, bool):
             raise ParameterError.of("restart", "Adwin", "True or False", self.restart)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("adwin", _models(models), float(self.delta), bool(self.restart))
 
 
@@ -71,7 +67,6 @@ class Cumulative(BuiltInScore):
     """
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("cumulative", _models(models), 0.0)
 
 
@@ -95,11 +90,9 @@ class Window(BuiltInScore):
         whole(self.size, "size", "Window", 1, 1 << 24)
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("window", _models(models), float(self.size))
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if the state does not fit this number of models, before allocating memory."""
         if state["ring"].size != self.size * models:
             rule = f"the state of {self.size} instances per model"
             raise ParameterError.of("state", "Window", rule, state["ring"].size)
@@ -122,11 +115,9 @@ class Fading(BuiltInScore):
     factor: float = 0.999
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.factor, "factor", "Fading", 0, 1) < 1:
-            raise ParameterError.of("factor", "Fading", "in (0, 1)", self.factor)
+        inside_unit().check(self.factor, "factor", "Fading")
 
     def bind(self, models: int) -> _core.Scores:
-        """Return the initial scores of a pool with this many models."""
         return _core.Scores("fading", _models(models), float(self.factor))
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from heros._base.errors import HerosError
 from heros._base.registry import pool_id
 from heros.ensemble import Heros
-from heros.report.leaders import names_of
-from heros.report.words import SYMBOLS, policy_words, pool_words
+from heros.run.report.leaders import names_of
+from heros.run.report.words import SYMBOLS, policy_words, pool_words
 from heros.serve.learners import ModelPerKey
 from heros.serve.service import Service
 

@@ -15,21 +15,12 @@ import numpy as np
 from heros._base.errors import DataError, HerosError, ParameterError
 from heros._base.registry.part import Part, parameters, parts
 
-__all__ = ["DEEPEST", "described", "own_part", "rebuilt"]
-
 DEEPEST = 32
 """The maximum nesting depth of parts, well below Python's recursion limit."""
 
 
 def described(part: object) -> dict[str, Any]:
-    """Return the description of a part as plain data.
-
-    Examples
-    --------
-    >>> from heros import policies
-    >>> described(policies.Explore(policies.Zeta(0.05), 0.2))
-    {'kind': 'Explore', 'policy': {'kind': 'Zeta', 'zeta': 0.05}, 'epsilon': 0.2}
-    """
+    """Return the description of a part as plain data."""
     return _described(part, DEEPEST)
 
 
@@ -58,17 +49,7 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def rebuilt(description: object, role: str, given: Any = None) -> Any:
-    """Create a part from its description, or return the `given` part if it has the same description.
-
-    Examples
-    --------
-    >>> rebuilt({"kind": "Zeta", "zeta": 0.05}, "policy")
-    Zeta(zeta=0.05)
-    >>> rebuilt({"own": "shop.Fair"}, "policy")
-    Traceback (most recent call last):
-        ...
-    heros.HerosError: The policy shop.Fair is not part of HEROS: pass the object as policy=.
-    """
+    """Create a part from its description, or return the `given` part if it has the same description."""
     if given is not None:
         if described(given) != description:
             raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))
@@ -77,7 +58,6 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
 
 
 def _part_from(description: object, role: str, depth: int) -> Any:
-    """Create a part from its description, after creating its nested parts."""
     if not isinstance(description, dict):
         raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
     if depth == 0:
@@ -109,18 +89,14 @@ def _nested_value(value: object, role: str, depth: int) -> object:
 
 def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
     """Create a part with the constructor of the class or base class that defines its description."""
-    own = (base for base in kind.__mro__ if vars(base).get("described_by") or _is_own_dataclass(base))
+    marks = ("described_by", "__dataclass_fields__")  # in the class itself, not only in one of its bases
+    own = (base for base in kind.__mro__ if any(vars(base).get(mark) for mark in marks))
     maker: Any = next(own, kind)
     if maker is kind:
         return kind.from_settings(**settings)
     part = kind.__new__(kind)
     maker.__init__(part, **settings)
     return part
-
-
-def _is_own_dataclass(kind: type) -> bool:
-    """Return whether a class itself is a dataclass, not only one of its base classes."""
-    return "__dataclass_fields__" in vars(kind)
 
 
 def own_part(part: object) -> Any:

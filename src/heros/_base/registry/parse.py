@@ -12,8 +12,6 @@ from heros._base.lazy import tomllib
 from heros._base.registry.descriptions import DEEPEST
 from heros._base.registry.part import name_of, plain_parts
 
-__all__ = ["answer_of", "notation_of", "policy_of", "pool_of", "written_parts"]
-
 NUMBERS: dict[Any, Callable[[str], float]] = {"float": float, "int": int}
 """The annotations of fields that hold numbers, with the functions that parse them."""
 
@@ -28,22 +26,19 @@ def written_parts(role: str) -> dict[str, type[Any]]:
     >>> written_parts("pool")["mlp"].__name__, notation_of(written_parts("policy")["zeta"])
     ('MLPGrid', 'zeta:ZETA')
     """
-    kinds = (kind for kind in plain_parts(role).values() if role != "pool" or kind.grid)
-    return dict(sorted((_name(kind), kind) for kind in kinds if not kind.suffix and not _missing(kind)))
+    kinds = (kind for kind in plain_parts(role).values() if not kind.suffix and _needs_only_numbers(kind))
+    return dict(sorted((_name(kind), kind) for kind in kinds))
 
 
 def _name(kind: type[Any]) -> str:
     return name_of(kind).replace("_", "-")
 
 
-def _missing(kind: type[Any]) -> list[str]:
-    """Return the required parameters that are not numbers."""
+def _needs_only_numbers(kind: type[Any]) -> bool:
     if kind.role == "pool":
-        return []
-    required = [
-        field for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
-    ]
-    return [field.name for field in required if field.type not in NUMBERS]
+        return bool(kind.grid)
+    required = (one for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING)
+    return all(one.type in NUMBERS for one in required)
 
 
 def _numeric(kind: type[Any]) -> list[Field[Any]]:
@@ -67,9 +62,8 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
     >>> print(policy_of("cand+surprise:0.9"))
     Surprise(Cand(), 0.9, 0.1, 0.25, 1, 25000)
     """
-    wrappers = sorted(
-        (kind for kind in plain_parts("policy").values() if kind.suffix), key=lambda one: one.layer
-    )
+    wrapping = (kind for kind in plain_parts("policy").values() if kind.suffix)
+    wrappers = sorted(wrapping, key=lambda kind: kind.layer)
     explore = wrappers[0]
     inner, outer = text, []
     for wrapper in reversed(wrappers):
@@ -102,7 +96,7 @@ def wrapper_notation(kind: type[Any]) -> str:
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
 
 
-def _numbers(kind: type[Any], text: str, whole: str, owner: str = "heros") -> list[float]:
+def _numbers(kind: type[Any], text: str, whole: str, owner: str) -> list[float]:
     """Parse the numbers of a part; raise a TypeError if there are too many."""
     texts, expected = [part for part in text.split(":") if part], _numeric(kind)
     if len(texts) > len(expected):

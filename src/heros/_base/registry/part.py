@@ -1,15 +1,18 @@
-"""The parts of a model, such as pools and policies. A part is registered when its class is defined."""
+"""The parts of a model, such as pools and policies, and their names in records and tables.
+
+A part is registered when its class is defined.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
 import sys
+import zlib
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any, ClassVar
-
-__all__ = ["Part", "name_of", "parameters", "parts", "plain_parts"]
 
 HOMES = {
     "answer": "heros.ensemble.watch",
@@ -75,16 +78,13 @@ def _package(kind: type) -> str:
 def parts(role: str) -> dict[str, type[Any]]:
     """Return the parts of a role by class name, in alphabetical order.
 
-    Examples
-    --------
-    >>> list(parts("score"))
-    ['Adwin', 'Cumulative', 'Fading', 'Window']
+    Classes that are defined in a function or in an example are left out.
     """
     if role in HOMES:
         import_module(HOMES[role])
     kinds = (kind for kind in _defined if kind.role == role and not inspect.isabstract(kind))
-    named = {kind.__name__: kind for kind in kinds if _in_its_module(kind)}
-    return dict(sorted(named.items()))
+    outer = (kind for kind in kinds if getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind)
+    return {kind.__name__: kind for kind in sorted(outer, key=lambda kind: kind.__name__)}
 
 
 def plain_parts(role: str) -> dict[str, type[Any]]:
@@ -92,20 +92,8 @@ def plain_parts(role: str) -> dict[str, type[Any]]:
     return {name: kind for name, kind in parts(role).items() if kind.plain}
 
 
-def _in_its_module(kind: type) -> bool:
-    """Return whether the class is defined at the top level of its module, not in a function or an example."""
-    return getattr(sys.modules.get(kind.__module__), kind.__name__, None) is kind
-
-
 def parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the attributes that describe an instance of this class.
-
-    Examples
-    --------
-    >>> from heros import pools
-    >>> parameters(pools.HoeffdingGrid)
-    ('configurations', 'costs')
-    """
+    """Return the names of the attributes that describe an instance of this class."""
     described_by: tuple[str, ...] = getattr(kind, "described_by", ())
     if described_by or not is_dataclass(kind):
         return described_by
@@ -113,12 +101,69 @@ def parameters(kind: type[Any]) -> tuple[str, ...]:
 
 
 def name_of(kind: type[Any]) -> str:
-    """Return the name of a part, or of a user-defined class, in records and on the command line.
+    """Return the name of a part, or of a user-defined class, in records and on the command line."""
+    return getattr(kind, "written", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def pool_id(pool: Any) -> str:
+    """Return a short name of a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
+    joined = getattr(pool, "pools", ())
+    if joined:
+        return "+".join(pool_id(part) for part in joined)
+    return f"{name_of(type(pool))}{pool.n_models}"
+
+
+def policy_id(policy: object) -> str:
+    """Return a short name of a policy.
 
     Examples
     --------
-    >>> from heros import policies, pools
-    >>> name_of(policies.CandAsPublished), name_of(pools.MLPGrid)
-    ('cand_as_published', 'mlp')
+    >>> from heros import policies
+    >>> policy_id(policies.Explore(policies.Zeta(0.05), 0.2)), policy_id(policies.PerformBest())
+    ('zeta_0.05_0.2', 'perform_best')
     """
-    return getattr(kind, "written", "") or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+    kind = type(policy)
+    values = [getattr(policy, field.name) for field in fields(policy)] if is_dataclass(policy) else []
+    numbers = [f"{value:g}" for value in values if isinstance(value, int | float)]
+    inside = [policy_id(value) for value in values if hasattr(value, "choose")]
+    suffix: str = getattr(kind, "suffix", "")
+    name = _word(suffix) if inside and suffix else name_of(kind)
+    return "_".join([*inside[:1], *([name] if name else []), *numbers])
+
+
+def variant_id(
+    watch: object,
+    answer: object,
+    burst: int = 0,
+    warmup: int = 100,
+    budget: str | None = None,
+    class_weight: object = None,
+) -> str:
+    """Return a short name of settings that may differ from the paper; "" for the settings of the paper.
+
+    Examples
+    --------
+    >>> from heros import Top
+    >>> variant_id("all", "best"), variant_id("trained", "best"), variant_id(8, Top(5))
+    ('', '-watch_trained', '-watch_8-top_5_60')
+    >>> variant_id("trained", "best", burst=300), variant_id("all", "best", budget="500 J/h")
+    ('-watch_trained-burst_300', '-budget_500_j_per_h')
+    """
+    name = "" if watch == "all" else f"-{_word(f'watch {watch}')}"
+    name += f"-burst_{burst}" if burst else ""
+    name += f"-warmup_{warmup}" if warmup != 100 else ""
+    name += "" if budget is None else f"-budget_{_word(budget.replace('µ', 'u').replace('/', ' per '))}"
+    name += "" if class_weight is None else f"-weights_{_weights_word(class_weight)}"
+    return name + ("" if answer == "best" else f"-{_word(str(answer))}")
+
+
+def _weights_word(class_weight: object) -> str:
+    """Return a word for class weights; a checksum distinguishes weights that would have the same word."""
+    if not isinstance(class_weight, Mapping):
+        return _word(str(class_weight))
+    text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))
+    return f"{_word(text)[:40]}-{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _word(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "_", text.lower()).strip("_")

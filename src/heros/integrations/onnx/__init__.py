@@ -8,28 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from heros import pools
 from heros._base.errors import ParameterError
 from heros._base.extras import needed
 from heros._base.parameters import whole
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros
 from heros.integrations.onnx.bayes import naive_bayes
-from heros.integrations.onnx.boosted import boosted
+from heros.integrations.onnx.binned import boosted, regression_tree
 from heros.integrations.onnx.gradients import linear, perceptron
 from heros.integrations.onnx.graph import Graph
 from heros.integrations.onnx.neighbours import neighbours
-from heros.integrations.onnx.regression_trees import regression_tree
 from heros.integrations.onnx.retrained import retrained
 from heros.integrations.onnx.trees import forest, tree
-from heros.pools import BoundJoin, BoundLinear, BoundPool
-from heros.pools.boosted import BoundBoosted
-from heros.pools.forest import BoundForest
-from heros.pools.hoeffding import BoundHoeffding
-from heros.pools.mlp import BoundMLP
-from heros.pools.naive_bayes import BoundNaiveBayes
-from heros.pools.neighbours import BoundNeighbours
-from heros.pools.regression_trees import BoundRegressionTrees
-from heros.pools.retrained import BoundRetrained
 from heros.storage.disk import write_whole
 
 __all__ = ["to_onnx"]
@@ -37,16 +28,16 @@ __all__ = ["to_onnx"]
 OPSET = 17
 IR = 8
 
-WRITERS: dict[type[BoundPool], Callable[[Graph, Any, int], None]] = {
-    BoundMLP: perceptron,
-    BoundLinear: linear,
-    BoundNaiveBayes: naive_bayes,
-    BoundHoeffding: tree,
-    BoundForest: forest,
-    BoundBoosted: boosted,
-    BoundRetrained: retrained,
-    BoundNeighbours: neighbours,
-    BoundRegressionTrees: regression_tree,
+WRITERS: dict[type[pools.BoundPool], Callable[[Graph, Any, int], None]] = {
+    pools.mlp.BoundMLP: perceptron,
+    pools.BoundLinear: linear,
+    pools.BoundNaiveBayes: naive_bayes,
+    pools.BoundHoeffding: tree,
+    pools.BoundForest: forest,
+    pools.BoundBoosted: boosted,
+    pools.BoundRetrained: retrained,
+    pools.BoundNeighbours: neighbours,
+    pools.BoundRegressionTrees: regression_tree,
 }
 """The function that exports a model of each family."""
 
@@ -93,9 +84,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     True
     """
     onnx = needed("onnx", "The export to ONNX", "onnx")
-    whole_pool = model.bound
     chosen = model.best if member is None else whole(member, "member", "to_onnx", 0, model.pool.n_models - 1)
-    bound, i = _place_of(whole_pool, chosen)
+    bound, i = _place_of(model.bound, chosen)
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
     if writer is None:
         kind = type(bound.pool).__name__
@@ -106,9 +96,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])
 
 
-def _place_of(bound: BoundPool, i: int) -> tuple[BoundPool, int]:
-    """Return the part of a joined pool that contains model i, and the model's index in that part."""
-    for part in bound.parts if isinstance(bound, BoundJoin) else ():
+def _place_of(bound: pools.BoundPool, i: int) -> tuple[pools.BoundPool, int]:
+    for part in bound.parts:
         if i < part.pool.n_models:
             return part, i
         i -= part.pool.n_models
@@ -141,12 +130,8 @@ def _finished(onnx: Any, graph: Graph, model: Heros) -> Any:
 def _text(plain: Any) -> str:
     """Return JSON text, with escapes if a name is not valid UTF-8."""
     text = json.dumps(plain, ensure_ascii=False)
-    return text if text.isascii() or _is_utf8(text) else json.dumps(plain)
-
-
-def _is_utf8(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return json.dumps(plain)
+    return text

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
+from heros.integrations.onnx.graph import NONE, Floats, Graph, Ints, codes_of, log, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
-__all__ = ["naive_bayes"]
-
 LEAST_VARIANCE = 1e-9  # as in the core: a share of the variance of all classes
-
-Floats = NDArray[np.float64]
 
 
 def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
@@ -23,7 +18,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     places = 1 + np.concatenate([[0], np.cumsum(np.where(values == 0, 3, 1 + values))[:-1]])
     weight, settings = float(state["weight"][i]), bound.pool.configurations[i]
     counts = blocks[1:, 0]
-    logs = graph.for_each(_log(counts / blocks[0, 0]))
+    logs = graph.for_each(log(counts / blocks[0, 0]))
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
     if len(numbers):
         density = _densities(graph, blocks, places, numbers, settings["variance_prior"] * weight)
@@ -40,14 +35,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
     graph.probabilities(shares)
 
 
-def _log(x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(x), NONE)
-
-
-def _densities(
-    graph: Graph, blocks: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64], prior: float
-) -> str:
+def _densities(graph: Graph, blocks: Floats, places: Ints, numbers: Ints, prior: float) -> str:
     """Return the sum of the log densities (n, classes); a missing value adds 0."""
     # each of shape (1 + classes, numeric features)
     count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))

@@ -1,36 +1,34 @@
-"""The nodes of trees that split by bins: boosted trees and regression trees."""
+"""Export of trees that split by bins: boosted trees and regression trees.
+
+Instances descend all trees in parallel. The leaf values of boosted trees are summed. A leaf of a regression
+tree predicts the mean of its targets, or uses a linear model.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from heros.integrations.onnx.trees import Walk
-
-__all__ = ["INTS", "Binned"]
+from heros.integrations.onnx.graph import Array, Floats, Graph, State, numbers_of, prior_of
+from heros.integrations.onnx.trees import Walk, walked
+from heros.pools.boosted import BoundBoosted
+from heros.pools.regression_trees import BoundRegressionTrees
 
 INTS = 4  # integers of a node, as in the core
 CUT = 0  # position of the cut among a node's real numbers
+WEIGHT, DERIVATIVES = 2, 3  # other positions, in a boosted tree
+REALS = 8  # real numbers of a node of a regression tree
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among them
+FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 
 
 class Binned:
     """The nodes of one tree, with the schema's feature indices.
 
-    Parameters
-    ----------
-    ints, reals
-        The nodes, as in the core.
-    came
-        The position of the instance count among a node's real numbers.
-    columns, values
-        The schema index of each feature of the tree, and the number of values of each schema feature.
+    `came` is the position of the instance count among the real numbers of a node. `columns` is the schema
+    index of each feature of the tree, and `values` the number of values of each schema feature.
     """
 
-    def __init__(
-        self, ints: NDArray[Any], reals: NDArray[Any], came: int, columns: NDArray[Any], values: NDArray[Any]
-    ) -> None:
+    def __init__(self, ints: Array, reals: Array, came: int, columns: Array, values: Array) -> None:
         self.tested, self.child, _, self.depth = ints.astype(np.int64).reshape(-1, INTS).T
         self.numbers = reals.reshape(len(self.tested), -1)
         self.came = self.numbers[:, came]
@@ -48,3 +46,60 @@ class Binned:
         return Walk(
             self.feature, self.at_most, each, cut, self.child, self.splits, missing, int(self.depth.max())
         )
+
+
+def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
+    """Export model i of a pool of boosted trees."""
+    settings, prefix = bound.pool.configurations[i], f"model_{i}_"
+    state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
+    numeric, classes = bound.schema.numeric, bound.schema.n_classes
+    base = prior_of(state["prior"], numeric)
+    trees = [Binned(ints, reals, WEIGHT, columns, state["values"]) for columns, ints, reals in _split(state)]
+    node = walked(graph, [one.walk() for one in trees])
+    steps = np.concatenate([_steps(one.numbers, len(base), settings["shrinkage"]) for one in trees])
+    scaled = graph("Gather", settings["learning_rate"] * steps, node, axis=0)
+    total = graph("ReduceSum", scaled, np.array([1]), keepdims=0)  # (n, outputs)
+    outputs = graph("Add", total, base)
+    return graph.number(outputs) if numeric else graph.log_odds(outputs, classes)
+
+
+def _split(state: State) -> list[list[Array]]:
+    """Return the columns, integers and real numbers of the nodes of each tree."""
+    parts = [
+        np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
+    ]
+    return [list(one) for one in zip(*parts, strict=True)]
+
+
+def _steps(numbers: Floats, outputs: int, shrinkage: float) -> Floats:
+    pairs = numbers[:, DERIVATIVES:].reshape(-1, outputs, 2)
+    steps: Floats = -pairs[:, :, 0] / (pairs[:, :, 1] + shrinkage)
+    return steps
+
+
+def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
+    """Export model i of a pool of regression trees."""
+    state = bound.native.state()
+    values, nodes = state["values"], state["nodes"]
+    numbers = np.flatnonzero(values == 0)
+    own = slice(int(nodes[:i].sum()), int(nodes[: i + 1].sum()))
+    ints, reals = state["ints"].reshape(-1, INTS)[own], state["reals"].reshape(-1, REALS)[own]
+    weights = state["weights"].reshape(-1, len(numbers) + 1)[own]
+    slopes, constant = _models(reals, weights, bound.pool.configurations[i]["prediction"])
+    tree = Binned(ints, reals, COUNT, np.arange(len(values)), values)
+    leaf = graph("Squeeze", walked(graph, [tree.walk()]), np.array([1]))
+    outputs = graph("Gather", constant, leaf, axis=0)  # (n, 1)
+    if len(numbers):
+        x = numbers_of(graph, state, numbers, FARTHEST)
+        shares = graph("Mul", graph("Gather", slopes, leaf, axis=0), x)
+        outputs = graph("Add", outputs, graph("ReduceSum", shares, np.array([1]), keepdims=1))
+    graph.number(outputs)
+
+
+def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
+    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
+    by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
+    if prediction != "adaptive":
+        by_model[:] = prediction == "linear"
+    slopes = np.where(by_model[:, None], weights[:, :-1], 0)
+    return slopes, np.where(by_model, weights[:, -1], reals[:, MEAN])[:, None]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import HerosError, ParameterError
-from heros.integrations.onnx.graph import Graph, standardised
+from heros.integrations.onnx.graph import Array, Graph, State, standardised
 from heros.pools import BoundLinear, Linear
 from heros.pools.mlp import MLP, BoundMLP
-
-__all__ = ["linear", "perceptron"]
 
 LARGEST = 1e15  # the encoder's limit for numbers that are not scaled
 
@@ -23,8 +19,11 @@ def perceptron(graph: Graph, bound: BoundMLP, i: int) -> None:
     weights = bound.weights(i)
     _expect_finite(weights.values(), i)
     state = bound.native.state()
-    outputs = graph.cast(_perceptron(graph, _encoded(graph, state, bound.pool), weights), np.float64)
-    _answer(graph, outputs, bound.schema.numeric, state)
+    inputs = _encoded(graph, state, bound.pool)
+    first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
+    hidden = graph("Relu", first)
+    last = graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])
+    _answer(graph, graph.cast(last, np.float64), bound.schema.numeric, state)
 
 
 def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
@@ -41,12 +40,12 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
     _answer(graph, outputs, bound.schema.numeric, state)
 
 
-def _expect_finite(weights: Iterable[NDArray[Any]], i: int) -> None:
+def _expect_finite(weights: Iterable[Array], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
         raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
 
 
-def _answer(graph: Graph, outputs: str, numeric: bool, state: dict[str, NDArray[Any]]) -> None:
+def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:
     """Set the output: class probabilities, or the predicted value in the unit of the target."""
     if numeric:
         graph.number(graph("Add", graph("Mul", outputs, state["target_unit_sd"]), state["target_unit_mean"]))
@@ -54,7 +53,7 @@ def _answer(graph: Graph, outputs: str, numeric: bool, state: dict[str, NDArray[
         graph.probabilities(graph("Softmax", outputs, axis=1))
 
 
-def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -> str:
+def _encoded(graph: Graph, state: State, pool: MLP | Linear) -> str:
     """Return the inputs of a model (n, inputs), float32, encoded from X as in the core."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
@@ -64,9 +63,3 @@ def _encoded(graph: Graph, state: dict[str, NDArray[Any]], pool: MLP | Linear) -
     active = (code < 0) & (values[owner] <= 2)  # a one-hot feature is not a number
     number = graph("Where", active, scaled, np.float32(0))
     return graph("Where", code >= 0, graph.cast(alike, np.float32), number)
-
-
-def _perceptron(graph: Graph, inputs: str, weights: dict[str, NDArray[np.float32]]) -> str:
-    first = graph("Add", graph("MatMul", inputs, weights["0.weight"].T.copy()), weights["0.bias"])
-    hidden = graph("Relu", first)
-    return graph("Add", graph("MatMul", hidden, weights["2.weight"].T.copy()), weights["2.bias"])

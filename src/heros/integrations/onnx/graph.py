@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Graph", "codes_of", "normalised", "numbers_of", "standardised"]
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+State = dict[str, Array]
 
 NONE = -1e30
 """The logarithm of probability 0; finite, since sums of infinities may be NaN."""
@@ -50,7 +54,7 @@ class Graph:
         condition = condition if isinstance(condition, str) else self.constant(condition)
         return self("Or", self("And", condition, one), self("And", self("Not", condition), other))
 
-    def for_each(self, row: NDArray[Any]) -> str:
+    def for_each(self, row: Array) -> str:
         """Repeat a row of numbers (columns,) for each instance; the result has shape (n, columns)."""
         missing = self("IsNaN", self("Gather", "X", np.array([0]), axis=1))
         return self(
@@ -76,7 +80,7 @@ class Graph:
         self("Squeeze", result, np.array([1]), named="value")
 
 
-def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -> str:
+def standardised(graph: Graph, state: State, divisor: float) -> str:
     """Return (x − mean)/(divisor·sd) of X, with x included in the moments; 0 if the sd is 0."""
     n = state["count"] + 1
     off = graph("Sub", "X", state["mean"])
@@ -90,16 +94,14 @@ def standardised(graph: Graph, state: dict[str, NDArray[Any]], divisor: float) -
     return graph("Where", finite, scaled, np.float64(0))
 
 
-def numbers_of(
-    graph: Graph, state: dict[str, NDArray[Any]], features: NDArray[np.int64], farthest: float
-) -> str:
+def numbers_of(graph: Graph, state: State, features: Ints, farthest: float) -> str:
     """Return these numeric features of X, standardised and clipped (n, features); missing values are 0."""
     scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
     scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
     return graph("Gather", scaled, features, axis=1)
 
 
-def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64]) -> str:
+def codes_of(graph: Graph, features: Ints, values: Ints) -> str:
     """Return the row indices (n, features) of nominal values in concatenated tables.
 
     Feature j has values[j] + 1 rows, the last one for missing values and unknown codes.
@@ -110,6 +112,20 @@ def codes_of(graph: Graph, features: NDArray[np.int64], values: NDArray[np.int64
     code = graph.cast(graph("Where", known, x, last), np.int64)
     begins = np.concatenate([[0], np.cumsum(values + 1)[:-1]]).astype(np.int64)
     return graph("Add", code, begins)
+
+
+def prior_of(prior: Array, numeric: bool) -> Floats:
+    """Return the outputs of boosted trees before their first step, from class counts or moments."""
+    if numeric:
+        return prior[1:2]  # the mean of the targets
+    logs: Floats = np.log(prior + 1)
+    return logs if len(logs) > 2 else np.array([(logs[1] if len(logs) == 2 else 0.0) - logs[0]])
+
+
+def log(x: Floats) -> Floats:
+    """Return the logarithm of probabilities, at least `NONE`."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(x), NONE)
 
 
 def normalised(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import Graph, numbers_of
+from heros.integrations.onnx.graph import Graph, Ints, State, numbers_of
 from heros.pools.neighbours import BoundNeighbours
-
-__all__ = ["neighbours"]
 
 EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
 
@@ -43,7 +38,7 @@ def _newest(width: int) -> slice:
     return slice(None, -width - 1, -1)
 
 
-def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -> tuple[str, str]:
+def _nearest(graph: Graph, state: State, width: int, k: int) -> tuple[str, str]:
     """Return the indices of the k nearest rows and their distances, both (n, min(k, width))."""
     values, n = state["values"].astype(np.int64), len(state["targets"])
     numbers, nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
@@ -51,7 +46,9 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
     codes = state["codes"].reshape(n, len(nominal))[_newest(width)]
     x = _numbers(graph, state, numbers)
     one_hot = np.concatenate(
-        [np.zeros((width, 0)), *(_hot(codes[:, j], values[f]) for j, f in enumerate(nominal))], 1
+        # the last column of a feature is for missing values, whose code is -1
+        [np.zeros((width, 0)), *(np.eye(values[f] + 1)[codes[:, j]] for j, f in enumerate(nominal))],
+        1,
     )
     same = _same(graph, nominal, values)
     stored = np.concatenate([rows, one_hot / 2], axis=1)  # a different value adds 1 to the squared distance
@@ -67,20 +64,15 @@ def _nearest(graph: Graph, state: dict[str, NDArray[Any]], width: int, k: int) -
     return nearest, graph("Sqrt", squares)
 
 
-def _numbers(graph: Graph, state: dict[str, NDArray[Any]], numbers: NDArray[np.int64]) -> str:
+def _numbers(graph: Graph, state: State, numbers: Ints) -> str:
     """Return the numeric features, rounded as in the core."""
     if not len(numbers):
         return graph.for_each(np.zeros(0))
     return graph.cast(graph.cast(numbers_of(graph, state, numbers, FARTHEST), np.float32), np.float64)
 
 
-def _hot(codes: NDArray[Any], values: int) -> NDArray[np.float64]:
-    """Return a one-hot matrix with a column for each value and a column for missing values."""
-    return np.asarray(np.eye(values + 1)[codes])  # the code -1 is the last column
-
-
-def _same(graph: Graph, nominal: NDArray[np.int64], values: NDArray[np.int64]) -> str:
-    """Return the nominal values of X, one-hot encoded, with the columns of `_hot`."""
+def _same(graph: Graph, nominal: Ints, values: Ints) -> str:
+    """Return the nominal values of X, one-hot encoded, with the same columns as the stored rows."""
     owner = np.repeat(nominal, values[nominal] + 1)
     code = np.concatenate([np.arange(0.0), *(np.r_[np.arange(float(values[f])), np.nan] for f in nominal)])
     x = graph("Gather", "X", owner, axis=1)

@@ -5,15 +5,11 @@ Features are binned to bytes, each instance is passed down every tree, and the l
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.integrations.onnx.graph import Graph
+from heros.integrations.onnx.graph import Flags, Graph, Ints, State, prior_of
 from heros.pools.retrained import BoundRetrained
-
-__all__ = ["retrained"]
 
 INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
 BYTES = 256
@@ -24,7 +20,7 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     prefix = f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
-    base = state["base"] if len(state["base"]) else _prior(state["prior"], numeric)
+    base = state["base"] if len(state["base"]) else prior_of(state["prior"], numeric)
     outputs = graph.for_each(base)
     if len(state["roots"]):
         outputs = graph("Add", outputs, _steps(graph, state, len(base)))
@@ -33,16 +29,7 @@ def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
     return graph.log_odds(outputs, classes)
 
 
-def _prior(prior: NDArray[Any], numeric: bool) -> NDArray[Any]:
-    """Return the output before the first training is complete."""
-    if numeric:
-        return prior[1:]
-    logs = np.log(prior + 1)
-    return logs if len(logs) > 2 else np.array([(logs[1] if len(logs) == 2 else 0.0) - logs[0]])
-
-
-def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
-    """Return the sum of the leaf values of all trees (n, outputs)."""
+def _steps(graph: Graph, state: State, outputs: int) -> str:
     nodes = state["nodes"].reshape(-1, INTS).astype(np.int64)
     n, leaves = len(nodes), len(state["steps"])
     feature = np.concatenate([np.searchsorted(state["tested"], nodes[:, 0]), np.zeros(leaves, np.int64)])
@@ -58,7 +45,7 @@ def _steps(graph: Graph, state: dict[str, NDArray[Any]], outputs: int) -> str:
     return graph("MatMul", steps, np.eye(outputs)[state["outputs"]])
 
 
-def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
+def _bytes(graph: Graph, state: State) -> str:
     """Return the tested features as bytes (n, features): 0 for missing, then bins or codes from 1."""
     tested = state["tested"].astype(np.int64)
     edges = np.split(state["tested_edges"], np.cumsum(state["tested_edges_sizes"])[:-1])
@@ -76,12 +63,12 @@ def _bytes(graph: Graph, state: dict[str, NDArray[Any]]) -> str:
     return graph("Where", known, places, np.int64(0))
 
 
-def _child_indices(children: NDArray[np.int64], nodes: int) -> NDArray[np.int64]:
+def _child_indices(children: Ints, nodes: int) -> Ints:
     """Return the indices of children; leaves come after all nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 
 
-def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
     """Return a mask of the bytes (nodes, 256) that pass each node's test: up to a cut, or in a set."""
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
@@ -92,7 +79,7 @@ def _tests(tests: NDArray[np.int64], sets: NDArray[np.uint64]) -> NDArray[np.boo
     return goes
 
 
-def _depth(nodes: NDArray[np.int64]) -> int:
+def _depth(nodes: Ints) -> int:
     """Return the number of splits above the deepest leaf; children come after their parents."""
     depth = np.ones(len(nodes), dtype=np.int64)
     for node, children in enumerate(nodes[:, 2:]):

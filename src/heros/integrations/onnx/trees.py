@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.errors import HerosError
-from heros.integrations.onnx.graph import NONE, Graph, codes_of, normalised
+from heros.integrations.onnx.graph import NONE, Array, Flags, Floats, Graph, Ints, codes_of, log, normalised
 from heros.pools.forest import BoundForest
 from heros.pools.hoeffding import BoundHoeffding
 from heros.pools.tree_settings import ABSENT, AT_MOST, EACH_VALUE, LEAF
 
-__all__ = ["Walk", "forest", "tree", "walked"]
-
 NO_SPREAD = 1e300
 LEAST = -745.13  # the logarithm of the smallest product that is not 0
 LARGEST = 1 << 30  # maximum bytes of the statistics, below the size limit of ONNX files
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
     """Export model i of a pool of Hoeffding trees."""
     state = bound.native.tree_state(i)
     features = np.arange(bound.schema.n_features)
-    probabilities, _ = _answers(
-        graph, bound, [_Tree(state, features, bound.pool.configurations[i]["prediction"])]
-    )
+    one = _Tree(state, features, bound.pool.configurations[i]["prediction"])
+    probabilities, _ = _answers(graph, bound, [one])
     graph.probabilities(graph("Squeeze", probabilities, np.array([1])))
 
 
@@ -55,9 +47,7 @@ def forest(graph: Graph, bound: BoundForest, i: int) -> None:
 
 
 class _Tree:
-    """The arrays of one tree, with the schema's feature indices."""
-
-    def __init__(self, state: Mapping[str, NDArray[Any]], columns: Ints, prediction: str) -> None:
+    def __init__(self, state: Mapping[str, Array], columns: Ints, prediction: str) -> None:
         self.state, self.columns = state, columns
         self.test, self.value = state["node_test"].astype(np.int64), state["node_value"]
         self.link = state["node_link"].astype(np.int64)
@@ -79,7 +69,6 @@ class _Tree:
         )
 
     def _by_bayes(self, prediction: str) -> Flags:
-        """Return a mask of the leaves that predict by naive Bayes."""
         if prediction == "majority":
             return np.zeros(len(self.test), dtype=bool)
         chosen: Flags = self.observes.copy()
@@ -127,8 +116,6 @@ class _Leaf:
 
 
 class _Leaves:
-    """The leaves of trees that predict by naive Bayes."""
-
     def __init__(self, values: Ints) -> None:
         self.values = values
         self.numbers, self.nominal = np.flatnonzero(values == 0), np.flatnonzero(values)
@@ -139,21 +126,16 @@ class _Leaves:
         own = self.values[tree.columns]
         numbers, nominal = tree.columns[own == 0], tree.columns[own > 0]
         slots = np.concatenate([[0], np.cumsum(self.values[nominal])]).astype(np.int64)
-        ints = (
-            tree.state["block_ints"].reshape(-1, len(numbers) + len(nominal) + slots[-1]).astype(np.float64)
-        )
+        width = len(numbers) + len(nominal) + slots[-1]
+        ints = tree.state["block_ints"].reshape(-1, width).astype(np.float64)
         reals = tree.state["block_reals"].reshape(len(ints), 5, len(numbers))
         for node in np.flatnonzero(tree.by_bayes):
             blocks = tree.blocks[tree.link[node]]
-            has_block = blocks >= 0
-            counted, divisor, count = np.split(
-                np.where(has_block[:, None], ints[blocks], 0),
-                [len(numbers), len(numbers) + len(nominal)],
-                axis=1,
-            )
+            known = np.where((blocks >= 0)[:, None], ints[blocks], 0)
+            counted, divisor, count = np.split(known, [len(numbers), len(numbers) + len(nominal)], axis=1)
             counts = tree.counts[node]
             yield _Leaf(
-                _log(counts / counts.sum()),
+                log(counts / counts.sum()),
                 *self._gaussians(np.searchsorted(self.numbers, numbers), reals[blocks], counted),
                 self._tables(np.searchsorted(self.nominal, nominal), slots, divisor, count),
             )
@@ -193,19 +175,16 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
     counts = np.concatenate([one.class_counts() for one in trees])
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), 1 / classes)
-    probabilities, can_predict = (
-        graph("Gather", shares, node, axis=0),
-        graph("Gather", total > 0, node, axis=0),
-    )
+    probabilities = graph("Gather", shares, node, axis=0)
+    can_predict = graph("Gather", total > 0, node, axis=0)
     by_bayes = np.concatenate([one.by_bayes for one in trees])
     if not by_bayes.any():
         return probabilities, can_predict
     which = graph("Gather", np.where(by_bayes, np.cumsum(by_bayes) - 1, 0), node, axis=0)  # leaf indices
     shares_by_bayes, possible = _bayes(graph, _Leaves(values), trees, which, classes)
     chosen = graph("Unsqueeze", graph("Gather", by_bayes, node, axis=0), np.array([2]))
-    return graph("Where", chosen, shares_by_bayes, probabilities), graph.boolean_where(
-        chosen, possible, can_predict
-    )
+    probabilities = graph("Where", chosen, shares_by_bayes, probabilities)
+    return probabilities, graph.boolean_where(chosen, possible, can_predict)
 
 
 @dataclass(frozen=True)
@@ -225,15 +204,12 @@ class Walk:
 def walked(graph: Graph, walks: Sequence[Walk]) -> str:
     """Return the final node of each instance in each tree (n, trees); nodes of all trees are concatenated."""
     begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
-    feature, at_most, each, value, splits, missing = (
-        np.concatenate([getattr(one, name) for one in walks])
-        for name in ("feature", "at_most", "each", "value", "splits", "missing")
-    )
-    link = np.concatenate([one.link + begin for one, begin in zip(walks, begins, strict=True)])
+    link = [np.where(one.splits, one.link + begin, 0) for one, begin in zip(walks, begins, strict=True)]
+    walks = [replace(one, link=own) for one, own in zip(walks, link, strict=True)]
     node = graph.for_each(begins)
     arrays = [
-        graph.constant(array)
-        for array in (feature, at_most, each, value, np.where(splits, link, 0), splits, missing)
+        graph.constant(np.concatenate([getattr(one, name) for one in walks]))
+        for name in ("feature", "at_most", "each", "value", "link", "splits", "missing")
     ]
     for _ in range(max(one.depth for one in walks)):
         tested, number, every, against, below, goes, without = (
@@ -243,16 +219,12 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
         known = graph("Not", graph("IsNaN", x))
         x = graph("Where", known, x, np.float64(0))
         hit = graph.boolean_where(number, graph("LessOrEqual", x, against), graph("Equal", x, against))
-        branch = graph("Where", every, _integer_codes(graph, x), graph.cast(graph("Not", hit), np.int64))
+        code = graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
+        branch = graph("Where", every, code, graph.cast(graph("Not", hit), np.int64))
         branch = graph("Where", known, branch, without)
         goes = graph("And", goes, graph("GreaterOrEqual", branch, np.int64(0)))
         node = graph("Where", goes, graph("Add", below, branch), node)
     return node
-
-
-def _integer_codes(graph: Graph, x: str) -> str:
-    """Return codes as integers; values outside the range of codes are clipped."""
-    return graph.cast(graph("Clip", x, np.float64(0), np.float64(1 << 24)), np.int64)
 
 
 def _bayes(
@@ -272,9 +244,8 @@ def _bayes(
         logs.append(_names(graph, leaves, found, which))
     order = np.argsort(np.concatenate([leaves.numbers, leaves.nominal]))  # the order of the schema
     factors = graph("Gather", graph("Concat", *logs, axis=3), order, axis=3)  # (n, trees, classes, features)
-    prior = graph(
-        "Unsqueeze", graph("Gather", np.stack([leaf.prior for leaf in found]), which), np.array([3])
-    )
+    prior = graph("Gather", np.stack([leaf.prior for leaf in found]), which)
+    prior = graph("Unsqueeze", prior, np.array([3]))
     partial = graph("Add", prior, graph("CumSum", factors, np.array(3)))
     least = graph("ReduceMin", partial, axes=[3], keepdims=0)
     least = graph("Min", least, graph("Squeeze", prior, np.array([3])))
@@ -305,8 +276,3 @@ def _names(graph: Graph, leaves: _Leaves, found: Sequence[_Leaf], which: str) ->
     codes = codes_of(graph, leaves.nominal, leaves.values[leaves.nominal])
     places = graph("Add", graph("Unsqueeze", at, np.array([2])), graph("Unsqueeze", codes, np.array([1])))
     return graph("Transpose", graph("Gather", rows, places), perm=[0, 1, 3, 2])
-
-
-def _log(x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(x), NONE)

@@ -55,7 +55,7 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True)
-class Serial:
+class Serial(Executor):
     """An executor that runs all jobs in this process, in the given order.
 
     Examples
@@ -65,13 +65,12 @@ class Serial:
     """
 
     def results(self, work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-        """Yield ``(index of the item, work(item))`` in the given order."""
         for i, item in enumerate(items):
             yield i, work(item)
 
 
 @dataclass(frozen=True)
-class Processes:
+class Processes(Executor):
     """An executor that runs jobs in several processes, each with a new interpreter.
 
     The processes end when the parent process ends, even if it is killed. Jobs are pickled: your own classes
@@ -97,7 +96,6 @@ class Processes:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """Yield ``(index of the item, work(item))`` as the items finish."""
         waiting = deque(range(len(items)))
         running: dict[Future[Result], tuple[int, Worker]] = {}
         deaths: Counter[int] = Counter()
@@ -146,19 +144,18 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
 def _begin(watched: Any) -> None:
     """Set up a worker process: ignore interrupts, and exit when the parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with, args=(watched,), daemon=True).start()
 
+    def wait_for_end() -> None:
+        try:
+            watched.recv()  # fails when the pipe to the parent closes
+        except (EOFError, OSError):
+            os._exit(1)
 
-def _end_with(watched: Any) -> None:
-    """Wait until the pipe to the parent closes, then exit immediately."""
-    try:
-        watched.recv()
-    except (EOFError, OSError):
-        os._exit(1)
+    Thread(target=wait_for_end, daemon=True).start()
 
 
 @dataclass(frozen=True)
-class Dask:
+class Dask(Executor):
     """An executor that uses the workers of a dask scheduler, or `jobs` workers started on this machine.
 
     HEROS must be installed, and HEROS_DATA must be set, on every worker. Results are returned to this
@@ -182,8 +179,9 @@ class Dask:
     def results(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[int, Result | WorkerDied]]:
-        """Yield ``(index of the item, work(item))`` as the items finish."""
-        distributed = _distributed()
+        dask, distributed = (needed(one, "Running a grid on dask", "dask") for one in ("dask", "distributed"))
+        dask.config.set({"distributed.scheduler.allowed-failures": ATTEMPTS - 1})
+        gave_up = distributed.KilledWorker, distributed.CancelledError
         with self._client(distributed) as client:
             futures = client.map(work, items, pure=False)
             numbers = {future.key: i for i, future in enumerate(futures)}
@@ -193,7 +191,11 @@ class Dask:
                     if not future.done():  # the result was lost with its worker; the scheduler recomputes it
                         completed.add(future)
                         continue
-                    yield numbers[future.key], _result(distributed, future)
+                    try:
+                        result = future.result()  # waits if the result was lost and is being recomputed
+                    except gave_up as error:
+                        result = WorkerDied(f"gave up after at most {ATTEMPTS} workers: {error}")
+                    yield numbers[future.key], result
                     future.release()
             finally:  # after an interrupt, no job keeps running
                 client.cancel(futures)
@@ -214,17 +216,3 @@ class Dask:
             raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
         with client:
             yield client
-
-
-def _result(distributed: Any, future: Any) -> Any:
-    """Return the result of a future; wait if the result was lost and is being recomputed."""
-    try:
-        return future.result()
-    except (distributed.KilledWorker, distributed.CancelledError) as error:
-        return WorkerDied(f"gave up after at most {ATTEMPTS} workers: {error}")
-
-
-def _distributed() -> Any:
-    dask, distributed = (needed(name, "Running a grid on dask", "dask") for name in ("dask", "distributed"))
-    dask.config.set({"distributed.scheduler.allowed-failures": ATTEMPTS - 1})
-    return distributed

@@ -40,6 +40,7 @@ PER_MODEL = ("trained", "scores", "invested")
 PACKAGES = ("heros-learn", "numpy", "pyarrow")
 LARGEST = 1e100  # a larger value would break the axis of a chart
 LONGEST = 200  # maximum number of bytes of a stream's name in an id
+LONGEST_SHOWN = 40  # maximum number of letters of an invalid value in an error message
 
 
 # -- kinds of values ---------------------------------------------------------------------------------------
@@ -251,15 +252,7 @@ def _plain(value: Any) -> Any:
 
 
 def expect_valid(document: Mapping[str, Any], label: str) -> None:
-    """Raise an error if a document lacks a field or has an invalid value.
-
-    Examples
-    --------
-    >>> expect_valid({"stream": {"name": 5}}, "The record runs/one")
-    Traceback (most recent call last):
-        ...
-    heros.DataError: The record runs/one is damaged: an invalid 'stream/name': 5.
-    """
+    """Raise an error if a document lacks a field or has an invalid value."""
     for path, kind in ({path: kind for path, (_, kind) in OF_A_RUN.items()} | OTHERS).items():
         try:
             value = at(document, path)
@@ -268,7 +261,9 @@ def expect_valid(document: Mapping[str, Any], label: str) -> None:
                 continue
             raise _damaged(label, f"no {path!r}") from None
         if not kind.fits(value):
-            raise _damaged(label, f"an invalid {path!r}: {_short(value)}")
+            text = repr(value)
+            short = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+            raise _damaged(label, f"an invalid {path!r}: {short}")
     models = len(document["settings"]["models"])
     for path in ("settings/costs", "looked", "trained", "invested"):
         if len(at(document, path)) != models:
@@ -288,18 +283,10 @@ def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> No
     for name, values in curves.columns().items():
         wide = {"cpu": (curves.cpu.shape[-1],), **dict.fromkeys(PER_MODEL, (models,))}.get(name, ())
         fits = values.shape == (len(end), *wide) or (name in PER_MODEL and values.shape == (len(end), 0))
-        if not fits or values.dtype.kind not in "iuf" or not _drawable(values, name in curves.figures):
+        if name in curves.figures and values.dtype.kind == "f":
+            values = values[~np.isnan(values)]  # noqa: PLW2901  a measure may be undefined in a window
+        if not (fits and values.dtype.kind in "iuf" and (np.abs(values.astype(np.float64)) < LARGEST).all()):
             raise _damaged(label, f"an invalid curve {name!r}")
-
-
-def _drawable(values: np.ndarray[Any, Any], may_be_missing: bool) -> bool:
-    finite = values[~np.isnan(values)] if may_be_missing and values.dtype.kind == "f" else values
-    return bool((np.abs(finite.astype(np.float64)) < LARGEST).all())
-
-
-def _short(value: object, most: int = 40) -> str:
-    text = repr(value)
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _damaged(label: str, got: str) -> DataError:
@@ -333,16 +320,9 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     if is_default(settings):
         return f"{name}/default{variant_id('all', 'best', budget=settings.get('budget'))}/seed{seed}"
-    usual = {
-        "watch": "all",
-        "answer": "best",
-        "burst": 0,
-        "warmup": 100,
-        "budget": None,
-        "class_weight": None,
-    }
-    variant = variant_id(**{name: settings.get(name, value) for name, value in usual.items()})
-    return f"{name}/{pool}/{policy}/k{k}{variant}/seed{seed}"
+    varied = ("watch", "answer", "burst", "warmup", "budget", "class_weight")
+    given = {"watch": "all", "answer": "best"} | {one: settings[one] for one in varied if one in settings}
+    return f"{name}/{pool}/{policy}/k{k}{variant_id(**given)}/seed{seed}"
 
 
 def id_of(model: Heros, stream: Source) -> str:

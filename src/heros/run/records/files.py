@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -79,20 +79,18 @@ def save(
     if (place.exists() or exists(place)) and not force:
         raise HerosError(f"The record {place} already exists; use force=True to replace it.")
     text = json.dumps(document(run, id), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    draft = None
+    hidden: dict[str, Any] = {"prefix": f".{place.name}.", "suffix": DRAFT, "dir": place.parent}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(mkdtemp(prefix=f".{place.name}.", suffix=DRAFT, dir=place.parent))
-        write_file(draft / RECORD, text.encode())
-        write_file(draft / CURVES, _curves_file(run.curves, compact))
-        draft.chmod(0o755)
-        sync_directory(draft)
-        _move(draft, place, force)
+        with TemporaryDirectory(**hidden, ignore_cleanup_errors=True) as name:
+            draft = Path(name)
+            write_file(draft / RECORD, text.encode())
+            write_file(draft / CURVES, _curves_file(run.curves, compact))
+            draft.chmod(0o755)
+            sync_directory(draft)
+            _move(draft, place, force)
     except OSError as error:
         raise HerosError(f"The record {place} cannot be written: {reason(error)}.") from None
-    finally:
-        if draft is not None:
-            shutil.rmtree(draft, ignore_errors=True)
     return place
 
 
@@ -103,7 +101,8 @@ def read(directory: Path_) -> Run:
     with readable(label, "cannot be read"):
         table = curves_at(Path(directory))
         left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # of a compact record
-        curves = Curves.of(left_out | {name: _values(table[name]) for name in table.column_names})
+        found = {name: _values(flat, width) for (name, _, width), flat in packed.flat_curves(table).items()}
+        curves = Curves.of(left_out | found)
         run = run_from(document, curves)
     expect_curves(run.curves, document, label)
     return run
@@ -228,10 +227,6 @@ def _column(values: NDArray[Any], single: bool) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
 
 
-def _values(column: pa.ChunkedArray) -> NDArray[Any]:
-    array = column.combine_chunks()
-    if pa.types.is_fixed_size_list(array.type):
-        values = np.array(array.flatten()).reshape(len(array), array.type.list_size)
-    else:
-        values = np.array(array)
+def _values(flat: pa.Array, width: int | None) -> NDArray[Any]:
+    values = np.array(flat) if width is None else np.array(flat).reshape(-1, width)
     return values.astype(np.float64) if values.dtype == np.float32 else values

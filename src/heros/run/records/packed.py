@@ -142,7 +142,7 @@ def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     better.
     """
     rows = dict(sorted(records.items()))
-    curves = [_curves(row.curves) for row in rows.values()]
+    curves = [flat_curves(row.curves) for row in rows.values()]
     names = list(dict.fromkeys(kind.name for found in curves for kind in found))
     kinds = sorted({kind: None for found in curves for kind in found}, key=lambda k: names.index(k.name))
     plain = pa.concat_tables([row.plain for row in rows.values()], promote_options="default")
@@ -163,7 +163,8 @@ def write_table(path: Path, records: Mapping[str, Packed]) -> None:
     write_whole(path, [file.getbuffer()])
 
 
-def _curves(table: pa.Table) -> dict[_Curve, pa.Array]:
+def flat_curves(table: pa.Table) -> dict[_Curve, pa.Array]:
+    """Return the values of each curve of a record, without the structure of curves with several values."""
     found = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         array, width = column.combine_chunks(), None

@@ -16,7 +16,7 @@ from heros._base.phases import PHASES
 from heros.run.records import files
 from heros.run.records.document import RESULTS, at, figures_in
 from heros.run.records.files import Path_, details, find
-from heros.run.records.packed import NAME, Packed, curves_of, document_of, ids_in, write_table
+from heros.run.records.packed import NAME, Packed, curves_of, document_of, flat_curves, ids_in, write_table
 from heros.storage.disk import DRAFT, reason
 from heros.streams.arrow import readable
 
@@ -118,14 +118,9 @@ def _packed(place: Path) -> Packed:
         return Packed(load(place), files.text_at(place), files.curves_at(place))
 
 
-def _bytes(table: pa.Table) -> dict[str, tuple[pa.DataType, bytes]]:
-    """Return the type and the bytes of each column; comparing bytes makes NaN equal to NaN."""
-    found = {}
-    for name in table.column_names:
-        array = table[name].combine_chunks()
-        flat = array.flatten() if pa.types.is_fixed_size_list(array.type) else array
-        found[name] = array.type, np.asarray(flat).tobytes()
-    return found
+def _bytes(table: pa.Table) -> dict[Any, bytes]:
+    """Return the bytes of each curve; comparing bytes makes NaN equal to NaN."""
+    return {curve: np.asarray(values).tobytes() for curve, values in flat_curves(table).items()}
 
 
 def _remove(place: Path, root: Path) -> None:

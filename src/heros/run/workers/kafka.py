@@ -6,10 +6,11 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from heros._base.addresses import expect_servers
@@ -110,33 +111,24 @@ class KafkaWorker:
         self.topic, self.every = topic, whole(every, "every", "KafkaWorker", 1)
         self._decode = decode
         snapshots = Snapshots(store, topic)
-        snapshots.expect_same(_described(model, target, key))
+        template = serialization.description(model) | dict.fromkeys(model.undecided_parts())
+        learnt = 0 if model.schema is None else model.instances
+        described = {"target": target, "key": key, **template, "instances learnt before": learnt}
+        snapshots.expect_same(described)
         self._scratch = TemporaryDirectory(prefix="heros-")
-        self._opened = 0
-        task = model.given_task
-
-        def opened(partition: int) -> Partition:
-            self._opened += 1
-            return Partition(
-                partition,
-                snapshots,
-                Path(self._scratch.name, str(self._opened)),
-                model,
-                target=target,
-                key=key,
-                encoder=encoder_of("KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=task),
-                skip=skip,
-                capacity=capacity,
-                memory=memory,
-            )
-
-        self._open: Callable[[int], Partition] = opened
+        self._encoder = partial(
+            encoder_of, "KafkaWorker", schema=schema, nominal=nominal, classes=classes, task=model.given_task
+        )
+        reading: dict[str, Any] = {"target": target, "key": key, "skip": skip}
+        self._new_partition: Any = partial(
+            Partition, snapshots=snapshots, model=model, **reading, capacity=capacity, memory=memory
+        )
         self._partitions: dict[int, Partition] = {}
         self._stopping = False
         self._gathered = 0
         self._last_activity = math.inf  # time of the last message or assignment
-        settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options)
-        self._consumer = self._kafka.Consumer(settings)
+        reset = {"auto.offset.reset": "error"}
+        self._consumer = self._kafka.Consumer(reader_settings(servers, group, reset, options))
 
     @property
     def partitions(self) -> Mapping[int, Partition]:
@@ -195,8 +187,11 @@ class KafkaWorker:
             return
         partition = self._partitions.get(message.partition())
         if partition is not None:
-            key, row = message.key(), decoded(self._decode, message.value())
-            partition.take(None if key is None else _text(key), row, message.offset())
+            key = message.key()
+            if not isinstance(key, str | None):
+                with suppress(UnicodeDecodeError):  # a key that is not UTF-8 makes a bad row
+                    key = key.decode()
+            partition.take(key, decoded(self._decode, message.value()), message.offset())
             self._gathered += 1
 
     def _learn(self) -> None:
@@ -218,15 +213,16 @@ class KafkaWorker:
         if self._stopping:
             return
         for one in partitions:
-            self._partitions[one.partition] = self._open(one.partition)
+            scratch = Path(mkdtemp(dir=self._scratch.name), "models")
+            opened = self._new_partition(one.partition, scratch=scratch, encoder=self._encoder())
+            self._partitions[one.partition] = opened
             one.offset = self._start(one.partition)
         consumer.assign(partitions)
         self._last_activity = time.monotonic()
 
     def _start(self, number: int) -> int:
         """Return the offset from which to read a partition; report messages that Kafka has deleted."""
-        partition = self._partitions[number]
-        low, high = self._bounds(number)
+        partition, (low, high) = self._partitions[number], self._bounds(number)
         if not partition.next:  # nothing was learnt yet
             return low
         if not low <= partition.next <= high:
@@ -247,10 +243,9 @@ class KafkaWorker:
     def _bounds(self, number: int) -> tuple[int, int]:
         """Return the first offset that a partition still has, and the offset after its last message."""
         at = self._kafka.TopicPartition(self.topic, number)
+        ask = partial(self._consumer.get_watermark_offsets, at, timeout=PATIENCE)
         try:
-            low, high = patiently(
-                self._kafka, lambda: self._consumer.get_watermark_offsets(at, timeout=PATIENCE)
-            )
+            low, high = patiently(self._kafka, ask)
         except self._kafka.KafkaException as error:
             raise HerosError(f"The Kafka topic {self.topic} cannot be read: {error}.") from None
         return int(low), int(high)
@@ -272,18 +267,3 @@ class KafkaWorker:
         for one in numbers:
             if one in self._partitions:
                 self._partitions.pop(one).close()
-
-
-def _described(model: Heros, target: str, key: str | None) -> dict[str, Any]:
-    """Return what determines the models in a store: the target, the key and the template, as plain data."""
-    learnt = 0 if model.schema is None else model.instances
-    template = serialization.description(model) | dict.fromkeys(model.undecided_parts())
-    return {"target": target, "key": key, **template, "instances learnt before": learnt}
-
-
-def _text(key: bytes | str) -> bytes | str:
-    """Return the key of a message as a string; bytes that are not UTF-8 are returned unchanged (bad key)."""
-    try:
-        return key if isinstance(key, str) else key.decode()
-    except UnicodeDecodeError:
-        return key

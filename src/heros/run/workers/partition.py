@@ -40,18 +40,12 @@ class Partition:
         The store of the partition's snapshots.
     scratch
         A directory on this machine, used by this partition only.
-    model
-        The template for the model of each key.
-    target
-        The field of a row that holds the label.
-    key
-        The field of a row that holds the key; None uses the key of the message.
     encoder
         The encoder of rows, with the initial schema.
     skip
         Whether to skip and count bad rows, up to one row in twenty; otherwise the first bad row is an error.
-    limits
-        `capacity` and `memory`, as for `heros.ensemble.keyed.Keyed`.
+    model, target, key, limits
+        As for `heros.run.workers.KafkaWorker`; `limits` are `capacity` and `memory`.
     """
 
     def __init__(

@@ -6,8 +6,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,46 +63,40 @@ class Snapshots:
             file = Path(directory, "settings")
             kept = self._settings(name, file)
             if kept is None:
-                try:
+                with self._expect("written"):
                     write_file(file, json.dumps(settings).encode())
                     self._files.put(file, name)
-                except OSError as error:
-                    raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
                 kept = self._settings(name, file) or {}  # another worker may have written at the same time
         place = f"the store {self.place}, which belongs to the topic {self._topic}"
         serialization.expect_same(kept, settings, settings, place, "use another store")
 
     def _settings(self, name: str, file: Path) -> Mapping[str, Any] | None:
         """Return the stored settings, or None if there are none; `file` is a temporary copy."""
-        try:
-            self._files.get(name, file)
-            kept = dict(json.loads(file.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise HerosError(f"The store {self.place} cannot be read: {reason(error)}.") from None
-        except (TypeError, ValueError) as error:
-            raise DataError(f"The file {name} in the store {self.place} is damaged: {error}.") from None
-        return kept
+        with self._expect("read"):
+            try:
+                self._files.get(name, file)
+                return dict(json.loads(file.read_text(encoding="utf-8")))
+            except FileNotFoundError:
+                return None
+            except (TypeError, ValueError) as error:
+                raise DataError(f"The file {name} in the store {self.place} is damaged: {error}.") from None
 
     def save(self, partition: int, offset: int, file: Path) -> None:
         """Store a file as the snapshot of a partition at an offset, and remove old snapshots."""
-        folder = self._folder(partition)
-        try:
+        folder = f"{self._topic}-{partition}"
+        with self._expect("written"):
             self._files.put(file, f"{folder}/{offset:020d}.keys")
             for name in self._names(folder)[KEPT:]:
                 with suppress(OSError):  # an old snapshot that cannot be removed is harmless
                     self._files.remove(f"{folder}/{name}")
-        except OSError as error:
-            raise HerosError(f"The store {self.place} cannot be written: {reason(error)}.") from None
 
     def fetch(self, partition: int, file: Path, before: int | None = None) -> int:
         """Copy the newest snapshot of a partition to `file`; return the snapshot's offset, else 0.
 
         With `before`, only snapshots at smaller offsets are considered.
         """
-        folder = self._folder(partition)
-        try:
+        folder = f"{self._topic}-{partition}"
+        with self._expect("read"):
             for name in self._names(folder):
                 offset = int(name.partition(".")[0])
                 if before is not None and offset >= before:
@@ -112,8 +106,6 @@ class Snapshots:
                 except FileNotFoundError:  # a newer snapshot has replaced it
                     return self.fetch(partition, file, before)
                 return offset
-        except OSError as error:
-            raise HerosError(f"The store {self.place} cannot be read: {reason(error)}.") from None
         return 0
 
     def partitions(self) -> list[int]:
@@ -123,8 +115,13 @@ class Snapshots:
             int(number) for topic, _, number in found if topic == self._topic and number.isdecimal()
         )
 
-    def _folder(self, partition: int) -> str:
-        return f"{self._topic}-{partition}"
+    @contextmanager
+    def _expect(self, possible: str) -> Iterator[None]:
+        """Raise a HerosError if the store cannot be read or written."""
+        try:
+            yield
+        except OSError as error:
+            raise HerosError(f"The store {self.place} cannot be {possible}: {reason(error)}.") from None
 
     def _names(self, folder: str) -> list[str]:
         """Return the snapshot names, newest first."""
@@ -132,8 +129,6 @@ class Snapshots:
 
 
 class _Local:
-    """Files in a directory."""
-
     def __init__(self, place: str) -> None:
         self._root = Path(place)
 
@@ -157,8 +152,6 @@ class _Local:
 
 
 class _Remote:
-    """Files in a remote file system that fsspec supports."""
-
     def __init__(self, place: str) -> None:
         fsspec = needed("fsspec.core", "A store that is not a directory", "fsspec")
         self._system, self._root = fsspec.url_to_fs(place)

@@ -9,16 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures.base import Caption
-from heros.report.charts import Line, Point, line_chart, scatter
-from heros.report.groups import Group, measures_of
+from heros.run.report.charts import Line, Point, line_chart, scatter
+from heros.run.report.groups import Group, measures_of
 from heros.run.result import Run
 
 Values = Callable[[Run], NDArray[np.float64]]
-
-
-def drift_marks(run: Run) -> list[tuple[float, float]]:
-    """Return the known drifts of the stream: (position, width)."""
-    return [(float(drift.position), float(drift.width)) for drift in run.drifts]
 
 
 def main_chart(groups: Sequence[Group], measure: Caption | None) -> str:
@@ -41,12 +36,12 @@ def main_chart(groups: Sequence[Group], measure: Caption | None) -> str:
 def figures(groups: Sequence[Group], measure: Caption | None) -> str:
     """Return the charts over time, without the chart that `main_chart` shows."""
     single = sum(math.isfinite(group.figure(measure)) for group in groups) < 2 if measure else False
-    marks = drift_marks(groups[0].runs[0])
+    drifts = groups[0].runs[0].drifts
     charts = [_over_time(groups, one) for one in measures_of(groups) if not (single and one == measure)]
     gamma = _curves(groups, lambda run: run.curves.spent / np.diff(run.curves.end, prepend=0))
     energy = _curves(groups, _energy)
-    charts.append(line_chart("γ: share of the cost of training every model", gamma, marks, from_zero=True))
-    charts.append(line_chart("Energy since the start, joules", energy, marks, from_zero=True))
+    charts.append(line_chart("γ: share of the cost of training every model", gamma, drifts, from_zero=True))
+    charts.append(line_chart("Energy since the start, joules", energy, drifts, from_zero=True))
     return "".join(charts)
 
 
@@ -67,7 +62,7 @@ def _over_time(groups: Sequence[Group], measure: Caption) -> str:
     changes = [change for change in run.changes if change.kind == "error"]
     label = measure.label
     title = label[:1].upper() + label[1:] if label.isascii() else label
-    return line_chart(f"{title}, per window", lines, drift_marks(run), levels, changes=changes)
+    return line_chart(f"{title}, per window", lines, run.drifts, levels, changes=changes)
 
 
 def _curves(groups: Sequence[Group], values: Values) -> list[Line]:

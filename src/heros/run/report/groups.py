@@ -11,7 +11,7 @@ import numpy as np
 
 from heros.ensemble.settings import is_default
 from heros.measures.base import Caption
-from heros.report.words import answer_words, policy_words, pool_words
+from heros.run.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
 
 COLOURS = 8
@@ -88,6 +88,8 @@ class Group:
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer, budget and class weights, best first.
 
+    The headline measure decides the order; groups without a value come last.
+
     The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
     named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, budget,
     class weights and the settings that differ between the groups.
@@ -105,7 +107,11 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
         parts += [f"budget {key[5]}"] if key[5] else []
         parts += [f"class weights {key[6]}"] if key[6] else []
         groups.append(Group(i % COLOURS, key[7] or ", ".join(parts), members))
-    return _best_first(groups)
+    if (measure := headline_of(groups)) is None:
+        return groups
+    sign = -1.0 if measure.better == "higher" else 1.0
+    ranked = [(sign * group.figure(measure), group) for group in groups]
+    return [group for _, group in sorted(ranked, key=lambda pair: (math.isnan(pair[0]), pair[0]))]
 
 
 def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str, str]:
@@ -115,17 +121,6 @@ def _key(settings: Mapping[str, Any]) -> tuple[str, str, int, str, str, str, str
     default = is_default({**settings, "class_weight": None})
     label = str(settings.get("label") or (f"Heros({usual})" if default else ""))
     return settings["pool"], settings["policy"], settings["k"], watch, answer, *given.values(), label
-
-
-def _best_first(groups: list[Group]) -> list[Group]:
-    """Sort groups by the headline measure; groups without a value come last. Colours do not change."""
-    measure = headline_of(groups)
-    if measure is None:
-        return groups
-    sign = -1.0 if measure.better == "higher" else 1.0
-    order = [sign * group.figure(measure) for group in groups]
-    ranked = sorted(range(len(groups)), key=lambda i: (math.isnan(order[i]), order[i], i))
-    return [groups[i] for i in ranked]
 
 
 def measures_of(groups: Sequence[Group]) -> list[Caption]:

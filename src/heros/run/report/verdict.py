@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from heros.measures.base import Caption
-from heros.report.groups import Group, trained_fully
-from heros.report.leaders import leading_models, titles_of
+from heros.run.report.groups import Group, trained_fully
+from heros.run.report.leaders import LeadingTime, leading_models, titles_of
+from heros.run.result import Run
 
 CLOSE = 0.01  # a group whose value differs from the best by at most this share is nearly as good
 
@@ -49,9 +50,7 @@ def _saved(best: Group, groups: Sequence[Group]) -> str:
     if full is not None:
         return f"Compared with <b>{escape(full.label)}</b>, it used {_difference(best, full)}."
     if best.price is not None:
-        less = 1 - best.price.total
-        way = "less" if less >= 0 else "more"
-        saving = f"{abs(less):.0%} {way} evaluation and training"
+        saving = _saving(best.price.total, 1, "evaluation and training")
         return f"By measured costs, it needed {saving} than training every model at every step."
     return ""
 
@@ -61,8 +60,8 @@ def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
     best = groups[0]
     top = best.figure(measure)
     near = [group for group in groups if abs(group.figure(measure) - top) <= CLOSE * abs(top)]
-    cheapest = min(near, key=_cost_sentence, default=best)
-    if cheapest is best or not _cost_sentence(cheapest) < _cost_sentence(best):
+    cheapest = min(near, key=_relative_cost, default=best)
+    if not _relative_cost(cheapest) < _relative_cost(best):
         return ""
     return (
         f"The cheapest result within {CLOSE:.0%} of the best is <b>{escape(cheapest.label)}</b> "
@@ -71,25 +70,23 @@ def _cheapest_similar(groups: Sequence[Group], measure: Caption) -> str:
 
 
 def _best_model(best: Group) -> str:
-    run, leaders = best.runs[0], leading_models(best.runs[0])
-    if not leaders:
+    run = best.runs[0]
+    if not (leaders := leading_models(run)):
         return ""
-    title, share = _last_best_model(best)
+    title, led = _last_best_model(run, leaders)
     several = f"{len(leaders)} models were the best at some point; the" if len(leaders) > 1 else "The"
     seed = f" (seed {escape(str(run.settings['seed']))})" if len(best.runs) > 1 else ""
-    led = f"which led {share:.0%} of the time"
-    return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, {led}."
+    return f"{several} best model at the end{seed} is <b>{escape(title)}</b>, which {led}."
 
 
-def _last_best_model(group: Group) -> tuple[str, float]:
-    """Return the best model at the end, and the share of the time in which it was the best."""
-    run = group.runs[0]
-    last = int(run.curves.scores[-1].argmax())
-    share = next(reign.share for reign in leading_models(run) if reign.model == last)
-    return titles_of(run.settings["models"])[last], share
+def _last_best_model(run: Run, leaders: Sequence[LeadingTime]) -> tuple[str, str]:
+    """Return the best model at the end, and the share of the time in which it was the best, as text."""
+    last = run.curves.scores[-1].argmax()
+    share = next(leader.share for leader in leaders if leader.model == last)
+    return titles_of(run.settings["models"])[last], f"led {share:.0%} of the time"
 
 
-def _cost_sentence(group: Group) -> float:
+def _relative_cost(group: Group) -> float:
     """Return the cost of evaluation and training, or of training alone if evaluation has no known cost."""
     return group.gamma_share if group.price is None else group.price.total
 
@@ -111,9 +108,8 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
     best, full, run, shown = groups[0], trained_fully(groups), groups[0].runs[0], []
     if measure is not None:
         text, _, deviation = best.text(measure).partition(" ± ")
-        shown.append(
-            (measure.label, text, f"± {deviation} over {len(best.runs)} seeds" if deviation else best.label)
-        )
+        over = f"± {deviation} over {len(best.runs)} seeds" if deviation else best.label
+        shown.append((measure.label, text, over))
     against = "" if full is None or full is best else _saving(best.joules, full.joules, f"than {full.label}")
     carbon = run.energy.source if best.grams is None else f"{best.grams:.3g} g CO2e"
     micro = 1e6 * best.cpu_seconds / run.n_instances
@@ -122,9 +118,8 @@ def tiles(groups: Sequence[Group], measure: Caption | None) -> str:
         ("energy", f"{best.joules:,.3g} J", against or carbon),
         ("CPU time", f"{best.cpu_seconds:,.3g} s", f"{micro:,.3g} µs per instance"),
     ]
-    if leading_models(run):
-        title, share = _last_best_model(best)
-        shown.append(("best model at the end", title, f"led {share:.0%} of the time"))
+    if leaders := leading_models(run):
+        shown.append(("best model at the end", *_last_best_model(run, leaders)))
     boxes = "".join(
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b><em>{escape(note)}</em></div>'
         for name, value, note in shown

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heros.report.words import explained
+from heros.run.report.words import explained
 
 
 def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
@@ -83,8 +84,9 @@ def frame(
         f'aria-label="{escape(title)}">{"".join(drawing)}</svg>'
     )
     small = f'<p class="faint small note">{escape(note)}</p>' if note else ""
+    first, comma, rest = title.partition(",")
     return (
-        f'<figure class="card"><figcaption>{_caption(title)}</figcaption>{small}'
+        f'<figure class="card"><figcaption>{explained(first)}{comma}{escape(rest)}</figcaption>{small}'
         f'<div class="plot {kind}-plot" style="{style}"><div class="y">{y_labels}</div>'
         f'<div class="area">{svg}{over}</div><div class="x">{below}</div>'
         f'<div class="xname">{escape(x_name)}</div></div></figure>'
@@ -97,26 +99,31 @@ def _shortened(text: str) -> str:
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 
 
-def _caption(title: str) -> str:
-    first, comma, rest = title.partition(",")
-    return f"{explained(first)}{comma}{escape(rest)}"
+class Axis(NamedTuple):
+    """The two ends and the ticks of an axis; both ends are ticks."""
+
+    low: float
+    high: float
+    ticks: list[float]
+
+    def share(self, value: Any) -> Any:
+        """Return the position of a value, or of each value of an array, on the axis: from 0 to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+    def labels(self) -> list[tuple[float, str]]:
+        """Return the position and the label of each tick."""
+        return [(self.share(tick), short(tick)) for tick in self.ticks]
 
 
-def labels(low: float, high: float, ticks: Sequence[float], unit: str = "") -> list[tuple[float, str]]:
-    """Return the position of each tick on its axis, from 0 to 1, and the label of the tick."""
-    return [((tick - low) / (high - low), short(tick, 7) + unit) for tick in ticks]
+def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> Axis:
+    """Return an axis for these values.
 
-
-def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float, float, list[float]]:
-    """Return the lower end, the upper end and the ticks of an axis for these values.
-
-    Both ends are ticks. If all values are between 0 and 1, such as shares and scores, the axis ends at 1 or
-    below.
+    If all values are between 0 and 1, such as shares and scores, the axis ends at 1 or below.
 
     Examples
     --------
     >>> axis(np.array([1.0, 1.0]))
-    (0.94, 1.0, [0.94, 0.96, 0.98, 1.0])
+    Axis(low=0.94, high=1.0, ticks=[0.94, 0.96, 0.98, 1.0])
     """
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     top = high
@@ -127,7 +134,7 @@ def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> tuple[float
     if top <= 1 < high:
         high = 1.0
     ticks = ticks_of(low, high, 4, around=True)
-    return ticks[0], ticks[-1], ticks
+    return Axis(ticks[0], ticks[-1], ticks)
 
 
 def ticks_of(low: float, high: float, count: int, around: bool = False) -> list[float]:
@@ -146,17 +153,20 @@ def ticks_of(low: float, high: float, count: int, around: bool = False) -> list[
     return [round(step * i, 12) for i in range(first, last + 1)]
 
 
-def short(value: float, digits: int = 4) -> str:
+def along(end: float) -> list[tuple[float, str]]:
+    """Return the position and the label of each tick on the axis of the instances."""
+    return Axis(0, end, ticks_of(0, end, 5)).labels()
+
+
+def short(value: float) -> str:
     """Format a number briefly, for an axis.
 
     Examples
     --------
-    >>> short(250_000), short(1_500_000), short(0.9), short(12.5)
-    ('250k', '1.5M', '0.9', '12.5')
-    >>> short(2.0675), short(2.0675, 7)  # ticks are shown with 7 digits
-    ('2.067', '2.0675')
+    >>> short(250_000), short(1_500_000), short(0.9), short(2.0675)
+    ('250k', '1.5M', '0.9', '2.0675')
     """
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9999:
-            return f"{value / size:.{digits}g}{letter}"
-    return f"{value:.{digits}g}"
+            return f"{value / size:.7g}{letter}"
+    return f"{value:.7g}"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from textwrap import shorten
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heros._base.tables import distinguishing_settings, settings_text
-from heros.report.html import bar, card, row, table
-from heros.report.maps import columns_for, heat_map, timeline_chart
+from heros.run.report.charts import columns_for, heat_map, timeline_chart
+from heros.run.report.html import bar, card, row, table
 from heros.run.result import Run
 
 COLOURS = 8
@@ -57,38 +57,32 @@ def labels_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> labels_of([{"optimizer": "sgd", "hidden": 8}, {"optimizer": "adam", "hidden": 16}])
     ['SGD', 'Adam']
     """
-    titles = [
-        settings_text(one) or f"model {i + 1}"
-        for i, one in enumerate(_shortest_names(distinguishing_settings(models)[0]))
-    ]
-    return [shorten(one.replace("learning rate", "rate"), LONGEST, placeholder="…") for one in titles]
-
-
-def _shortest_names(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the settings of each model that are needed to distinguish the models of one family."""
-    needed = [dict(one) for one in models]
-    for family in {one.get("family") for one in models}:
+    needed = distinguishing_settings(models)[0]
+    for family in {one.get("family") for one in needed}:
         own = [one for one in needed if one.get("family") == family]
         for name in reversed([name for name in own[0] if name != "family"]):
             rest = [{key: value for key, value in one.items() if key != name} for one in own]
             if len(set(map(repr, rest))) == len(set(map(repr, own))) and any(rest):
                 for one in own:
                     one.pop(name, None)
-    return needed
+    titles = (title.replace("learning rate", "rate") for title in _titles(needed))
+    return [shorten(title, LONGEST, placeholder="…") for title in titles]
 
 
 def titles_of(models: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the settings in which the models differ, as text with setting names."""
-    return [
-        settings_text(one) or f"model {i + 1}" for i, one in enumerate(distinguishing_settings(models)[0])
-    ]
+    return _titles(distinguishing_settings(models)[0])
+
+
+def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [settings_text(one) or f"model {i}" for i, one in enumerate(settings, 1)]
 
 
 def leading_models(run: Run) -> list[LeadingTime]:
     """Return the models that had the highest score L at the end of a window, largest share first."""
     if not run.curves.scores.size:
         return []  # a compact record has no scores
-    best, lengths = run.curves.scores.argmax(axis=1), _lengths(run)
+    best, lengths = run.curves.scores.argmax(axis=1), np.diff(run.curves.end, prepend=0)
     leading = []
     for model in np.unique(best).tolist():
         windows = np.flatnonzero(best == model)
@@ -98,30 +92,24 @@ def leading_models(run: Run) -> list[LeadingTime]:
     return sorted(leading, key=lambda leader: -leader.share)
 
 
-def leaders(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
+def leaders(run: Run, label: str) -> str:
     """Return the timeline of the best models, a table, and a map of training, if their data are recorded."""
     names, leading, training = labels_of(run.settings["models"]), leading_models(run), ""
     timeline = _ribbon(run, leading, names, label) if leading else ""
     if run.curves.trained.size:
         always = (run.trained >= run.n_instances).all()
-        training = ALWAYS if always else _map(run, names, marks, label)
+        training = ALWAYS if always else _map(run, names, label)
     return timeline + _table(run, leading) + training
-
-
-def _lengths(run: Run) -> NDArray[np.int64]:
-    return np.diff(run.curves.end, prepend=0)
 
 
 def _ribbon(run: Run, leading: Sequence[LeadingTime], names: Sequence[str], label: str) -> str:
     colours = {leader.model: min(rank, COLOURS - 1) for rank, leader in enumerate(leading)}
-    best, end = run.curves.scores.argmax(axis=1), run.curves.end
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(best)) + 1])
-    stops = [*starts[1:], len(best)]
+    best, ends = run.curves.scores.argmax(axis=1), [0.0, *run.curves.end.tolist()]
+    starts = np.flatnonzero(np.diff(best, prepend=-1)).tolist()
     spans = [
-        (float(end[a - 1]) if a else 0.0, float(end[b - 1]), colours[int(best[a])], names[int(best[a])])
-        for a, b in zip(starts.tolist(), stops, strict=True)
+        (ends[a], ends[b], colours[int(best[a])], names[best[a]]) for a, b in pairwise([*starts, len(best)])
     ]
-    return timeline_chart(f"The best model over time: {label}", spans, float(end[-1]))
+    return timeline_chart(f"The best model over time: {label}", spans, ends[-1])
 
 
 def _table(run: Run, leading: Sequence[LeadingTime]) -> str:
@@ -137,7 +125,7 @@ def _table(run: Run, leading: Sequence[LeadingTime]) -> str:
     for rank, model in enumerate(order):
         if model not in shown:
             continue
-        place, leader = led.get(model, (COLOURS, None))
+        place, leader = led.get(model, (0, None))
         key = f'<i class="key b{min(place, COLOURS - 1)}"></i>' if leader else '<i class="key"></i>'
         when = f"first at {leader.first:,}, last at {leader.last:,}" if leader else ""
         trained = run.trained[model] / run.n_instances
@@ -164,13 +152,13 @@ def _table(run: Run, leading: Sequence[LeadingTime]) -> str:
     return card(f"Models, sorted by {first}", table(heads, rows, "models"), note, whole=True)
 
 
-def _map(run: Run, names: Sequence[str], marks: Sequence[tuple[float, float]], label: str) -> str:
+def _map(run: Run, names: Sequence[str], label: str) -> str:
     """Return a heat map of how often each model was trained, with the cheapest model at the bottom."""
-    order = np.argsort(np.array(run.settings["costs"]), kind="stable")
-    lengths = _lengths(run)
-    columns = columns_for(len(order), len(lengths))
-    parts = np.array_split(np.arange(len(lengths)), columns)
+    order = np.argsort(run.settings["costs"], kind="stable")
+    lengths = np.diff(run.curves.end, prepend=0)
+    parts = np.array_split(np.arange(len(lengths)), columns_for(len(order), len(lengths)))
     share = np.array([run.curves.trained[part].sum(axis=0) / lengths[part].sum() for part in parts]).T
     ends = np.array([run.curves.end[part[-1]] for part in parts])
     rows = [names[i] for i in order.tolist()]
-    return heat_map(f"Which models were trained when: {label}", share[order], ends, marks, rows, note=SHADES)
+    title = f"Which models were trained when: {label}"
+    return heat_map(title, share[order], ends, run.drifts, rows, note=SHADES)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
-from heros.report.html import bar, card, row, table
-from heros.report.maps import columns_for, heat_map
+from heros.run.report.charts import columns_for, heat_map
+from heros.run.report.html import bar, card, row, table
 from heros.run.result import Run
 
 MOST = 20  # maximum number of changes listed
-SHOWN = 20  # maximum number of columns in the charts
+SHOWN = 20  # maximum number of columns in the charts, and of columns or words listed
+USUAL = "empty values and the usual words, such as 'NA'"
 
 
 def change_list(run: Run) -> str:
@@ -28,7 +28,7 @@ def change_list(run: Run) -> str:
     return card("Detected changes", f'<ul class="changes">{items}</ul>', note, whole=True)
 
 
-def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str) -> str:
+def importance_charts(run: Run, label: str) -> str:
     """Return the importance of the columns: bars for the end of the run, and a heat map over time.
 
     If the model was not explainable, return a line on how to measure importance.
@@ -67,12 +67,8 @@ def importance_charts(run: Run, marks: Sequence[tuple[float, float]], label: str
         "predictions per column: a single cell is uncertain, and changes appear with a delay."
     )
     ends = np.array([importance.end[part[-1]] for part in parts])
-    chart = heat_map(title, merged, ends, marks, list(reversed(names)), "", note)
+    chart = heat_map(title, merged, ends, run.drifts, list(reversed(names)), "", note)
     return bars + chart
-
-
-USUAL = "empty values and the usual words, such as 'NA'"
-SHOWN = 20  # maximum number of columns or words listed
 
 
 def target_words(run: Run) -> str:

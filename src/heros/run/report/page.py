@@ -12,15 +12,15 @@ from typing import Any
 from heros._base.errors import DataError
 from heros._base.phases import PHASES
 from heros.measures.base import Caption
-from heros.report.classes import class_figures
-from heros.report.figures import drift_marks, figures, main_chart
-from heros.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
-from heros.report.html import card, key, row, table
-from heros.report.insight import change_list, importance_charts, reading_rows, target_words
-from heros.report.leaders import leaders
-from heros.report.verdict import tiles, verdict
-from heros.report.words import answer_words, policy_words, pool_words, watch_words
 from heros.run import records
+from heros.run.report.classes import class_figures
+from heros.run.report.figures import figures, main_chart
+from heros.run.report.groups import Group, groups_of, headline_of, measures_of, trained_fully
+from heros.run.report.html import card, key, row, table
+from heros.run.report.insight import change_list, importance_charts, reading_rows, target_words
+from heros.run.report.leaders import leaders
+from heros.run.report.verdict import tiles, verdict
+from heros.run.report.words import answer_words, policy_words, pool_words, watch_words
 from heros.run.result import Run
 from heros.run.summary import budget_row
 from heros.storage.disk import write_whole
@@ -87,54 +87,55 @@ def _section(runs: Sequence[tuple[Run, dict[str, Any]]], number: int) -> str:
 
 def _groups_table(groups: Sequence[Group]) -> str:
     measures = measures_of(groups)
-    labels = [measure.label for measure in measures]
+    best = [_best_of(groups, measure) for measure in measures]
     full = trained_fully(groups)
-    saved = () if full is None or len(groups) == 1 else ("saved",)
-    heads = ("settings", "runs", *labels, "Σγ share", "CPU s", "joules", *saved)
-    rows = [
-        [
+    saved = ("saved",) if full is not None and len(groups) > 1 else ()
+    heads = ("settings", "runs", *(one.label for one in measures), "Σγ share", "CPU s", "joules", *saved)
+    rows = []
+    for group in groups:
+        texts = zip(best, (escape(group.text(measure)) for measure in measures), strict=True)
+        cells = (
+            key(group.colour, group.label),
             str(len(group.runs)),
-            *(group.text(measure) for measure in measures),
+            *(f"<b>{text}</b>" if one is group else text for one, text in texts),
             f"{group.gamma_share:.1%}",
             f"{group.cpu_seconds:.2f}",
             f"{group.joules:,.1f}",
-            *(_saved(group, full) for _ in saved),
-        ]
-        for group in groups
-    ]
-    best, body = _best_cells(groups, measures), []
-    for i, (group, cells) in enumerate(zip(groups, rows, strict=True)):
-        shown = [f"<b>{escape(cell)}</b>" if (i, j) in best else escape(cell) for j, cell in enumerate(cells)]
-        body.append(row((key(group.colour, group.label), *shown)))
+        )
+        saving = "–"
+        if full is not None and group is not full and full.joules > 0:
+            saving = f"{1 - group.joules / full.joules:.0%}"
+        rows.append(row((*cells, saving) if saved else cells))
     note = "± is the standard deviation over seeds. " if any(len(g.runs) > 1 for g in groups) else ""
     of = "training every model at every step, with the γ of the policy"
     note += f"Σγ share: training cost as a share of {of}."
     note += " Saved: energy saved compared with training every model." if saved else ""
-    return card("Leaderboard", table(heads, body), note)
+    return card("Leaderboard", table(heads, rows), note)
 
 
-def _saved(group: Group, full: Group | None) -> str:
-    """Return the share of energy that a group saved compared with training every model."""
-    if full is None or group is full or not full.joules > 0:
-        return "–"
-    return f"{1 - group.joules / full.joules:.0%}"
-
-
-def _best_cells(groups: Sequence[Group], measures: Sequence[Caption]) -> set[tuple[int, int]]:
-    """Return the best cell (row, column) of each column with more than one value."""
-    found = set()
-    for column, measure in enumerate(measures, start=1):
-        figures = {i: group.figure(measure) for i, group in enumerate(groups)}
-        finite = {i: figure for i, figure in figures.items() if not math.isnan(figure)}
-        if len(finite) > 1:
-            pick = max if measure.better == "higher" else min
-            found.add((pick(finite, key=lambda i: finite[i]), column))
-    return found
+def _best_of(groups: Sequence[Group], measure: Caption) -> Group | None:
+    """Return the group with the best value of a measure; None if fewer than two groups have a value."""
+    known = [group for group in groups if not math.isnan(group.figure(measure))]
+    pick = max if measure.better == "higher" else min
+    return pick(known, key=lambda group: group.figure(measure)) if len(known) > 1 else None
 
 
 def _costs(groups: Sequence[Group]) -> str:
     heads = ("settings", "evaluation", "training", "both", *PHASES, "CPU s", "joules", "kWh", "CO2e g")
-    rows = [row(map(escape, _cells(group))) for group in groups]
+    rows = []
+    for group in groups:
+        price = group.price
+        shares = [] if price is None else [price.looking, price.training, price.total]
+        cells = (
+            group.label,
+            *([f"{share:.1%}" for share in shares] or ["not known"] * 3),
+            *(f"{group.cpu(phase):.2f}" for phase in PHASES),
+            f"{group.cpu_seconds:.2f}",
+            f"{group.joules:,.1f}",
+            f"{group.joules / 3.6e6:.3g}",
+            "not stated" if group.grams is None else f"{group.grams:.3g}",
+        )
+        rows.append(row(map(escape, cells)))
     sources = sorted({_source(run) for group in groups for run in group.runs})
     note = (
         f"{', '.join(PHASES)}: CPU seconds of each phase. Evaluation, training, both: cost as measured for "
@@ -142,20 +143,6 @@ def _costs(groups: Sequence[Group]) -> str:
     )
     note += "".join(f"<br>Energy: {escape(source)}." for source in sources)
     return card("", table(heads, rows), note)
-
-
-def _cells(group: Group) -> list[str]:
-    price = group.price
-    shares = [] if price is None else [price.looking, price.training, price.total]
-    return [
-        group.label,
-        *([f"{share:.1%}" for share in shares] or ["not known"] * 3),
-        *(f"{group.cpu(phase):.2f}" for phase in PHASES),
-        f"{group.cpu_seconds:.2f}",
-        f"{group.joules:,.1f}",
-        f"{group.joules / 3.6e6:.3g}",
-        "not stated" if group.grams is None else f"{group.grams:.3g}",
-    ]
 
 
 def _source(run: Run) -> str:
@@ -176,8 +163,8 @@ def _group_details(group: Group, opened: bool) -> str:
     return (
         f'<details class="inside"{" open" if opened else ""}><summary>{key(group.colour, group.label)}{seed}'
         f"</summary>"
-        f'<div class="parts">{change_list(run)}{importance_charts(run, drift_marks(run), group.label)}'
-        f"{leaders(run, drift_marks(run), group.label)}{class_figures(group)}</div></details>"
+        f'<div class="parts">{change_list(run)}{importance_charts(run, group.label)}'
+        f"{leaders(run, group.label)}{class_figures(group)}</div></details>"
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros.measures import Confusion
-from heros.report.groups import Group
-from heros.report.html import bar, card, row, table
+from heros.run.report.groups import Group
+from heros.run.report.html import bar, card, row, table
 
 MATRIX = 12  # maximum number of classes in a matrix that fits on a screen
 ABREAST = 6  # maximum number of classes in a matrix that fits beside the table of classes
@@ -26,9 +26,8 @@ def class_figures(group: Group) -> str:
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""
     wide = max(len(counts) for counts in counted)
-    counts = np.zeros((wide, wide))
-    for one in counted:
-        counts[: len(one), : len(one)] += one
+    padded = np.stack([np.pad(one, (0, wide - len(one))) for one in counted])
+    counts: NDArray[np.float64] = padded.sum(axis=0, dtype=np.float64)
     classes = max((run.classes for run in group.runs), key=len)
     names = [*classes, *map(str, range(len(classes), wide))][:wide]  # the index replaces an unknown name
     order = np.argsort(-counts.sum(axis=1), kind="stable")
@@ -43,13 +42,13 @@ def _short_name(name: str) -> str:
 
 def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Return a table of counts of (class, predicted class), shaded by the share of the class."""
-    totals = counts.sum(axis=1)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     head = "".join(f'<th title="{escape(name)}"><span>{_short_name(name)}</span></th>' for name in names)
     rows = []
     for i, name in enumerate(names):
         cells = []
         for j, other in enumerate(names):
-            share = counts[i, j] / totals[i] if totals[i] else 0.0
+            share = shares[i, j]
             kind = "right" if i == j else "wrong"
             strong = " strong" if share > 0.55 else ""
             hover = f"{name}, predicted {other}: {counts[i, j]:,.0f}, {share:.1%} of the class"
@@ -69,21 +68,12 @@ def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> st
 def _frequent_errors(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
     """Return a table of the most frequent errors, for matrices that are too large to show."""
     wrong = counts - np.diag(np.diag(counts))
-    totals = counts.sum(axis=1)
-    order = np.argsort(-wrong, axis=None, kind="stable")[:LISTED]
-    pairs = [divmod(int(at), len(names)) for at in order]
-    rows = [
-        row(
-            (
-                _short_name(names[i]),
-                _short_name(names[j]),
-                _count(wrong[i, j]),
-                f"{wrong[i, j] / totals[i]:.1%}",
-            )
-        )
-        for i, j in pairs
-        if wrong[i, j]
-    ]
+    totals, rows = counts.sum(axis=1), []
+    for at in np.argsort(-wrong, axis=None, kind="stable")[:LISTED].tolist():
+        i, j = divmod(at, len(names))
+        if count := wrong[i, j]:
+            two = (_short_name(names[i]), _short_name(names[j]))
+            rows.append(row((*two, _count(count), f"{count / totals[i]:.1%}")))
     title = f"Most frequent errors, {len(names)} classes{seeds}"
     return card(title, table(("class", "predicted", "count", "share of the class"), rows))
 
@@ -94,11 +84,9 @@ def _table(counts: NDArray[np.float64], names: Sequence[str], order: Sequence[in
     total = counts.sum()
     rows = []
     for i in order[:LISTED]:
-        of_class = counts[i].sum()
+        of_class, name = counts[i].sum(), (_short_name(names[i]), names[i])
         bars = ["–" if math.isnan(one[i]) else bar(one[i], f"{one[i]:.3f}") for one in columns]
-        rows.append(
-            row(((_short_name(names[i]), names[i]), _count(of_class), f"{of_class / total:.1%}", *bars))
-        )
+        rows.append(row((name, _count(of_class), f"{of_class / total:.1%}", *bars)))
     heads = ("class", "instances", "share", "precision", "recall", "F1")
     more = f"{len(order) - LISTED} less frequent classes are not shown." if len(order) > LISTED else ""
     title = f"Classes, most frequent first{seeds}"
