@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import random
+import time as time_module
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 
@@ -357,3 +358,30 @@ def test_a_listed_number_is_a_name_though_it_is_a_missing_word_elsewhere():
         frames = [pd.DataFrame([x] * rows) for rows in (1, 40)]
         for row in (encoder.row(x), *(encoder.read(frame)[0] for frame in frames)):
             np.testing.assert_array_equal(row, [1, np.nan])
+
+
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+def test_text_of_several_megabytes_is_no_number_and_no_date_and_takes_little_time():
+    """Each of these texts took up to 1.5 seconds, in which a service replied to nobody."""
+    encoder = Encoder(seen=200)
+    encoder.encode({"size": 1, "price": "1.200,50 €", "when": "2026-01-31"}, "no")
+    texts = "1" + ",234" * 1_000_000, "1" + "'234" * 1_000_000 + "x", "2026-01-31" + " " * 4_000_000 + "x"
+    before = time_module.process_time()
+    for column in ("size", "price", "when"):
+        for text in texts:
+            with pytest.raises(Refused):
+                encoder.encode({column: text}, "no")
+    assert time_module.process_time() - before < 2
+
+
+@pytest.mark.filterwarnings("ignore::heros.DataNotice")
+@pytest.mark.parametrize("column", ["price", "when"])
+def test_the_longest_number_and_the_longest_date_have_a_thousand_characters(column):
+    encoder = Encoder(seen=200)
+    encoder.encode({"price": "1.200,50 €", "when": "2026-01-31"}, "no")
+    texts = {"price": "1.200,5{} €", "when": "2026-01-31 12:30:00.{}"}
+    text = texts[column].format("0" * (1002 - len(texts[column])))
+    assert len(text) == 1000
+    assert encoder.encode({column: text}, "no") is not None
+    with pytest.raises(Refused):
+        encoder.encode({column: f"{text[:12]}0{text[12:]}" if column == "price" else f"{text}0"}, "no")

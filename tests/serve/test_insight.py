@@ -8,6 +8,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import httpx
 import pytest
 
 pytest.importorskip("httptools", reason="heros serve is not installed")
@@ -17,11 +18,12 @@ from heros import ParameterError
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.task import Classification
 from heros.serve import changes
+from heros.serve.api import MOST_EXPLANATIONS
 from heros.serve.changes import Webhook
 from heros.serve.checkpoint import CheckpointDirectory
 from heros.serve.learners import ModelPerKey, OneModel
 from heros.serve.service import Service
-from serve.serving import await_picture, model, numbers, one, served
+from serve.serving import await_picture, model, numbers, one, served, soon
 
 
 def parity(n, start=0, *, swapped=False):
@@ -122,6 +124,34 @@ def test_predictions_need_not_wait_for_an_explanation():
         thread.join()
         assert done[0].status_code == 200
         assert during >= 3
+
+
+def test_explanations_that_wait_keep_nobody_else_waiting(monkeypatch):
+    with served(explainable()) as client:
+        learn(client, parity(60))
+        hold, learner = threading.Event(), client.running.service.learner
+        explain = learner.explain
+        monkeypatch.setattr(learner, "explain", lambda *what: (hold.wait(20), explain(*what))[1])
+        body = json.dumps({"x": {"size": 1.0, "colour": "red"}}).encode() + b" " * 20_000  # a large body
+        said = []
+
+        def ask():
+            headers = {"content-type": "application/json"}
+            said.append(httpx.post(f"{client.base_url}/explain", content=body, headers=headers, timeout=30))
+
+        threads = [threading.Thread(target=ask) for _ in range(MOST_EXPLANATIONS)]
+        for thread in threads:
+            thread.start()
+        assert soon(lambda: client.running.api._explanations == MOST_EXPLANATIONS)
+        more = client.post("/explain", json={"x": {"size": 1.0}})
+        assert (more.status_code, more.headers["retry-after"]) == (429, "1")
+        instances = [*parity(500)]  # also a large body
+        assert client.post("/learn/batch", json={"instances": instances}, timeout=10).status_code == 202
+        hold.set()
+        for thread in threads:
+            thread.join()
+        assert [one.status_code for one in said] == [200] * MOST_EXPLANATIONS
+        assert client.post("/explain", json={"x": {"size": 1.0}}).status_code == 200
 
 
 # -- prediction sets ---------------------------------------------------------------------------------------

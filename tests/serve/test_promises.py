@@ -603,6 +603,46 @@ def test_a_client_that_reads_no_reply_is_disconnected(requests, monkeypatch):
             assert soon(lambda: not any(one.unsent for one in list(server.connections)))
 
 
+def test_replies_that_nobody_reads_are_bounded_in_bytes(monkeypatch):
+    """Each of 2,000 clients could leave a reply of 200 MB unread, for a minute or as long as it reads a byte."""
+    with served(one(limits=Limits(replies=60_000_000))) as client, ExitStack() as stack:
+        connections, address = client.running.server.connections, client.running.socket.getsockname()
+        monkeypatch.setattr(client.running.api, "_page", b"x" * 25_000_000)
+        for _ in range(6):
+            stack.enter_context(silent(address, 1))
+            assert soon(lambda: all(one.unsent for one in list(connections)))
+            assert sum(one.unsent for one in list(connections)) <= 60_000_000
+        assert len(client.get("/").content) == 25_000_000
+        assert 1 <= len([one for one in list(connections) if one.unsent]) <= 2
+
+
+def test_other_requests_are_answered_while_a_large_reply_is_made(monkeypatch):
+    """The reply to a batch of 5,000 instances kept all other clients waiting for seconds."""
+    with served(one()) as client:
+        parts, formatted = [], client.running.service.formatted
+        monkeypatch.setattr(
+            client.running.service,
+            "formatted",
+            lambda *some: (parts.append(len(some[0])), formatted(*some))[1],
+        )
+        instances = [{"id": i, "x": {**x, "colur": 1}} for i, (x, _) in enumerate(rows(50))]
+        said = client.post("/predict/batch", json={"instances": instances}).json()["predictions"]
+        assert [(one["id"], one["prediction"]) for one in said] == [(i, None) for i in range(50)]
+        assert parts == [20, 20, 10]
+
+
+def test_only_labels_wait_for_training():
+    """On a full disk, predictions with wait=true waited for ever, until there were too many requests."""
+    with served(one()) as client:
+        hold = threading.Event()
+        client.running.service.after(hold.wait)
+        try:
+            said = client.post("/predict?wait=true", json={"x": {"size": 1}}, timeout=10)
+        finally:
+            hold.set()
+        assert said.status_code == 200
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs Unix limits on files")
 def test_connections_are_as_many_as_there_are_files_for(tmp_path):
     heros = Path(sys.executable).with_name("heros")

@@ -20,6 +20,7 @@ CLOCK = (
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
+LONGEST = 1000  # characters of a date: matching text of several MB would take seconds
 LAST_YEAR = 290_000  # years before or after 1970 for which the microseconds fit into 64 bits
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
@@ -49,6 +50,8 @@ class DateFormat:
 
     def moment(self, text: str) -> datetime | None:
         """Parse a string as a naive datetime (in UTC if it has a time zone); None if the format differs."""
+        if len(text) > LONGEST:
+            return None
         try:
             if self.name in SINCE_1970:
                 return EPOCH + timedelta(seconds=float(text) * SINCE_1970[self.name])

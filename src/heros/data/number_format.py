@@ -14,6 +14,7 @@ __all__ = ["FORMATS", "NumberFormat", "format_of", "has_decimal_commas", "is_cle
 
 CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 BLANK = " \u00a0\u2009\u202f"
+LONGEST = 1000  # characters of a number in these formats: matching text of several MB would take seconds
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class NumberFormat:
         )
 
     def number(self, text: str) -> float | None:
-        """Parse a string as a number; return None if it is not a number in this format."""
+        """Parse a string as a number; return None if it is too long or not a number in this format."""
+        if len(text) > LONGEST:
+            return None
         found = self._pattern.fullmatch(text)
         if found is None or bool(found["open"]) != bool(found["close"]) or (found["minus"] and found["sign"]):
             return None
@@ -160,6 +163,8 @@ def parsed_number(text: str, own: NumberFormat | None = None) -> float | None:
         return number
     if NUMBER.fullmatch(text):
         return float(text)
+    if len(text) > LONGEST:
+        return None
     found = {number for form in FORMATS if (number := form.number(text)) is not None}
     if len(found) == 1:
         return found.pop()

@@ -239,7 +239,7 @@ def name_of(value: object) -> str | None:
     if (name := label_of(value)) is None:
         return None
     name = name.strip(BLANKS)
-    return BOOLEANS.get(name.lower(), name)
+    return BOOLEANS.get(name.lower(), name) if len(name) <= 5 else name  # names may be very long
 
 
 def natural_order(labels: Iterable[str]) -> list[str]:

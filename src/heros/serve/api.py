@@ -48,6 +48,7 @@ HEALTH = {
 HOST = re.compile(r"(\[(?P<address>[0-9a-f.]*:[0-9a-f:.]*)\]|(?P<name>[^:@/\[\]\s]+))(:[0-9]{0,5})?")
 MOST_NOTICES = 50
 LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
+MOST_EXPLANATIONS = 8  # explanations that are computed or wait: each may take seconds
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -78,7 +79,8 @@ class Api:
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
-        self._large = asyncio.Lock()
+        self._explanations = 0  # explanations that are computed or wait
+        self._large, self._formatting = asyncio.Lock(), asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
             "/explain": self._explain,
@@ -121,10 +123,12 @@ class Api:
                     return
                 async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
                     reply = await self.posts[path](self._parsed(path, body))
-                if scope["query_string"]:
+                if isinstance(reply[1], asyncio.Future):  # an explanation: large bodies do not wait for it
+                    reply = reply[0], await reply[1]
+                if scope["query_string"] and path.startswith("/learn"):
                     await self._wait(scope["query_string"], receive)
-                status = reply[0]
-                await _send(send, status, _dumped(reply[1]), PLAIN)
+                status, body, kind = _encoded(reply)
+                await _send(send, status, body, ((b"content-type", kind),))
             else:
                 status, body, kind = await self._look(scope["method"], path, scope["query_string"])
                 more = SAFE + FOR_PAGE if path == "/" else SAFE
@@ -178,6 +182,10 @@ class Api:
     def _parsed(self, path: str, body: bytes) -> Any:
         if path == "/learn/batch":
             self.service.expect_room(1)  # checked first, because parsing the body takes longer
+        elif path == "/explain":
+            self._expect_explainable()
+            if self._explanations >= MOST_EXPLANATIONS:
+                raise NotNow("Too many explanations at the same time.")
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -206,8 +214,7 @@ class Api:
         if handler is None or method not in ("GET", "HEAD"):
             allowed = b"POST" if handler is None else b"GET, HEAD"
             raise Refusal(f"The method must be {allowed.decode()}.", 405, (b"allow", allowed))
-        reply = await handler(query)
-        return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
+        return _encoded(await handler(query))
 
     # -- predicting and learning --------------------------------------------------------------------------
 
@@ -218,12 +225,23 @@ class Api:
         instances, outputs = self._instances(request), list[Output]()
         async for some in _slices(instances):
             outputs += await self._do(self.service.outputs, some)
-        return 200, {"predictions": self.service.answers(instances, outputs)}
+        said = self.service.stored(outputs)
+        async with self._formatting:  # a reply may take fifty times the memory of the request
+            parts = []
+            async for some in _slices([*zip(instances, said, strict=True)]):
+                requests, predictions = zip(*some, strict=True)
+                parts.append(_dumped(self.service.formatted(requests, predictions))[1:-1])
+            return 200, b'{"predictions":[%b]}' % b",".join(parts), JSON
 
     async def _explain(self, request: Any) -> Reply:
-        self._expect_explainable()
-        explain = self.service.explain
-        return 200, await asyncio.get_running_loop().run_in_executor(self._explaining, explain, request)
+        explain = self.service.explanation(request)
+        explained = asyncio.get_running_loop().run_in_executor(self._explaining, explain)
+        self._explanations += 1
+        explained.add_done_callback(self._note_explained)
+        return 200, explained
+
+    def _note_explained(self, _: object) -> None:
+        self._explanations -= 1
 
     async def _learn(self, request: Any) -> Reply:
         before = len(self.service.notices)
@@ -358,6 +376,10 @@ async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
         if start:
             await asyncio.sleep(0)
         yield instances[start : start + SLICE]
+
+
+def _encoded(reply: Reply) -> tuple[int, bytes, bytes]:
+    return (reply[0], _dumped(reply[1]), JSON) if len(reply) == 2 else reply
 
 
 def _dumped(said: Any) -> bytes:

@@ -333,6 +333,8 @@ class _Connection(asyncio.Protocol):
         sent = b"" if request.scope["method"] == "HEAD" else body
         head = STATUS[status], self.server.date, lines, len(body), close, sent
         self.write(b"%b%b%bcontent-length: %d\r\n%b\r\n%b" % head)
+        if self.unsent:
+            self.server.expect_readers(self)
         request.release()
         self._working = None
         if last:
@@ -496,6 +498,17 @@ class Server:
         if idle is not newest and (slowest is None or not slowest.stalled):
             return idle
         return slowest
+
+    def expect_readers(self, newest: _Connection) -> None:
+        """Abort the connections with the slowest readers while the unread replies take too much memory."""
+        unread = {one: unsent for one in self.connections if (unsent := one.unsent)}
+        total = sum(unread.values())
+        unread.pop(newest, None)
+        while total > self.limits.replies and unread:
+            slowest = max(unread, key=lambda one: (one.stalled, unread[one]))
+            total -= unread.pop(slowest)
+            slowest.transport.abort()
+            self.forget(slowest)
 
     def forget(self, connection: _Connection) -> None:
         """Remove a connection."""

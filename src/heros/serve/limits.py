@@ -8,6 +8,8 @@ from typing import Any
 from heros.data import encoder
 from heros.data.values import DEEPEST, NESTED, is_deep
 
+MOST_NESTED = 100_000  # values in the lists and objects of an instance; the event loop counts them
+
 
 class Refusal(Exception):
     """A rejected request, with the reason, the status of the reply and additional headers.
@@ -60,6 +62,7 @@ class Limits:
     queue: int | None = None  # labelled instances in the training queue; by default 20,000 unless on disk
     queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if learning may have to wait
     bodies: int = 256_000_000  # bytes of all request bodies being received or processed
+    replies: int = 256_000_000  # bytes of all replies that clients have not read
     features: int = 1_000
     values: int = 1_000  # distinct values of a nominal feature
     classes: int = 200
@@ -97,12 +100,8 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     short = longest is None or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # the common case
-    for name, value in x.items():
-        if is_deep(value):
-            rule = f"must be nested at most {DEEPEST} levels deep"
-            raise Wrong(f"The field {name[:99]!r} {rule}. Got more levels.")
     fields, inner = len(x), [x]
-    while inner:
+    while inner and fields <= most:
         one = inner.pop()
         if longest is not None and one:
             expect_name(max(one, key=len), "A name", longest)
@@ -111,3 +110,19 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         inner += some
     if fields > most:
         raise Wrong(f"An instance must have at most {most:,} features. Got {fields:,}.")
+    _expect_few_values(x)
+    for name, value in x.items():
+        if is_deep(value):
+            rule = f"must be nested at most {DEEPEST} levels deep"
+            raise Wrong(f"The field {name[:99]!r} {rule}. Got more levels.")
+
+
+def _expect_few_values(x: dict[str, Any]) -> None:
+    """Raise an error if the lists and objects of an instance have too many values in total."""
+    values, inner = 0, [value for value in x.values() if type(value) in NESTED]
+    while inner:
+        one = inner.pop()
+        values += len(one)
+        if values > MOST_NESTED:
+            raise Wrong(f"The lists and objects of an instance must have at most {MOST_NESTED:,} values.")
+        inner += [value for value in (one.values() if type(one) is dict else one) if type(value) in NESTED]

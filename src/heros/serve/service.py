@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -238,35 +238,50 @@ class Service:
 
     def answers(self, requests: list[Any], outputs: list[Output]) -> list[Prediction]:
         """Return the predictions for requests; store all instances that have an id, or raise an error."""
-        predictions = []
+        return self.formatted(requests, self.stored(outputs))
+
+    def stored(self, outputs: list[Output]) -> list[ServedOutput]:
+        """Store all instances that have an id, or raise an error; return the predictions for the replies."""
         with self._door:
             held = self._held([asked for asked, _ in outputs])
-            self.counts.answered += len(requests)
-            for ((id, key, _), output), row in zip(outputs, held, strict=True):
-                if id is None or row is None:
-                    predictions.append(self._says(output))
-                else:
-                    predictions.append({"id": id, **self._says(self._hold(id, key, row, output))})
-            ignored = [self._encoder.without_feature(x) for (_, _, x), _ in outputs]
+            self.counts.answered += len(outputs)
+            return [
+                output if id is None or row is None else self._hold(id, key, row, output)
+                for ((id, key, _), output), row in zip(outputs, held, strict=True)
+            ]
+
+    def formatted(self, requests: Sequence[Any], outputs: Sequence[ServedOutput]) -> list[Prediction]:
+        """Return the predictions as plain data, with the id and the unknown names of each request."""
+        with self._door:
+            ignored = [self._encoder.without_feature(request["x"]) for request in requests]
             self.ignored += sum(map(bool, ignored))
-        for request, names, prediction in zip(requests, ignored, predictions, strict=True):
+        predictions = []
+        for request, output, names in zip(requests, outputs, ignored, strict=True):
+            id, prediction = request.get("id"), self._says(output)
             if request.get("abstain") and len(prediction["set"]) != 1:
                 prediction["prediction"] = None
             if names:
                 prediction["ignored"] = names[:MOST_NAMES]
+            predictions.append(prediction if id is None else {"id": id, **prediction})
         return predictions
 
     def explain(self, request: Any) -> dict[str, Any]:
         """Explain the prediction for ``{"x": {...}}``; ``of`` selects the class to explain."""
+        return self.explanation(request)()
+
+    def explanation(self, request: Any) -> Callable[[], dict[str, Any]]:
+        """Check a request for an explanation; return a function that computes the explanation."""
         if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
             raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
         of = request.get("of")
         if of is not None and type(of) not in (str, int, float, bool):
             raise Wrong("The class to explain must be a string or a number.")
         expect_fields(request["x"], self._most_fields, self.limits.text)
-        key = self._key(request)
+        return partial(self._explain, request["x"], None if of is None else str(of), self._key(request))
+
+    def _explain(self, x: dict[str, Any], of: str | None, key: Id | None) -> dict[str, Any]:
         try:
-            return self.learner.explain(request["x"], None if of is None else str(of), key).plain()
+            return self.learner.explain(x, of, key).plain()
         except Refused as why:
             raise _wrong(why) from None
         except (DataError, ParameterError) as error:
