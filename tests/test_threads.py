@@ -262,3 +262,11 @@ def test_a_policy_may_read_the_model_it_chooses_for_but_not_change_it():
     model.policy = Curious()
     model.learn(*stream.draw(150))
     assert model.trained.sum() > 0
+
+
+def test_rows_read_before_another_thread_extended_the_schema_are_not_predicted():
+    model, stream = learner()
+    X, y = stream.draw(10)
+    model.learn(X, y)
+    with pytest.raises(HerosError, match="in use"):
+        model.outputs(X[:, :-1])
