@@ -723,7 +723,12 @@ class Heros:
         if (form := form_of(x)) == "array":
             return self._instances(x)
         _ = self._bound_learner
-        return self.encoder().read(x), form == "row"
+        encoder = self.encoder()
+        X = encoder.read(x)
+        if self._reader is None or self._reader[1] is not encoder:
+            # another thread learns with this encoder, which may know values that the models do not know yet
+            raise HerosError(AT_WORK)
+        return X, form == "row"
 
     # -- results of learning ------------------------------------------------------------------------------
 
