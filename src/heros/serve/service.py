@@ -189,10 +189,9 @@ class Service:
         self._growths = 0  # growths of the schema in the queue
         self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all − half the time
         self._growth_time = time.monotonic()
-        self._next_grows = (
-            False  # whether the next instance of the waitlist waits for time to extend the schema
-        )
-        self._retry = self._patience = 0.0  # times of the next retry and, while stopping, of the last one
+        self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
+        # The times of the next retry and, while stopping, of the last one: `RETRY` seconds after the first failure.
+        self._retry = self._patience = 0.0
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
             self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay, resumed)
@@ -780,6 +779,7 @@ class Service:
             now = time.monotonic()
             if self.storage_error is None:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
+                self._patience = now + RETRY
             self.storage_error, self._retry = str(error), now + RETRY
             if self._stopping and now >= self._patience:  # a stopping service retries only for a short time
                 lost = self.waitlist is None or self.store is None
@@ -903,6 +903,7 @@ class Service:
                 again = RETRY if self.seconds is None else min(RETRY, self.seconds)
                 if self.checkpoint_error is None:
                     LOG.error("Cannot write the checkpoint; retrying every %g s: %s", again, error)  # noqa: TRY400
+                    self._patience = time.monotonic() + RETRY
                 self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
                 self._unsaved, self._due = True, time.monotonic() + again
                 if not self._stopping or time.monotonic() >= self._patience:
