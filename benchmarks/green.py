@@ -4,7 +4,7 @@
     python benchmarks/green.py run --streams covtype --seeds 1 2 3
     python benchmarks/green.py pack     pack the single records into one file
 
-The records are in benchmarks/records/green; `benchmarks/green_report.py` writes tables and a figure from them.
+The records are in benchmarks/records/green; `benchmarks/green_report.py` makes tables and a figure of them.
 """
 
 from __future__ import annotations
