@@ -33,8 +33,9 @@ class Baselines:
 
     def __init__(self, numeric: bool) -> None:
         self._numeric = numeric
-        self._counts = Confusion()  # of (label, previous label)
-        # n, Σy, Σy²; Σ|e| and Σe² of the mean; number of pairs; Σ|e| and Σe² of the previous target
+        self._counts = Confusion()  # counts of pairs (label, previous label)
+        # n, Σy, Σy²; errors of the mean: Σ|e|, Σe²; number of pairs of successive targets;
+        # errors of the previous target: Σ|e|, Σe²
         self._sums = np.zeros(SUMS)
         self._last: float | None = None
 
@@ -137,7 +138,7 @@ def _no_change(confusion: Confusion) -> dict[str, float]:
 
 
 def _mean(shares: NDArray[np.float64]) -> float:
-    """Return the mean without NaN values; np.nanmean is several times slower for a few numbers."""
+    """Return the mean of the values that are not NaN; for few values, np.nanmean is several times slower."""
     finite = ~np.isnan(shares)
     return float(np.where(finite, shares, 0.0).sum() / np.count_nonzero(finite))
 

@@ -70,12 +70,12 @@ class Interrupts:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._sent_by_timer:  # sent by the timer
+        if self._sent_by_timer:
             self._sent_by_timer = False
             if self._asking:
                 raise KeyboardInterrupt
         elif self.requested:
-            self._put_back()  # restored here because __enter__ or __exit__ may be running
+            self._put_back()  # not left to __exit__, because __enter__ or __exit__ may be running
             raise KeyboardInterrupt
         else:
             self.requested = True
@@ -88,7 +88,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _interrupt_read(self) -> None:
-        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; run in a separate thread."""
+        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; runs in a separate thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True

@@ -238,7 +238,7 @@ def _learn(
             if polled is END:
                 break
             if isinstance(polled, Signal):
-                evaluation.meter.sample()  # its counters may wrap around
+                evaluation.meter.sample()  # otherwise its counters could wrap around unnoticed
             else:
                 evaluation.learn(*polled)
                 if schedule is not None:
@@ -261,7 +261,7 @@ def _next_block(
     schedule: Schedule | None,
     interrupts: Interrupts,
 ) -> Block | Signal:
-    """Return the next block; IDLE if no instance arrives, or after a pause if learning must wait."""
+    """Return the next block; IDLE if no instance arrives, or after a pause if training must wait."""
     stream = evaluation.stream
     most = block if checkpointer is None else min(block, checkpointer.until_checkpoint(evaluation))
     most = min(most, evaluation.until_callback or most)

@@ -132,7 +132,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        kept_open.close()  # ends the processes immediately
+        kept_open.close()  # the closed pipe ends the processes immediately
         raise
     finally:
         for worker in started:

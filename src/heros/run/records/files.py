@@ -100,7 +100,7 @@ def read(directory: Path_) -> Run:
     label = f"The record {directory}"
     with readable(label, "cannot be read"):
         table = curves_at(Path(directory))
-        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # of a compact record
+        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # a compact record
         found = {name: _values(flat, width) for (name, _, width), flat in packed.flat_curves(table).items()}
         curves = Curves.of(left_out | found)
         run = run_from(document, curves)
@@ -133,7 +133,7 @@ def _records_below(root: Path) -> Iterator[Path]:
     for path in root.iterdir():
         if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
             yield place
-        if path.is_dir() and not path.name.startswith("."):  # drafts are hidden
+        if path.is_dir() and not path.name.startswith("."):  # names of drafts start with a dot
             yield from _records_below(path)
 
 

@@ -94,7 +94,7 @@ def frame(
 
 
 def _shortened(text: str) -> str:
-    """Return a label as HTML; a narrow screen first cuts its start, because several rows share it."""
+    """Return a label as HTML; a narrow screen cuts the start first, because several rows share the start."""
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 
