@@ -24,11 +24,11 @@ from heros.storage.disk import write_whole
 
 FILE = "schedule.json"
 HOUR = 3600.0
-SHARE, PART = 0.01, 0.1  # maximum shares of an hour's budget and of its remainder for a block
+SHARE, PART = 0.01, 0.1  # maximum share of the hour's budget for a block, and of the budget that is left
 RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
 FALL = 0.1  # weight of a new price that is lower than the old price; a higher price replaces the old price
-LONGEST = 10.0  # maximum sleep in seconds: some sources must receive messages while learning waits
+LONGEST = 10.0  # maximum sleep in seconds, because some sources must receive messages while learning waits
 NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
 MOST = 1e15  # maximum value of a number in the file; valid hours, energies and times are smaller
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
@@ -112,11 +112,11 @@ class Schedule:
         self.hour, self.spent = 0, 0.0  # the current hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
-        self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
-        self.since = self.clock.now()  # all waiting instances arrived later
+        self.used, self.hours = 0.0, 0  # used share of the limit in the last 24 hours; hours since the start
+        self.since = self.clock.now()  # all waiting instances arrived after this time
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
-        self._reserved = 0.0  # CPU seconds of this hour that are on disk
+        self._reserved = 0.0  # CPU seconds of this hour that the file records as spent
         self._notify = partial(notice, category=WaitNotice) if notify is None else notify
         self._fault = False  # whether the file could not be written
         self._restore()
@@ -185,7 +185,7 @@ class Schedule:
 
     @property
     def carbon(self) -> Carbon | None:
-        """The mean intensity, weighted by the energy of each moment; None if it was never known."""
+        """The mean intensity, weighted by the energy of each moment; None if no intensity was known."""
         if self.signal is None or self.joules == 0:
             return None
         return Carbon(self.grams / self.joules * JOULES_PER_KWH, f"{self.signal.name}, by time")
@@ -198,7 +198,7 @@ class Schedule:
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """
         now = self.note()
-        self.since = min(self.since if since is None else since, now)  # a clock may have been fast
+        self.since = min(self.since if since is None else since, now)  # the clock may have been fast before
         n = most if self.limit is None else min(most, self._fitting())
         before, self.wait = self.wait, self._for_grid(now)
         if n == 0 and self.wait is None:

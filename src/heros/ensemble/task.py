@@ -72,7 +72,7 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of the sets of `Heros.predict_set` that should contain the true class; None for no sets.
+        The share of the sets of `Heros.predict_set` that should contain the true class; None: no sets.
         The probabilities of the true classes of the last 1000 instances set the threshold (conformal
         prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
 
