@@ -47,8 +47,8 @@ HEALTH = {
 }
 HOST = re.compile(r"(\[(?P<address>[0-9a-f.]*:[0-9a-f:.]*)\]|(?P<name>[^:@/\[\]\s]+))(:[0-9]{0,5})?")
 MOST_NOTICES = 50
-LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
-MOST_EXPLANATIONS = 8  # explanations that are computed or wait: each may take seconds
+LARGE = 16_384  # larger bodies (in bytes) are handled one at a time; parsing may take 30 times as much memory
+MOST_EXPLANATIONS = 8  # maximum number of running and waiting explanations; each may take seconds
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -79,7 +79,7 @@ class Api:
         self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
-        self._explanations = 0  # explanations that are computed or wait
+        self._explanations = 0  # number of running and waiting explanations
         self._large, self._formatting = asyncio.Lock(), asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
@@ -194,7 +194,7 @@ class Api:
     async def _wait(self, query: bytes, receive: Receive) -> None:
         """If the query has wait=true, wait until predictions use all labels sent so far.
 
-        If the client disconnects, stop waiting, because the request counts as one in progress.
+        If the client disconnects, stop waiting, because a waiting request counts as a request in progress.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             published = asyncio.wrap_future(self.service.after(self.service.publish))
@@ -359,7 +359,8 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch without an accepted instance.
 
-    An instance that may be accepted later gives the reply its status, because the batch may be accepted then.
+    If an instance may be accepted later, the reply has the status of this instance: the batch may then be
+    accepted, too.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
@@ -406,7 +407,7 @@ async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge the start and the shutdown of a server; the service starts earlier and stops later."""
+    """Acknowledge the start and the shutdown of a server; the service starts before it and stops after it."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

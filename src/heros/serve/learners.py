@@ -100,7 +100,7 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict instances, given as (key, instance) pairs; raise `Refused` if one cannot be read."""
+        """Predict instances, given as (key, instance) pairs; raise `Refused` for unreadable instances."""
 
     def known(self) -> int | None:
         """Return the number of labels on which the predicting model was trained; None for models per key."""
@@ -179,7 +179,7 @@ class OneModel(ServedLearner):
 
         def predict(X: NDArray[np.float64]) -> NDArray[np.float64]:
             outputs = []
-            for at in range(0, len(X), AT_ONCE):  # the lock is released in between, for other threads
+            for at in range(0, len(X), AT_ONCE):  # other threads may take the lock between two steps
                 with self._looking:
                     if self._reader is None or self._reader[0] is not schema:
                         raise Refusal("The schema has just grown; try again.", 409)
@@ -274,7 +274,7 @@ class ModelPerKey(ServedLearner):
             except NotKept as error:
                 why = str(error)
                 left += rows
-            except Exception as error:  # of this key's model or of its file; other keys are not affected
+            except Exception as error:  # an error of this key's model or file; other keys are not affected
                 failed = error
                 LOG.error("%d accepted instances of the key %r are lost: %s", len(rows), key, error)  # noqa: TRY400
                 if isinstance(error, DataError):

@@ -88,7 +88,7 @@ class Running:
         main = threading.current_thread() is threading.main_thread()
         signals = [signal.SIGINT, signal.SIGTERM] if main else []
         if main and sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signals.append(signal.SIGHUP)  # ignored under nohup
+            signals.append(signal.SIGHUP)  # SIGHUP is ignored under nohup
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
             started(self.address)
@@ -101,7 +101,7 @@ class Running:
             self.socket.close()
             try:
                 self.service.stop()
-            finally:  # only now: a second signal must not lose accepted instances
+            finally:  # restored only now, because a second signal must not lose accepted instances
                 for one, handler in handlers.items():
                     signal.signal(one, handler)
 

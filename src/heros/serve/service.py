@@ -40,10 +40,10 @@ IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
-MOST_CHECKPOINTS = 4  # maximum in the queue: each holds a copy of the waiting instances
+MOST_CHECKPOINTS = 4  # maximum number of checkpoints in the queue; each holds a copy of the waiting instances
 TOLD = 60.0  # seconds for which the service reports that an instance could not be stored
 RETRY = 5.0  # seconds until a failed write is retried
-QUEUE = 20_000  # labelled instances in the training queue in memory
+QUEUE = 20_000  # maximum number of labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
 MOST_NAMES = 20  # maximum number of unknown feature names in the reply to a prediction request
@@ -176,21 +176,21 @@ class Service:
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
-        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # with a waitlist; see `after`
+        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # used with a waitlist
         self._queued = self._queued_bytes = 0
         self._expected = 0  # instances of batches that are being received
         self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint
-        self._learnt_since_checkpoint = 0  # instances of the waitlist
+        self._learnt_since_checkpoint = 0  # instances of the waitlist learnt since the last checkpoint
         self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
         self._stopping = self._changed = False
         self._next_publishing = 0.0
-        self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all − half the time
+        self._growths = 0  # number of schema growths in the queue
+        self._growth_cost = self._growth_debt = 0.0  # of the last growth; of all growths − half the time
         self._growth_time = time.monotonic()
         self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
-        # The times of the next retry and, while stopping, of the last: `RETRY` seconds after the first failure.
+        # The time of the next retry; the time after which a stopping service does not retry.
         self._retry = self._patience = 0.0
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
@@ -205,7 +205,7 @@ class Service:
             limits=self.limits.of_schema,
             seen=learner.seen,
         )
-        self._bound = self._opened = known = self._encoder.schema  # schemas of accepted and taken instances
+        self._bound = self._opened = known = self._encoder.schema  # of accepted and taken instances
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
@@ -317,7 +317,7 @@ class Service:
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
         for id, key, x in asked:
-            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy: it takes less memory
+            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy, which is smaller
             rows.append(row)
             if id is None or row is None:
                 continue
@@ -480,7 +480,7 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # the instance extends the schema; checked above
+        if coded is None:  # the instance extends the schema, which `_may_grow` has allowed
             start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
@@ -519,7 +519,7 @@ class Service:
         self._checkpoint_if_due(self._since_checkpoint)
 
     def _checkpoint_if_due(self, instances: int) -> None:
-        """Request a checkpoint after so many instances since the last one; the caller holds the lock."""
+        """Request a checkpoint if one is due after this many instances; the caller holds the lock."""
         due = self.every is not None and instances >= self.every
         if self.store is not None and due and self._checkpoints_queued < MOST_CHECKPOINTS:
             self.checkpoint()
@@ -576,7 +576,7 @@ class Service:
 
     def poke(self) -> None:
         """Wake the training thread."""
-        if not self._news.is_set():  # checked first, because setting it takes a lock
+        if not self._news.is_set():  # checked first, because setting the event takes a lock
             self._news.set()
 
     def checkpoint(self) -> Future[Any]:
@@ -586,7 +586,7 @@ class Service:
             self._unsaved = False
             self._checkpoints_queued += 1
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
-            if self.waitlist is not None:  # the instances that wait are on disk already
+            if self.waitlist is not None:  # the waiting instances are already on disk
                 return self.after(self._write_now, at_once=True)
             held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
@@ -668,7 +668,7 @@ class Service:
     def _turn(self) -> bool:
         """Process the next block of instances or the next action; return False if there is none."""
         if self.waitlist is not None and self.fault is not None:
-            self._jobs.clear()  # they stay on disk: no checkpoint is written after a fault
+            self._jobs.clear()  # the instances stay on disk, because no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
             reached = bool(self._actions) and self._actions[0][0] <= self.waitlist.taken
             if not reached and self._take_from(self.waitlist):
@@ -699,7 +699,7 @@ class Service:
         else:
             self._jobs.popleft()()  # type: ignore[operator]
         if self.waitlist is not None and self.store is None and not self._jobs:
-            self.waitlist.settle(self.waitlist.taken)  # no checkpoint will ever need them
+            self.waitlist.settle(self.waitlist.taken)  # no checkpoint needs these instances
         if time.monotonic() >= self._next_publishing:
             self._look_around()
         return True
@@ -747,12 +747,12 @@ class Service:
         return bool(labels)
 
     def _note_learnt(self, n: int) -> None:
-        """Count learnt instances, if they were accepted long ago; the caller holds the lock."""
+        """Count learnt instances of the waitlist, if there is one; the caller holds the lock."""
         if self.waitlist is None:
             return
         self._learnt_since_checkpoint += n
         self._unsaved = self._unsaved or n > 0
-        if not self._stopping:  # then the last checkpoint follows
+        if not self._stopping:  # a stopping service writes a last checkpoint anyway
             self._checkpoint_if_due(self._learnt_since_checkpoint)
 
     def _may_take_growth(self, queued: int) -> bool:
@@ -945,7 +945,7 @@ class Service:
         for told in losses:
             LOG.error(told)
             self._encoder.notices.append(told)
-            self._unsaved = True  # the next checkpoint ends the message
+            self._unsaved = True  # after the next checkpoint, the loss is not reported again
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare the encoder for reading them again."""
@@ -954,7 +954,7 @@ class Service:
         for number, label in waitlist.resume(**resumed):
             if number > resumed["accepted"] and label.id is not None:
                 self.pending.take(label.id)
-            with suppress(Refused):  # reported when the instance is learnt
+            with suppress(Refused):  # the error is reported when the instance is learnt
                 self._encoder.encode(label.x, label.y)
             if self._encoder.schema is not self._bound:
                 self._bound = self._encoder.schema

@@ -69,8 +69,8 @@ class Waitlist:
         with _with_way_out():
             self._journal = Journal(path, durable=False)
         self._lock = threading.Lock()
-        self._oldest: float | None = None  # time of the next instance, once it is read
-        self._blocks: deque[tuple[int, int]] = deque()  # number and bytes of the instances taken, by block
+        self._oldest: float | None = None  # time of the next instance; None if it was not read yet
+        self._blocks: deque[tuple[int, int]] = deque()  # last number and bytes of each block taken
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
@@ -105,7 +105,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; the list is empty only if no more can be read."""
+        """Return intact instances with numbers and bytes; an empty list means that no more can be read."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -207,7 +207,7 @@ def _with_way_out() -> Iterator[None]:
 
 
 def is_at(path: Path) -> bool:
-    """Return whether there is a waitlist at this path, or was one that has been removed."""
+    """Return whether there is a waitlist at this path, or a waitlist was removed from it."""
     return path.exists() or Path(f"{path}{LAST}").exists()
 
 
