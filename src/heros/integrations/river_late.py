@@ -94,7 +94,7 @@ class LateClassifier(_Late[dict[Any, float]]):
     Parameters
     ----------
     model
-        A classifier, or a pipeline that ends with one.
+        A classifier, or a pipeline that ends with a classifier.
     metric
         A River metric to update, e.g. ``river.metrics.Accuracy()``.
     most

@@ -47,7 +47,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     random_state: int | np.random.RandomState | None = None
     heros_: Heros = field(init=False)
     classes_: NDArray[Any] = field(init=False)
-    _names: list[str] | None = field(init=False)  # columns of the first frame; None if it was an array
+    _names: list[str] | None = field(init=False)  # columns of the first frame; None for an array
 
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
