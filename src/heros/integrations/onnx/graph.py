@@ -96,6 +96,7 @@ def standardised(graph: Graph, state: State, divisor: float) -> str:
 
 def numbers_of(graph: Graph, state: State, features: Ints, farthest: float) -> str:
     """Return the given numeric features of X (n, features), standardised and clipped to ±`farthest`.
+
     Missing values become 0.
     """
     scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
@@ -132,6 +133,7 @@ def log(x: Floats) -> Floats:
 
 def normalised(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
     """Return probabilities from logarithms, and a mask of rows with a possible class.
+
     Rows without a possible class get the probabilities `otherwise`.
     """
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
