@@ -33,7 +33,7 @@ GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) ti
 TRUST = 200  # number of evaluated instances after which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
 WORSE = 0.03  # if the best score falls by more than this, the scores of sleeping models are no longer trusted
-TRIAL = 10  # every n-th choice adds a model whose score is not trusted
+TRIAL = 10  # one choice in this many adds a model whose score is not trusted
 STAY = 0.5  # factor on the price of models that are already awake
 LEAST_SHARE = 0.1  # share of expected instances on which models are trained
 TRAIN = PHASES.index("train")
@@ -109,7 +109,7 @@ class Dial:
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if this cost exceeds the budget
         self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
         self.balance = 0.0  # CPU seconds saved so far; negative if overspent
-        self._start: tuple[float, float, float, float] | None = None  # at the last call of `begin`
+        self._start: tuple[float, float, float, float] | None = None  # instances, CPU times, wall-clock time
         self._trained = np.zeros(self.models)
         self._ticks = np.zeros((2, 0))
         self.peaks = np.zeros(self.models)  # highest score of each model since it was woken

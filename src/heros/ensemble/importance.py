@@ -16,14 +16,14 @@ from heros._base.tables import Table
 from heros.data.schema import Schema
 
 ROWS = 128  # maximum number of instances in the sample
-SPACING = 11  # every 11th instance joins the sample, which covers 1,408; data rarely has a period of 11
+SPACING = 11  # every 11th instance joins the sample, because data rarely has a period of 11
 FEWEST = 16  # minimum number of instances in the sample for a measurement
 EACH = 289  # instances between two measurements; odd, because a stream may alternate between two sources
 AT_ONCE = 8  # number of columns per measurement; the columns take turns
 MEMORY = 8  # number of measurements that the running mean of a column covers
 MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
 REPEATS = 4  # maximum number of times that such a measurement uses an instance of the sample per column
-POINTS = 200  # points of the history; when it has twice as many, every second point is dropped
+POINTS = 200  # number of points of the history; when it has twice as many, every second point is dropped
 EVERY = 500  # initial number of instances between two points
 
 Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -178,7 +178,7 @@ class LateLabels:
             if self.counts.learnt == 1:
                 self._measure()
             answer = _wide(waiting.answer, self._outputs, 0.0)  # classes added since then get probability 0
-            if not self.model.task.numeric and not answer.any():  # predicted without any class
+            if not self.model.task.numeric and not answer.any():  # no class was known at that time
                 answer = np.full_like(answer, 1 / len(answer))
             for measure in self.measures:
                 measure.update(target, answer[np.newaxis])
@@ -277,7 +277,7 @@ class LateLabels:
             "memory": self.memory,
             "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
-            "chosen": self._given is not None or self.counts.learnt > 0,  # else the first label decides
+            "chosen": self._given is not None or self.counts.learnt > 0,  # otherwise measures may change
         }
         archive.write(
             path, KIND, document, archive.grouped({"model": learnt, "waiting": self._stored(), **counted})

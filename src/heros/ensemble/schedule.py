@@ -24,7 +24,7 @@ from heros.storage.disk import write_whole
 
 FILE = "schedule.json"
 HOUR = 3600.0
-SHARE, PART = 0.01, 0.1  # maximum share of the hour's budget for a block, and of the budget that is left
+SHARE, PART = 0.01, 0.1  # a block uses at most these shares of the hour's budget and of the rest of it
 RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
 FALL = 0.1  # weight of a new price that is lower than the old price; a higher price replaces the old price

@@ -214,7 +214,7 @@ class Callback:
         if before is None:  # the first window cannot be compared with an earlier one
             return {"models_changed": 0.0, "models_worse": 0.0}
         earlier, evaluated, scores = before
-        cut = widths - earlier < model.evaluated - evaluated  # else each evaluation adds one
+        cut = widths - earlier < model.evaluated - evaluated  # otherwise windows grow by one each time
         worse = cut & (model.scores < scores)
         return {"models_changed": float(cut.sum()), "models_worse": float(worse.sum())}
 

@@ -240,7 +240,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def __post_init__(self) -> None:
         self.classes = None if self.classes is None else [*map(_plain, self.classes)]
-        self._labels: dict[Hashable, str] | None = {}  # class name of each label; None if equal
+        self._labels: dict[Hashable, str] | None = {}  # class names; None if the labels are class names
         for label in self.classes or ():
             self._labels[label] = self._name(label)
         super().__post_init__()

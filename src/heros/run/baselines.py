@@ -34,8 +34,8 @@ class Baselines:
     def __init__(self, numeric: bool) -> None:
         self._numeric = numeric
         self._counts = Confusion()  # counts of pairs (label, previous label)
-        # n, Σy, Σy²; errors of the mean: Σ|e|, Σe²; number of pairs of successive targets;
-        # errors of the previous target: Σ|e|, Σe²
+        # n, Σy, Σy²; Σ|e| and Σe² of predicting the mean; number of pairs of successive targets;
+        # Σ|e| and Σe² of predicting the previous target
         self._sums = np.zeros(SUMS)
         self._last: float | None = None
 

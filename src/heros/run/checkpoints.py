@@ -91,7 +91,7 @@ class Checkpointer:
         spent = self.content.document.get("spent")
         kinds = {"joules": float, "detail": str, "cpu_seconds": float, "wall_seconds": float}
         if not isinstance(spent, dict) or {name: type(one) for name, one in spent.items()} != kinds:
-            raise _damaged_error(self.content.path, "no energy reading")
+            raise _damaged_error(self.content.path, "it has no energy reading")
         return Reading(**spent)
 
     # -- writing ----------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Checkpointer:
         except DAMAGE as error:
             raise _damaged_error(path, error) from None
         if instances != evaluation.instances:
-            raise _damaged_error(path, f"{instances} instances, but another number in its evaluation")
+            raise _damaged_error(path, f"it has {instances} instances, but its evaluation has another number")
         self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
@@ -182,7 +182,7 @@ class Checkpointer:
             except HerosError:
                 raise
             except DAMAGE as error:
-                raise _damaged_error(path, f"no valid position in the stream: {error!r}") from None
+                raise _damaged_error(path, f"it has no valid position in the stream: {error!r}") from None
             self._crc = crc
         else:
             self._read_again(evaluation.stream, instances, block, show)

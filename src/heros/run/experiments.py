@@ -135,7 +135,7 @@ class Experiment(ModelSettings, _Subject):
 class Failure:
     """The reason why a job failed."""
 
-    reason: str  # one line
+    reason: str  # a text of one line
     details: str = field(default="", repr=False)  # the traceback
 
 
@@ -147,7 +147,7 @@ class Outcome:
     kept: tuple[str, ...]  # jobs that have a record, so they were not run
     failed: dict[str, Failure]
     runs: dict[str, Run] = field(default_factory=dict, repr=False)  # this call's runs, if keep=True
-    unrecorded: dict[str, str] = field(default_factory=dict)  # why a run, given by its id, has no record
+    unrecorded: dict[str, str] = field(default_factory=dict)  # ids of runs without a record, and the reasons
 
 
 def run_all(
@@ -247,8 +247,8 @@ def _found(id: str, job: Job, out: Path) -> Run | None:
     try:
         run = records.read(place)
     except HerosError:
-        return None  # damaged: run the job again
-    longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
+        return None  # the record is damaged, so the job is run again
+    longest = run.n_instances + run.bad_rows.count  # the length of a stream includes skipped rows
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")

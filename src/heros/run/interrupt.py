@@ -75,11 +75,11 @@ class Interrupts:
             if self._asking:
                 raise KeyboardInterrupt
         elif self.requested:
-            self._put_back()  # not left to __exit__, because __enter__ or __exit__ may be running
+            self._put_back()  # also needed if the interrupt arrives in __enter__ or __exit__
             raise KeyboardInterrupt
         else:
             self.requested = True
-            if self._asking:  # not threading.Thread, which an interrupt could leave half started
+            if self._asking:  # an interrupt could leave a threading.Thread half started
                 _thread.start_new_thread(self._interrupt_read, ())
 
     def _put_back(self) -> None:

@@ -90,13 +90,13 @@ class Run:
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
     gamma_spent: float  # Σγ over all steps; equal to n_instances if every model is always trained
-    reward: float  # ΣR over all steps
+    reward: float  # sum of the rewards R over all steps
     evaluated: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
     invested: NDArray[np.float64] = field(repr=False)  # (M,) investment r of each model
     diverged: int  # number of models that made a prediction that is not finite
     price: Price | None  # cost of evaluation and training; None if the cost could not be measured
-    cpu: dict[str, float]  # CPU seconds by phase
+    cpu: dict[str, float]  # CPU seconds of each phase
     energy: Energy
     curves: Curves = field(repr=False)
     window: int
@@ -104,11 +104,11 @@ class Run:
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
     searched: bool = field(default=False, repr=False)  # whether change detection was on
-    reading: Reading | None = field(default=None, repr=False)  # None if this is not known
-    importance: Importance | None = field(default=None, repr=False)  # None if not measured
+    reading: Reading | None = field(default=None, repr=False)  # how the stream was read; None if unknown
+    importance: Importance | None = field(default=None, repr=False)  # None if importance was not measured
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
-    classes: tuple[str, ...] = field(default=(), repr=False)  # empty in regression, or if unknown
+    classes: tuple[str, ...] = field(default=(), repr=False)  # class names; empty if unknown
     predictions: Predictions | None = field(default=None, repr=False, compare=False)  # None if not kept
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False

@@ -121,9 +121,9 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
+                async with self._large if len(body) > LARGE else nullcontext():  # one large body at a time
                     reply = await self.posts[path](self._parsed(path, body))
-                if isinstance(reply[1], asyncio.Future):  # an explanation: large bodies do not wait for it
+                if isinstance(reply[1], asyncio.Future):  # an explanation is computed without the lock
                     reply = reply[0], await reply[1]
                 if scope["query_string"] and path.startswith("/learn"):
                     await self._wait(scope["query_string"], receive)
@@ -150,7 +150,7 @@ class Api:
             raise Refusal("The token is missing or wrong.", 401, (b"www-authenticate", b"Bearer"))
 
     def _expect_host(self, host: bytes | None) -> None:
-        if host is None:  # HTTP/1.0, which no browser uses
+        if host is None:  # a request of HTTP/1.0, which no browser uses
             return
         text = host.decode("latin-1").lower()
         form = HOST.fullmatch(text)
@@ -386,7 +386,7 @@ def _encoded(reply: Reply) -> tuple[int, bytes, bytes]:
 def _dumped(said: Any) -> bytes:
     try:
         return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-    except TypeError:  # a number of more than 64 bits, such as a seed
+    except TypeError:  # orjson does not support numbers of more than 64 bits, such as seeds
         return json.dumps(said).encode()
 
 

@@ -177,12 +177,12 @@ class _Connection(asyncio.Protocol):
                 self._rest = self._without_upgrade(part[upgrade.args[0] :])
             except httptools.HttpParserError:
                 last, body = self._working, self._incoming is not None
-                if body or last is None or last.keep_alive:  # else these are bytes after the last request
+                if body or last is None or last.keep_alive:  # otherwise the bytes follow the last request
                     self.refuse(400, "The request must be HTTP/1.1.")
                 self._rest = self._rest[:0]
                 break
             self._loose = 0 if self._progress else self._loose + len(part)
-            if self._loose > self.limits.head:  # in the headers, or in trailers after the body
+            if self._loose > self.limits.head:  # the limit also applies to trailers after the body
                 self._refuse_head()
         self._parsing = False
         self._count_rest()
@@ -283,7 +283,7 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy might use another one than the service
+        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy may use another header
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -340,7 +340,7 @@ class _Connection(asyncio.Protocol):
         if last:
             self.transport.close()
         elif self._queue:
-            self.server.loop.call_soon(self._next)  # not called directly: many replies would nest too deeply
+            self.server.loop.call_soon(self._next)  # direct calls would nest too deeply
         else:
             self._next()
 

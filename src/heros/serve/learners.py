@@ -216,7 +216,7 @@ class ModelPerKey(ServedLearner):
     """A learner with one model per key. A prediction may wait while a model is trained on a few rows."""
 
     keyed = True
-    chunk = 1024  # larger, to group the rows of a key: its model may have to be read from disk
+    chunk = 1024  # larger than for one model, to group the rows of a key, whose model may be on disk
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
@@ -249,7 +249,7 @@ class ModelPerKey(ServedLearner):
                 if self.task.numeric and not self.models.has_learnt(key):
                     outputs = outputs[:, :0]
                 limit = None if self.task.numeric else self.models.set_limit(key)
-                classes = self.schema.classes  # a key's model may not know the newest classes
+                classes = self.schema.classes  # a key's model may lack the newest classes
                 predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
         except StoreDamaged as error:
             self.store_error = str(error)
@@ -289,7 +289,7 @@ class ModelPerKey(ServedLearner):
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         if key is None:
             return what(self.model)
-        is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # 64 bits, as in JSON
+        is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # at most 64 bits
         names: list[Id] = [key, *([int(key)] if is_number else [])]
         known = next((name for name in names if name in self.models), None)
         return None if known is None else what(self.models[known])

@@ -99,7 +99,7 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
     short = longest is None or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
-        return  # the common case
+        return  # most instances need no further check
     fields, inner = len(x), [x]
     while inner and fields <= most:
         one = inner.pop()

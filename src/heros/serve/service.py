@@ -35,7 +35,7 @@ from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, is_at, write_options
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
-FEW = 64  # wait for more instances if fewer than this are queued
+FEW = 64  # wait for more instances if fewer than this number are queued
 IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
@@ -187,7 +187,8 @@ class Service:
         self._stopping = self._changed = False
         self._next_publishing = 0.0
         self._growths = 0  # number of schema growths in the queue
-        self._growth_cost = self._growth_debt = 0.0  # of the last growth; of all growths − half the time
+        # Seconds of the last growth; seconds of all growths, reduced by half of the elapsed time.
+        self._growth_cost = self._growth_debt = 0.0
         self._growth_time = time.monotonic()
         self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
         # The time of the next retry; the time after which a stopping service does not retry.
@@ -205,7 +206,7 @@ class Service:
             limits=self.limits.of_schema,
             seen=learner.seen,
         )
-        self._bound = self._opened = known = self._encoder.schema  # of accepted and taken instances
+        self._bound = self._opened = known = self._encoder.schema  # schemas of accepted and taken instances
         self._most_fields = max(self.limits.features, known.n_features + len(known.ignored))
         self._says = _number if task.numeric else _with_set if getattr(task, "level", None) else _class
         learner.open(self._bound)
@@ -317,7 +318,7 @@ class Service:
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
         for id, key, x in asked:
-            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy, which is smaller
+            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy takes less memory
             rows.append(row)
             if id is None or row is None:
                 continue

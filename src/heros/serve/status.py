@@ -62,7 +62,7 @@ class StatusSnapshot:
 
     def _keep(self) -> None:
         now = time.monotonic()
-        wanted = now - self._asked < WATCHED or self.error is not None  # /health reports the error
+        wanted = now - self._asked < WATCHED or self.error is not None  # until /health is "ok" again
         if not wanted or min(now - self._made, now - self._tried) < EVERY:
             return
         self._tried = now

@@ -290,7 +290,7 @@ def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> No
 
 
 def _damaged(label: str, got: str) -> DataError:
-    return DataError(f"{label} is damaged: {got}.")
+    return DataError(f"{label} is damaged: it has {got}.")
 
 
 # -- ids ---------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def read(directory: Path_) -> Run:
     label = f"The record {directory}"
     with readable(label, "cannot be read"):
         table = curves_at(Path(directory))
-        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # a compact record
+        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # for compact records
         found = {name: _values(flat, width) for (name, _, width), flat in packed.flat_curves(table).items()}
         curves = Curves.of(left_out | found)
         run = run_from(document, curves)

@@ -44,7 +44,7 @@ class _Curve(NamedTuple):
 
     name: str
     values: pa.DataType
-    width: int | None  # number of values per window, if there are several
+    width: int | None  # number of values per window; None for a single value
 
     @property
     def field(self) -> pa.Field:
