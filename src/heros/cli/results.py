@@ -58,7 +58,7 @@ class Results:
 
     @contextmanager
     def save_on_error(self, model: Heros) -> Iterator[None]:
-        """Save the model, if requested, when the stream fails: it may have been trained for days.
+        """Save the model, if requested, when the stream fails, because training may have taken days.
 
         If the file already exists, the new file gets a name that ends in ``.partial.heros``.
         """
@@ -79,8 +79,8 @@ class Results:
     ) -> tuple[list[str], HerosError | None]:
         """Write all results; return a line about each result, and the first error, if any.
 
-        The caller raises the error after it has printed the results of the run. With `only`, the other
-        results exist already.
+        The caller raises the error after it has printed the results of the run. With `only`, only the
+        result with this name is written, because the other results exist already.
         """
         lines: list[str] = []
         faults: list[HerosError] = []

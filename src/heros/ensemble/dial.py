@@ -43,7 +43,7 @@ class Clock:
     """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return two sums of CPU seconds over all steps so far: all phases but training, and training."""
+        """Return two sums of CPU seconds over all steps so far: without training, and of training alone."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 

@@ -338,7 +338,7 @@ class Heros:
         """Create the models for this schema, or extend them to a schema that has grown.
 
         In a grown schema, features, values or classes were appended. The models keep what they have learnt;
-        new weights are initialised like the first ones.
+        new weights are initialised like the first weights.
 
         Examples
         --------
@@ -518,7 +518,7 @@ class Heros:
 
     @property
     def set_limit(self) -> float | None:
-        """The current threshold of prediction sets; None without sets.
+        """The current threshold of prediction sets; None if the model has no prediction sets.
 
         A class with probability p is in the set if 1 − p is at most this threshold.
         """
@@ -617,7 +617,7 @@ class Heros:
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
-        """Learn from one row; faster than `_learn_rows`."""
+        """Learn from one row; this is faster than `_learn_rows`."""
         encoder = self.encoder()
         self._reader = None  # after an error, the encoder's schema may be larger than that of the models
         try:

@@ -111,7 +111,7 @@ def _tally(task: Task, block: Block, y: NDArray[np.float64]) -> Tally:
 class Keyed:
     """A separate `Heros` for each key.
 
-    The first instance of a key creates its model, a copy of the given one. When memory is full, the least
+    The first instance of a key creates its model, a copy of the given model. When memory is full, the least
     recently used models are written to a file. They are read back unchanged when they are needed.
 
     Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
@@ -408,7 +408,7 @@ class Keyed:
 
     @property
     def lost(self) -> int:
-        """The number of last commits that were missing when the file was opened, e.g. without its log."""
+        """The number of recent commits missing when the file was opened, e.g. because its log was removed."""
         return self._store.lost
 
     @property
@@ -443,7 +443,7 @@ class Keyed:
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
-        """Commit, then copy the store to one file, usable as ``keys.sqlite`` in another `directory`."""
+        """Commit, then copy the store to one file, which can be ``keys.sqlite`` in another `directory`."""
         with self._lock:
             self.commit(position)
             self._store.copy(path)

@@ -123,9 +123,9 @@ class Prices:
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
 
-        Each model of a part doubles the factors of the part's other models, as models of one kind make
-        similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of training
-        that must fit; it is .35 if a third of the limit would stay unused otherwise.
+        Each chosen model of a part doubles the factors of the part's other models, because models of one kind
+        make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
+        training that must fit; this share is .35 if a third of the limit would stay unused otherwise.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit

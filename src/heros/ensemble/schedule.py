@@ -55,8 +55,8 @@ class Schedule:
     its cost.
 
     With a carbon signal, learning waits for the cleanest known moments within the time that the oldest
-    instance may still wait. Without a limit, it waits for the single cleanest moment. With a limit, it uses
-    the same share of that time as the share of the limit used in the last 24 hours.
+    instance may still wait. Without a limit, learning waits for the single cleanest moment. With a limit,
+    learning uses a share of that time: the share of the limit that was used in the last 24 hours.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class Schedule:
         self._cpu = self.clock.cpu()
 
     def note(self, n: int = 0) -> float:
-        """Count the CPU time since the last call, with n instances learnt; return the current time."""
+        """Count the CPU time since the last call, in which n instances were learnt; return the time now."""
         cpu, now = self.clock.cpu(), self.clock.now()
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
@@ -193,7 +193,7 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return how many of `most` instances may be learnt now; if 0, `wait` has the reason.
+        """Return how many of `most` instances may be learnt now; if none may, `wait` has the reason.
 
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """

@@ -154,7 +154,7 @@ class Regression(Task):
         object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Regression"))
 
     def width(self, schema: Schema) -> int:
-        """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
+        """Return 4: the prediction, the two ends of its interval, and the running mean of the targets."""
         return 4
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:

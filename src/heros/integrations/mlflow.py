@@ -164,7 +164,7 @@ class Callback:
     - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
       because their performance changed; ``models_worse``: the number of these models with a lower score.
-      Many changes at once indicate drift. Both metrics need the default score, `heros.scores.Adwin`.
+      Many changes at once indicate drift. These two metrics need the default score, `heros.scores.Adwin`.
 
     Parameters
     ----------

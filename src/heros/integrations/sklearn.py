@@ -422,7 +422,7 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
 
 
 def _as_text(labels: Any) -> Any:
-    """Return labels, with enums of strings as text; raise an error for text that NumPy would change."""
+    """Return labels, with string enums converted to text; raise an error for text that NumPy would change."""
     if isinstance(labels, list | tuple):
         given = labels
     elif getattr(getattr(labels, "dtype", None), "kind", "") == "O":

@@ -45,7 +45,7 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """Writes the checkpoints of a run, and resumes a run from a checkpoint; parameters as for `evaluate`."""
+    """A writer of the checkpoints of a run, which can also resume a run; parameters as for `evaluate`."""
 
     def __init__(
         self,

@@ -52,12 +52,12 @@ class Interrupts:
         self._put_back()
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
-        """Poll the stream; return IDLE if it was interrupted."""
+        """Poll the stream; return IDLE if the call was interrupted."""
         polled = self.call(lambda: stream.poll(most, timeout))
         return IDLE if polled is None else polled
 
     def call(self, wait: Callable[[], T]) -> T | None:
-        """Call a function that may take a long time; return None if it was interrupted."""
+        """Call a function that may take a long time; return None if the call was interrupted."""
         try:
             self._asking = True
             return None if self.requested else wait()

@@ -40,7 +40,7 @@ class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
     Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
-    selects whether all predictions are kept; None keeps predictions only if a measure does. `weights`
+    selects whether all predictions are kept; None keeps them only if a measure needs them. `weights`
     holds the weight of each instance, in the order of the stream.
     """
 
@@ -84,7 +84,7 @@ class Evaluation:
 
     @property
     def predictions(self) -> list[Predicted]:
-        """The targets and predictions of each finished window; empty if they are not stored."""
+        """The targets and predictions of each finished window; empty if predictions are not stored."""
         if self._stored is not None:
             return self._stored
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
@@ -186,7 +186,7 @@ class Evaluation:
         )
 
     def _changes(self) -> tuple[Change, ...]:
-        """Return the changes; if predictions are stored, estimate the beginning of each change from them."""
+        """Return the changes; if predictions are stored, use them to estimate when each change began."""
         changes = counted_from(self.model.changes, self.model.instances - self.n)
         if not changes or _count(self.predictions) != self.n:
             return changes

@@ -407,7 +407,7 @@ async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge the start and the shutdown of a server; the service starts before it and stops after it."""
+    """Acknowledge the start and the shutdown of a server, which do not start or stop the service."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -197,8 +197,8 @@ class _Connection(asyncio.Protocol):
     def _without_upgrade(self, rest: memoryview) -> memoryview:
         """Return the headers without Upgrade and the bytes after them; nothing after a CONNECT request.
 
-        No other protocol is supported, so the server ignores Upgrade. httptools takes the body of such a
-        request for data of the other protocol: the headers are therefore parsed once more.
+        No other protocol is supported, so the server ignores Upgrade. httptools treats the body of such a
+        request as data of the other protocol, so the headers are parsed once more.
         """
         if not self._in_head:
             return rest[:0]
@@ -372,7 +372,7 @@ class _Connection(asyncio.Protocol):
         self._start_incoming()
 
     def _start_incoming(self) -> None:
-        """Start the request whose body is incomplete, unless its end cannot arrive."""
+        """Start the request whose body is incomplete, unless the client has stopped sending."""
         if self._incoming is not None and not self.ended:
             self._start(self._incoming)
 
@@ -445,7 +445,7 @@ class Server:
             ticking.cancel()
 
     def stop(self) -> None:
-        """Stop `run`; must be called in the thread of the event loop."""
+        """Stop `run`. Call this method only in the thread of the event loop."""
         self._over.set()
 
     async def _finish(self) -> None:
@@ -478,7 +478,7 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many, close another one."""
+        """Add a connection; if there are too many connections, close another one."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
@@ -516,7 +516,7 @@ class Server:
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Run the application on a request immediately; if it has to wait, continue it as a task."""
+        """Run the application on a request immediately; if the application has to wait, go on in a task."""
         if request.complete:
             self.quiet.pop(connection, None)
         work = self._deal(connection, request)

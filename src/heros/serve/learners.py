@@ -77,7 +77,7 @@ class ServedLearner(ABC):
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the template for the models per key; only for the training thread."""
+        """The model, or the template for the models per key. Only the training thread may use this."""
 
     @property
     @abstractmethod

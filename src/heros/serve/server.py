@@ -116,7 +116,7 @@ class Running:
         self.stop()
 
     def stop(self) -> None:
-        """Stop `work`; may be called from any thread or from a signal handler."""
+        """Stop `work`. Any thread or a signal handler may call this method."""
         self._stopped = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.server.stop)

@@ -498,7 +498,7 @@ class Service:
         return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
 
     def _has_time_to_grow(self, queued: int) -> bool:
-        """Return whether the schema may grow once more after the queued ones; the caller holds the lock."""
+        """Return whether the schema may grow again after the queued growths; the caller holds the lock."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -593,7 +593,7 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of everything learnt so far; only for the training thread, between blocks."""
+        """Write a checkpoint of everything learnt so far; the training thread calls this between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
@@ -838,7 +838,7 @@ class Service:
         return self.waitlist.taken_bytes > self.limits.queue_bytes // 2
 
     def publish(self) -> None:
-        """Update the model that predicts; only for the training thread."""
+        """Update the model that predicts; only the training thread may call this method."""
         start = time.monotonic()
         if self.schedule is not None:
             self.schedule.start()
@@ -857,7 +857,7 @@ class Service:
 
     @property
     def waitlist_error(self) -> str | None:
-        """Why an instance could not be stored within the last minute, unless a later one was stored."""
+        """Why an instance could not be stored within the last minute, unless a later instance was stored."""
         told = self._not_stored
         return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 

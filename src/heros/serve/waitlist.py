@@ -29,7 +29,7 @@ OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
 class WaitingLabel(NamedTuple):
-    """A labelled instance as it was sent, with the prediction that was made for it earlier."""
+    """A labelled instance as the client sent it, with the prediction that was made before."""
 
     since: float  # time of the label, in seconds since 1970
     x: Any
@@ -185,7 +185,7 @@ class Waitlist:
 
 
 def _read(message: Received | None) -> tuple[WaitingLabel, int] | None:
-    """Return an instance and its bytes on disk, or None if it is damaged."""
+    """Return an instance and its bytes on disk, or None if the instance is damaged."""
     if message is None:
         return None
     try:
@@ -207,14 +207,14 @@ def _with_way_out() -> Iterator[None]:
 
 
 def is_at(path: Path) -> bool:
-    """Return whether there is a waitlist at this path, or a waitlist was removed from it."""
+    """Return whether a waitlist is at this path or was removed from this path."""
     return path.exists() or Path(f"{path}{LAST}").exists()
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
     """Raise a HerosError if the file has waiting instances that were accepted with other options.
 
-    Such instances would be read differently, and many of them refused.
+    Such instances would be read differently, and many of them would be rejected.
     """
     if not path.exists():
         return

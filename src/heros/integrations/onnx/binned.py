@@ -97,7 +97,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 
 
 def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
-    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
+    """Return slopes (nodes, numeric features), 0 without a linear model, and intercepts (nodes, 1)."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -16,7 +16,7 @@ BYTES = 256
 
 
 def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
-    """Export model i of a pool of retrained boosted trees, as of its last training."""
+    """Export model i of a pool of retrained boosted trees, as it was after its last training."""
     prefix = f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes

@@ -170,7 +170,7 @@ def _existing(place: Path) -> Path:
 
 
 def repair(place: Path) -> None:
-    """Restore or remove the old record left behind by a process that was killed while replacing it."""
+    """Restore or remove the old record of a process that was killed while it replaced the record."""
     for renamed in _renamed_records(place):
         if place.exists():
             shutil.rmtree(renamed, ignore_errors=True)
@@ -209,7 +209,7 @@ def curves_at(place: Path) -> pa.Table:
 
 
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
-    """Return the bytes of `curves.parquet`; `compact` as for `save`."""
+    """Return the bytes of `curves.parquet`; `compact` has the same meaning as in `save`."""
     columns = curves.columns()
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})

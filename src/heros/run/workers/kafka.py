@@ -169,7 +169,7 @@ class KafkaWorker:
             self._scratch.cleanup()
 
     def stop(self) -> None:
-        """Stop `run`; may be called from another thread or a signal handler."""
+        """Stop `run`. Another thread or a signal handler may call this method."""
         self._stopping = True
 
     def _leave_group(self) -> None:

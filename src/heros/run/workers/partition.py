@@ -103,7 +103,7 @@ class Partition:
                 shutil.rmtree(self._scratch)
 
     def _opened(self, model: Heros, limits: Mapping[str, Any], offset: int) -> Keyed:
-        """Open the models in the scratch directory: a snapshot at this offset, or new models if it is 0."""
+        """Open the models in the scratch directory: a snapshot at this offset, or new models at offset 0."""
         keyed = Keyed(model, directory=self._scratch, **limits)
         try:
             if offset:
