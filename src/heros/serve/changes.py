@@ -123,8 +123,8 @@ class _NoRedirect(HTTPRedirectHandler):
 class Webhook:
     """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
 
-    An event is delivered if the reply has a status of 200 to 299. Otherwise the event is sent again after 1, 2,
-    4, … seconds, with eight attempts in total.
+    An event is delivered if the reply has a status of 200 to 299. Otherwise the event is sent again after 1,
+    2, 4, … seconds, with eight attempts in total.
 
     Parameters
     ----------

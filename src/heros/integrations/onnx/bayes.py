@@ -57,6 +57,6 @@ def _densities(graph: Graph, blocks: Floats, places: Ints, numbers: Ints, prior:
 
 
 def _table(block: Floats, values: int, smoothing: float) -> Floats:
-    """Return the log probability of each value (values + 1, classes); the last row is 0, for missing values."""
+    """Return the log probability of each value (values + 1, classes); the row for missing values is 0."""
     table = np.log((block[:, 1 : 1 + values] + smoothing) / (block[:, :1] + smoothing * values)).T
     return np.concatenate([table, np.zeros((1, len(block)))])
