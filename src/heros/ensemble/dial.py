@@ -103,7 +103,7 @@ class Dial:
         self.models = len(names)
         self.awake = np.ones(self.models, dtype=bool)
         self.effort = 1.0
-        self.trust = np.zeros(self.models)  # instances behind each score; falls while a model sleeps
+        self.trust = np.zeros(self.models)  # number of instances behind each score; falls while models sleep
         self.instances, self.evaluated = 0, 0  # totals so far: instances, and evaluations of awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if this cost exceeds the budget

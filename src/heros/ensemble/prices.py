@@ -43,7 +43,8 @@ class Prices:
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
-        self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # one per part
+        # the prices of each part; NaN before the first measurement of the part
+        self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))
         self.error = np.zeros(len(sizes))  # relative error of each part's price of training
         self.rest = np.zeros(1)  # the price of the rest of a step
         self._share = 1 / np.asarray(sizes)[self.part]  # share of each model in the work of its part

@@ -218,7 +218,7 @@ class Schedule:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
-            return int(left > 0)  # the first instance gives the price
+            return int(left > 0)  # the price is known after the first instance
         price = max(self.price, 1e-9)
         if (fitting := int(min(PART * left, SHARE * self.seconds) / price)) > 0:
             return fitting

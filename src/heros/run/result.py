@@ -109,7 +109,8 @@ class Run:
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
     classes: tuple[str, ...] = field(default=(), repr=False)  # class names; empty if unknown
-    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # None if not kept
+    # None if the predictions were not kept
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False
     )  # measures of simple predictors

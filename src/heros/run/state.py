@@ -64,7 +64,7 @@ class Evaluation:
         measured = any(measure.predictions is not None for measure in measures)
         # the predictions, if no measure stores predictions
         self._stored: list[Predicted] | None = [] if keep and not measured else None
-        self.n = self.pending = 0  # instances in finished windows, and in the unfinished window
+        self.n = self.pending = 0  # numbers of instances in finished windows, and in the unfinished window
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()

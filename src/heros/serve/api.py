@@ -76,7 +76,7 @@ class Api:
         self.picture, self.requests = StatusSnapshot(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
-        self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
+        self._known_hosts: set[bytes] = set()  # accepted Host headers, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
         self._explanations = 0  # number of running and waiting explanations

@@ -171,14 +171,14 @@ class Service:
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
         self.failed = 0  # instances on which a model raised an error, or that are lost
         self.ignored = 0  # predicted instances with a name that is not a feature
-        self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
+        self.on_work: list[Callable[[], object]] = []  # functions that the training thread calls regularly
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
-        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # used with a waitlist
+        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions of `after`, with a waitlist
         self._queued = self._queued_bytes = 0
-        self._expected = 0  # instances of batches that are being received
+        self._expected = 0  # number of instances in batches that are being received
         self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint
         self._learnt_since_checkpoint = 0  # instances of the waitlist learnt since the last checkpoint
         self._unsaved = False  # whether anything was accepted since the last checkpoint

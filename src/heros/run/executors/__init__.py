@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 ATTEMPTS = 3
 """The maximum number of attempts for an item whose worker dies."""
 PATIENCE = 10.0
-"""How many seconds to wait for a scheduler to answer."""
+"""The number of seconds to wait for a reply from a scheduler."""
 Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 
