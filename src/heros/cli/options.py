@@ -149,7 +149,7 @@ WatchName = Annotated[
     str,
     of_model(
         help="Models to evaluate on each instance: all; trained (models trained or used to predict); or N "
-        "(as trained, but all models on every N-th instance)."
+        "(as trained, and each other model on every N-th instance)."
     ),
 ]
 ClassWeights = Annotated[

@@ -176,7 +176,7 @@ class Service:
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
-        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions of `after`, with a waitlist
+        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions, if there is a waitlist
         self._queued = self._queued_bytes = 0
         self._expected = 0  # number of instances in batches that are being received
         self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint

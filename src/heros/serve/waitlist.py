@@ -229,7 +229,7 @@ def expect_options(path: Path, options: Mapping[str, Any]) -> None:
         if waiting and kept.get(name, given) != given:
             raise HerosError(
                 f"The option --{name} must be the same as for the {waiting:,} labelled instances that wait "
-                f"in {path}: {kept[name]}. Got {given}: continue with the same option until they are learnt, "
+                f"in {path}: {kept[name]}. Got {given}: use the same option until these are learnt, "
                 "or use another directory."
             )
 
