@@ -190,7 +190,7 @@ class Service:
         self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all − half the time
         self._growth_time = time.monotonic()
         self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
-        # The times of the next retry and, while stopping, of the last: `RETRY` seconds after the first failure.
+        # The times of the next retry and, while stopping, of the last one: `RETRY` after the first failure.
         self._retry = self._patience = 0.0
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
