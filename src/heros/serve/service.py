@@ -191,7 +191,7 @@ class Service:
         self._growth_cost = self._growth_debt = 0.0
         self._growth_time = time.monotonic()
         self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
-        # The time of the next retry; the time after which a stopping service does not retry.
+        # The time of the next retry, and the time after which a stopping service does not retry.
         self._retry = self._patience = 0.0
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
