@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -102,8 +102,7 @@ class Results:
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None:
-            assert run.predictions is not None  # only a finished run has none, and it is not asked for them
-            kept = run.predictions
+            kept: Any = run.predictions  # None if the run was finished before: its file exists already
             yield "predictions", self.predictions, lambda path: kept.save(_with_parents(path))
         if (out := self.out) is not None:
             yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)
