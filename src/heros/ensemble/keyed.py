@@ -223,9 +223,13 @@ class Keyed:
             name = _name(key)
             return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
 
-    def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
+    def _run(self, name: str, X: ArrayLike, y: ArrayLike, *, begun: bool = False) -> Block:
         with DeferredInterrupts():  # so that the model and its figures change together
-            resident = self._resident(name, make=True)
+            if begun:  # a full disk must not stop a call that has learnt some of its rows
+                resident = self._residents[name]
+                self._grow(resident)
+            else:
+                resident = self._resident(name, make=True)
             try:
                 block = resident.model.test_then_train(X, y)
             except BaseException:
@@ -248,7 +252,7 @@ class Keyed:
         self._reader = None  # after an error, the encoder may be ahead of the models
         for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
             self.bind(batch.schema)
-            blocks.append(self._run(name, batch.X, batch.y))
+            blocks.append(self._run(name, batch.X, batch.y, begun=bool(blocks)))
         self._reader = (self.template.schema, encoder)
         blocks = blocks or [self._run(name, np.empty((0, encoder.schema.n_features)), [])]
         return joined([_widened(block, blocks[-1].outputs.shape[1]) for block in blocks])
