@@ -1,6 +1,7 @@
 """The store of models by key on a full disk: commits are complete or have no effect, and no model is lost."""
 
 import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -111,6 +112,15 @@ def test_rows_that_extend_the_schema_are_learnt_all_or_not_at_all_on_a_full_disk
         with pytest.raises(HerosError, match="the disk is full"):
             keyed.learn("roof", rows, ["yes", "no", "yes"])
         assert keyed.figures("roof").instances == 5
+
+
+def test_a_machine_without_a_temporary_directory_is_told(monkeypatch):
+    def none(**_):
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("heros.ensemble.keyed.TemporaryDirectory", none)
+    with pytest.raises(HerosError, match="needs a temporary one: No usable temporary directory found"):
+        Keyed(template())
 
 
 @pytest.mark.matrix(most=1)

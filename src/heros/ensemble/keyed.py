@@ -31,6 +31,7 @@ from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
 from heros.storage import archive
+from heros.storage.disk import reason
 from heros.storage.keystore import KeyStore, NotKept, Tally
 
 __all__ = ["KeyFigures", "Keyed"]
@@ -161,7 +162,10 @@ class Keyed:
         self._copies: Copies | None = None  # copies of the current template
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
-        self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        try:
+            self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        except OSError as error:
+            raise HerosError(f"Keyed without a directory needs a temporary one: {reason(error)}.") from None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
         self._reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and its schema
