@@ -290,3 +290,15 @@ def test_a_notice_that_cannot_be_printed_ends_nothing(where, monkeypatch):
             warnings.warn("a notice", category, stacklevel=1)
     with contextlib.suppress(OSError):
         stderr.close()
+
+
+def test_results_are_printed_although_nobody_reads_the_notices(tmp_path, pool):
+    name = tmp_path / "rows.csv"  # with order numbers, which are left out with a notice
+    name.write_text("order,a,y\n" + "".join(f"A{i:05},{i % 7},{i % 2}\n" for i in range(300)))
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from heros.__main__ import main; main()", "run", str(name)]
+    command += ["--target", "y", "--pool", pool]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, timeout=120, check=False)
+    os.close(writer)
+    assert (done.returncode, b"AUROC" in done.stdout) == (0, True)

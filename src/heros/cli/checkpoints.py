@@ -100,7 +100,7 @@ def print_notices(most: int | None = None) -> Iterator[None]:
 
 def _say_if_possible(text: str, style: str = "") -> None:
     """Print a notice; do nothing if standard error is on a full disk or is a pipe that nobody reads."""
-    with suppress(OSError, SystemExit):  # rich ends the program if the reader of a pipe has gone
+    with suppress(OSError):
         say(text, style)
 
 
