@@ -58,7 +58,8 @@ live: $(VENV)/installed
 	@PYTHONPATH=examples $(BIN)/python -m live $(if $(PORT),--port $(PORT)) $(if $(RATE),--rate $(RATE))
 
 # `make docs` runs the tests of the documentation.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# One process more than processors, because many tests wait for another process or a clock.
+PYTEST := $(BIN)/python -m pytest -n $(shell expr $(JOBS) + 1) --dist worksteal
 NO_DOCS := --ignore tests/docs
 
 test: $(VENV)/installed

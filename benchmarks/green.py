@@ -3,9 +3,8 @@
     python benchmarks/green.py run      make the missing records; can be stopped and restarted
     python benchmarks/green.py run --streams covtype --seeds 1 2 3
     python benchmarks/green.py pack     pack the single records into one file
-    python benchmarks/green.py report   write the tables and the figure of docs/policies.md from the records
 
-The records are in benchmarks/records/green.
+The records are in benchmarks/records/green; `benchmarks/green_report.py` makes tables and a figure of them.
 """
 
 from __future__ import annotations
@@ -82,23 +81,19 @@ def jobs(streams: list[str], seeds: list[int]) -> list[Experiment]:
 
 
 def main() -> None:
-    """Make the missing runs, or show the existing ones."""
+    """Make the missing runs, or pack their records."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "pack", "report"])
+    parser.add_argument("command", choices=["run", "pack"])
     parser.add_argument("--streams", nargs="+", default=[*REAL[:4], *SYNTHETIC, "covtype"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.command == "run":
         run(arguments.streams, arguments.seeds, arguments.jobs)
-    elif arguments.command == "pack":
-        print(f"{pack(RECORDS)} records in {RECORDS}")
     else:
-        from green_report import write_report  # noqa: PLC0415 - needs the paper's package, for its statistics
-
-        write_report(SETTINGS, [*REAL, *SYNTHETIC], RECORDS)
+        print(f"{pack(RECORDS)} records in {RECORDS}")
 
 
 def run(streams: list[str], seeds: list[int], jobs_at_once: int) -> None:

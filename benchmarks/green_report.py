@@ -1,4 +1,7 @@
-"""Write the tables and the figure of docs/policies.md from the records of benchmarks/green.py."""
+"""Write the tables and the figure of docs/policies.md from the records of benchmarks/green.py.
+
+python benchmarks/green_report.py
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from green import REAL, RECORDS, SETTINGS, SYNTHETIC, Setting
 from heros import records
 from heros.run import Run
 from heros_paper.figures.style import FAINT, GRID, INK, label_points, new_figure, tidy
 from heros_paper.ranks import wilcoxon
-
-if TYPE_CHECKING:
-    from green import Setting
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- from the records: begin -->", "<!-- from the records: end -->"
@@ -237,3 +237,7 @@ def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 def _figure(value: float) -> str:
     return f"{value:.4f}".removeprefix("0")
+
+
+if __name__ == "__main__":
+    write_report(SETTINGS, [*REAL, *SYNTHETIC], RECORDS)

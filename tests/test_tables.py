@@ -62,8 +62,8 @@ def test_columns_that_can_be_spared_go_where_the_terminal_is_narrow(monkeypatch,
     table = Table(["policy", "AUROC", "rank", "train s"], [["zeta", 0.9, 1, 2.5]], spare=["train s", "rank"])
     for columns, shown, said in (
         ("40", ["policy", "AUROC", "rank", "train", "s"], ""),
-        ("24", ["policy", "AUROC", "rank"], "Terminal too narrow for: train s."),
-        ("14", ["policy", "AUROC"], "Terminal too narrow for: train s, rank."),
+        ("24", ["policy", "AUROC", "rank"], "The terminal is too narrow for: train s."),
+        ("14", ["policy", "AUROC"], "The terminal is too narrow for: train s, rank."),
         ("3", ["policy", "AUROC"], ""),
     ):
         monkeypatch.setenv("COLUMNS", columns)

@@ -30,7 +30,7 @@ def main() -> NoReturn:
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed
+        if stream is None:  # the stream is closed
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until exit
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -94,7 +94,7 @@ def no_interrupt_lost() -> Iterator[None]:
 
 def _answer() -> int:
     """Run the command and return its exit code."""
-    from heros.cli import app  # noqa: PLC0415  takes half a second, during which Ctrl-C must work
+    from heros.cli import app  # noqa: PLC0415  the import takes half a second, during which Ctrl-C must work
 
     try:
         app()

@@ -62,6 +62,14 @@ def test_a_restart_loop_ends_when_the_record_is_written(tmp_path, pool):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def test_a_finished_run_lists_the_files_that_it_wrote(tmp_path, pool):
+    more = ["--predictions", str(tmp_path / "p.csv"), "--save", str(tmp_path / "m.heros")]
+    first, again = kept(tmp_path, pool, *more), kept(tmp_path, pool, *more)
+    listed = [line for line in first.stdout.splitlines() if line.startswith(("model: ", "predictions: "))]
+    assert len(listed) == 2
+    assert (again.exit_code, set(listed) <= set(again.stdout.splitlines())) == (0, True)
+
+
 def test_the_record_of_a_run_that_was_stopped_is_gone_on_from_and_replaced(tmp_path, pool):
     kept(tmp_path, pool, "--n", "150")
     (place,) = records.find(tmp_path / "out")

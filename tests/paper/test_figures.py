@@ -46,6 +46,7 @@ def texts(figure):
     return {text.get_text() for axes in figure.axes for text in axes.texts}
 
 
+@pytest.mark.long
 def test_every_figure_is_written_as_pdf_and_png_and_always_the_same(write, drifting, tmp_path):
     for stream in ("electricity", "wisdm"):
         for i, policy in enumerate(POLICIES):

@@ -125,7 +125,7 @@ def test_a_place_that_is_none_is_said(tmp_path):
     document["stream"]["where"] = {"elsewhere": 1}
     archive.write(path, "checkpoint", document, arrays)
     with pytest.raises(
-        DataError, match=r"is damaged: no valid position in the stream: KeyError\('offset'\)$"
+        DataError, match=r"is damaged: it has no valid position in the stream: KeyError\('offset'\)$"
     ):
         evaluate(make(), Live(), window=150, checkpoint=tmp_path, every=200, resume=True)
 

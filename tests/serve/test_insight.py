@@ -62,7 +62,7 @@ def test_an_explanation_adds_up_to_the_prediction():
 def test_the_page_says_that_its_importance_lags():
     """The report measures at the end; page and API use running means, which differ for a while."""
     with served(Service(OneModel(model(explainable=True)))) as client:
-        assert client.get("/").text.count("they follow a change with a delay") == 2  # bar chart and map
+        assert client.get("/").text.count("which follow a change with a delay") == 2  # bar chart and map
         route = client.get("/openapi.json").json()["paths"]["/importance"]["get"]
         assert "running means, which follow a change with a delay" in route["summary"]
 

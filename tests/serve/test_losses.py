@@ -21,7 +21,7 @@ from heros import DataError
 from heros.ensemble.keyed import Keyed
 from heros.serve.changes import Webhook
 from heros.serve.checkpoint import CheckpointDirectory
-from heros.serve.learners import ModelPerKey
+from heros.serve.learners import ModelPerKey, NotLearnt
 from heros.serve.limits import Unknown, Wrong
 from heros.serve.server import Running, serve
 from heros.serve.service import Service
@@ -287,7 +287,29 @@ def test_a_key_whose_model_is_missing_does_not_begin_anew(tmp_path, caplog):
         assert all(error is None for error in service.errors.values())
 
 
-@pytest.mark.parametrize("first", ["predict", "learn"])
+def test_a_write_that_fails_once_at_the_end_of_a_long_stop_is_repeated(monkeypatch):
+    """The time for retries began with the stop, so a queue that took longer was lost at the first failure."""
+    monkeypatch.setattr("heros.serve.service.RETRY", 0.2)
+    service = many()
+    learn, failed = service.learner.learn, []
+
+    def failing_once(block):
+        time.sleep(0.3)
+        if failed:
+            yield from learn(block)
+        else:
+            failed.append(1)
+            raise NotLearnt("The disk is full", list(block))
+
+    monkeypatch.setattr(service.learner, "learn", failing_once)
+    for x, y in rows(20):
+        service.learn({"key": "a", "x": x, "y": y})
+    service.stop()
+    assert (service.history.learnt, service.failed) == (20, 0)
+
+
+@pytest.mark.matrix(most=1)
+@pytest.mark.parametrize("first", ["learn", "predict"])
 def test_a_store_of_models_that_cannot_be_read_is_told_by_health(tmp_path, monkeypatch, first):
     monkeypatch.setattr("heros.serve.service.RETRY", 0.2)
     checkpoints_of_keys(tmp_path, 3)

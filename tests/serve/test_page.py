@@ -78,6 +78,7 @@ def test_the_page_shows_everything_in_its_width(browser, client, how, tmp_path):
     page.close()
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
 def test_numbers_have_errors_in_the_place_of_hits(browser, unit, tmp_path):
     with served(many(task="regression", window=20)) as client:

@@ -122,7 +122,7 @@ def test_what_an_address_may_say(monkeypatch):
         ),
         ("redis://host/s?db=first", "whole numbers for numeric settings. Got 'first'"),
         ("redis://host/s?labels=t", "an address with id= if it has labels=, and with a target"),
-        ("redis://host/s?id=order", "for the settings of late labels. Got 'id'"),
+        ("redis://host/s?id=order", "with labels= if it sets id=, expired=, longest= or waiting=. Got 'id'"),
         ("redis://host/s?labels=t&id=i&longest=day", "with a number of seconds for 'longest'. Got 'day'"),
         ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow' and 'keep'. Got 'perhaps'"),
     ],

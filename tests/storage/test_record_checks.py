@@ -127,7 +127,7 @@ def test_what_is_wrong_is_named(recorded, tmp_path, path, value, text):
     (tmp_path / "record.json").write_text(json.dumps(changed(document, path, value)))
     with pytest.raises(DataError) as error:
         records.read(tmp_path)
-    assert str(error.value) == f"The record {tmp_path} is damaged: {text}"
+    assert str(error.value) == f"The record {tmp_path} is damaged: it has {text}"
 
 
 def damaged_curves(table: pa.Table) -> Iterator[pa.Table]:

@@ -338,6 +338,7 @@ def test_one_key_learns_what_a_model_alone_learns_from_rows_as_people_write_them
     assert schema_plain(found.schema) == schema_plain(alone.schema)
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("key", ["sensor", None])
 def test_a_key_that_is_no_text_costs_a_row_at_most(tmp_path, key):
     server = Kafka(tmp_path)
@@ -368,6 +369,7 @@ def test_a_key_in_a_field_that_is_no_utf8_costs_its_row_only(tmp_path):
     one.close()
 
 
+@pytest.mark.matrix(most=1)
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_keys_of_messages(tmp_path, task):
     server = Kafka(tmp_path)

@@ -17,7 +17,7 @@ def is_web_address(url: Any) -> bool:
     try:
         parts = urlsplit(url)
         whole = bool(parts.hostname) and parts.username is None and parts.port != 0
-    except (AttributeError, TypeError, ValueError):  # not a string, or an invalid IPv6 address or port
+    except (AttributeError, TypeError, ValueError):  # the URL is no string, or its host or port is invalid
         return False
     return whole and parts.scheme in ("http", "https")
 

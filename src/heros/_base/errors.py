@@ -69,7 +69,7 @@ def did_you_mean(value: object, known: Iterable[str], likeness: float = 0.65) ->
 def _repr(value: object) -> str:
     try:
         return repr(value)
-    except Exception as error:  # for example, Python writes no whole number of more than 4,300 digits
+    except Exception as error:  # for example, Python does not print whole numbers of more than 4,300 digits
         return f"{type(value).__name__} ({error})"
 
 
@@ -105,4 +105,4 @@ class MissingExtra(HerosError, ImportError):
 
 
 for _name in __all__:
-    globals()[_name].__module__ = "heros"  # the name that users import and tracebacks show
+    globals()[_name].__module__ = "heros"  # tracebacks then show the name that users import

@@ -13,7 +13,7 @@ import numpy as np
 
 from heros._base.errors import ParameterError
 
-LARGE = 1 << 20  # the documentation omits upper limits from this value on
+LARGE = 1 << 20  # the documentation does not show upper limits of this size or larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Rule:
     """A validation rule for the value of a parameter."""
 
     text: str  # the rule in words: "a whole number in [1, 1000]"
-    convert: Callable[[Any], Any]  # returns the value in its type, or raises TypeError or ValueError
+    convert: Callable[[Any], Any]  # returns the converted value, or raises TypeError or ValueError
     fits: Callable[[Any], bool] = lambda value: True  # whether a converted value satisfies the rule
     brief: str = ""  # the rule for the documentation, without very large upper limits
     choices: Collection[str] = ()  # the allowed strings; an error message suggests the closest one
@@ -120,7 +120,7 @@ def identifier(value: object, name: str, owner: str) -> str | int:
     """Return an identifier; raise a ParameterError unless it is a string or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ParameterError.of(name, owner, "a string or a whole number", value)
-    if isinstance(value, int) and value.bit_length() > 2048:  # Python may refuse to convert it to text
+    if isinstance(value, int) and value.bit_length() > 2048:  # Python may refuse to convert this to text
         raise ParameterError.of(name, owner, "a whole number with at most 600 digits", value)
     try:
         str(value).encode()

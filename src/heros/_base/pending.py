@@ -24,7 +24,7 @@ class Counts:
 
     answered: int = 0
     learnt: int = 0
-    expired: int = 0  # evicted before their label arrived
+    expired: int = 0  # instances evicted before their labels arrived
     unknown: int = 0  # labels without a waiting instance
 
 
@@ -128,7 +128,7 @@ class Pending(Generic[T]):
         now = self._time()
         while self._held:
             id, (what, since) = next(iter(self._held.items()))
-            if since > now:  # the clock was set back; later items must not wait for this time
+            if since > now:  # the clock was set back; a future time would keep later items too long
                 self._held[id] = what, now
             if since >= now - self.longest:
                 return

@@ -78,7 +78,7 @@ def progress(*columns: Any, wanted: bool | None = None) -> Bar:
 
 
 def _in_notebook() -> bool:
-    """Return whether this is a notebook with ipywidgets, which rich requires."""
+    """Return whether the program runs in a notebook with ipywidgets, which rich requires."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel") and find_spec("ipywidgets") is not None

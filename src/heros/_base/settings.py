@@ -43,7 +43,7 @@ class Setting:
         return self.rule.check(value, self.name, owner)
 
     def omits(self, value: Any) -> bool:
-        """Return whether a description omits the setting."""
+        """Return whether a description omits the setting if it has this value."""
         return self.optional and bool(value == self.default)
 
     @property

@@ -179,7 +179,8 @@ class Table:
             lines.insert(1, ("─" * max(len(line) for line, _ in lines), ""))
         if self.title:
             lines[:0] = [(self.title, "bold"), ("", "")]
-        for text in (self.caption, f"Terminal too narrow for: {', '.join(left_out)}." if left_out else ""):
+        narrow = f"The terminal is too narrow for: {', '.join(left_out)}." if left_out else ""
+        for text in (self.caption, narrow):
             if text:
                 lines += [("", ""), *((line, "dim") for line in textwrap.wrap(text, width))]
         for line, style in lines:

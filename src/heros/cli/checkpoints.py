@@ -60,7 +60,7 @@ def checkpoints_command(
 def checkpointing(
     directory: Path | None, every: int, keep: int, resume: bool, resume_from: Path | None, on_error: str
 ) -> dict[str, Any]:
-    """Return the checkpoint parameters of `evaluate`; an empty dict without checkpoints."""
+    """Return the checkpoint parameters of `evaluate`; an empty dict if the run has no checkpoints."""
     place = resume_from.parent if directory is None and resume_from is not None else directory
     if place is None:
         if resume:

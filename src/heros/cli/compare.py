@@ -29,7 +29,7 @@ from heros.run.result import Run
 
 BUDGETS = ("40 us", "10 us")
 STEP = ("encode", "evaluate", "choose", "train")  # the phases that a budget limits
-SHOWN = 2  # measures in the table; --json prints all of them
+SHOWN = 2  # number of measures in the table; --json prints all measures
 COLUMNS = {  # heading: name in the rows, format
     "rank": ("rank", ".1f"), "Σγ": ("Σγ share", ".1%"), "price": ("price", ".1%"),
     "train s": ("train s", ".2f"), "CPU s": ("CPU s", ".2f"), "µs each": ("us", ".1f"),

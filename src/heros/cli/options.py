@@ -47,7 +47,7 @@ def directory(text: str) -> Path:
     return Path(text)
 
 
-# The help of a command groups its options below these headings; the common options come first, without one.
+# The help of a command groups its options below these headings; the common options have no heading.
 of_files = partial(typer.Option, rich_help_panel="How a file is read")
 of_model = partial(typer.Option, rich_help_panel="The model")
 of_costs = partial(typer.Option, rich_help_panel="Metrics, energy and CO2e")
@@ -149,7 +149,7 @@ WatchName = Annotated[
     str,
     of_model(
         help="Models to evaluate on each instance: all; trained (models trained or used to predict); or N "
-        "(as trained, but all models on every N-th instance)."
+        "(as trained, and each other model on every N-th instance)."
     ),
 ]
 ClassWeights = Annotated[

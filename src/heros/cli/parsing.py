@@ -70,7 +70,7 @@ def source_of(
     on_gap: str | None,
     directory: Path | None,
 ) -> Source:
-    """Open a queue by its URL, or another stream as `stream_of`."""
+    """Open a queue by its URL, or another stream as `stream_of` does."""
     if not is_address(text):
         if on_gap is not None:
             raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)

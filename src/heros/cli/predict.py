@@ -131,7 +131,7 @@ def _predicted(
             table = table.take(pa.array(places, mask=places < 0))
             bad = sorted([*bad, *chunk.faults], key=lambda pair: pair[0])
         yield table, [row for _, row in bad]
-    if table is None:  # only a header
+    if table is None:  # the file has only a header
         table = _table(model)
         for place, name in enumerate(copied):
             table = table.add_column(place, name, pa.array([], pa.string()))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,7 +58,7 @@ class Results:
 
     @contextmanager
     def save_on_error(self, model: Heros) -> Iterator[None]:
-        """Save the model, if requested, when the stream fails: it may have been trained for days.
+        """Save the model, if requested, when the stream fails, because training may have taken days.
 
         If the file already exists, the new file gets a name that ends in ``.partial.heros``.
         """
@@ -79,8 +79,8 @@ class Results:
     ) -> tuple[list[str], HerosError | None]:
         """Write all results; return a line about each result, and the first error, if any.
 
-        The caller raises the error after it has printed the results of the run. With `only`, the other
-        results exist already.
+        The caller raises the error after it has printed the results of the run. With `only`, only the
+        result with this name is written, because the other results exist already.
         """
         lines: list[str] = []
         faults: list[HerosError] = []
@@ -102,8 +102,7 @@ class Results:
         if self.save is not None:
             yield "model", self.save, lambda path: model.save(_with_parents(path))
         if self.predictions is not None:
-            assert run.predictions is not None  # only a finished run has none, and it is not asked for them
-            kept = run.predictions
+            kept: Any = run.predictions  # None if the run was finished before: its file exists already
             yield "predictions", self.predictions, lambda path: kept.save(_with_parents(path))
         if (out := self.out) is not None:
             yield "record", out / records.run_id(run), lambda _: records.save(run, out, force=force)

@@ -20,7 +20,7 @@ from heros.ensemble import Heros
 from heros.ensemble.task import Task, task_of
 
 PACKAGES = ("httptools", "orjson", "prometheus_client")
-MEMORY = 1000  # MB of models in memory, with --keys
+MEMORY = 1000  # default of --memory in MB, with --keys
 PARTS = "pool", "policy", "budget", "k", "answer", "task", "explainable", "watch", "burst", "class_weight"
 USUAL = {"explainable": False, "watch": "all", "burst": 0}
 """The options that describe a model, and the defaults of those that are not None by default."""
@@ -144,7 +144,7 @@ def serve_command(
     values = {**vars(described), "policy": described.policy or described.epsilon, "task": asked}
     given = [name for name in PARTS if values[name] != USUAL.get(name)]
     if not keys and "explainable" in given:
-        given.remove("explainable")  # may be added to a saved model
+        given.remove("explainable")  # this option can be added to a saved model
     if model is not None and given:
         option = given[0].replace("_", "-")
         raise HerosError(

@@ -19,7 +19,7 @@ from heros.data.schema import Schema
 from heros.data.values import LARGEST_TARGET, checked_task, listed, text_of
 
 MANY = 100
-"""The maximum number of distinct whole numbers of a target whose task is inferred."""
+"""If a target has more than this many distinct whole numbers, the user must set the task."""
 
 MISSING, NOT_A_CODE = 2, 3  # faults that first_fault reports; 1 is an infinite value
 
@@ -94,7 +94,7 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
 def labels_array(y: ArrayLike) -> NDArray[Any]:
     r"""Convert labels to an array; strings that NumPy would change become objects.
 
-    NumPy removes ``\0`` at the end of strings, and takes the wrong text of an enum of strings.
+    NumPy removes ``\0`` at the end of strings, and converts members of an enum of strings to the wrong text.
 
     Examples
     --------

@@ -20,7 +20,7 @@ MOST_VALUES = 256
 class Codes(dict[str, int]):
     """A dictionary from the names of nominal values or classes to 0-based codes.
 
-    ``true``, ``True`` and ``TRUE`` are the same name, which has the first spelling.
+    ``true``, ``True`` and ``TRUE`` are the same name, which keeps its first spelling.
 
     `most` is the maximum number of codes. Three quarters of the codes are assigned to names in order of
     appearance. A hash maps each later name to a code in the last quarter. If hardly any name occurs twice,
@@ -106,8 +106,8 @@ class Codes(dict[str, int]):
 
 def many_values(name: str, codes: Codes) -> str:
     """Return a notice that a nominal feature has more values than inputs."""
-    own = f"{len(codes)} have an input each"
-    return f"The column {name!r} has very many values: {own}, all others share {codes.shared} (most_values=)."
+    inputs = f"{len(codes)} have an input each, all others share {codes.shared}"
+    return f"The column {name!r} has very many values: {inputs} (most_values= sets the number of inputs)."
 
 
 def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:

@@ -68,7 +68,7 @@ class NumberColumn:
     name: str
     missing: bool = False
     format: NumberFormat | None = None  # format of text; None: the default format
-    rule: str = "be a number"  # for error messages
+    rule: str = "be a number"  # the rule in error messages
     tentative: bool = False  # whether the strings so far also match another format (``1,234``)
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     hint: str = ""  # advice added to error messages
@@ -95,7 +95,7 @@ class NumberColumn:
         """Convert an array to numbers, with NaN for missing values; also return the unreadable values."""
         text = is_text(array.type)
         if self.format is None or not text:
-            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # dates, or text without a number
+            with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow cannot convert the column
                 values = _floats(array)
                 if not np.isinf(values).any() and not (text and array.null_count < np.isnan(values).sum()):
                     return values, {}
@@ -125,7 +125,7 @@ class NameColumn:
     closed: bool = False  # whether a new name is an error; otherwise it is appended
     missing: bool = False
     fresh: bool = False  # whether the names still have to be read from the first rows
-    classes: bool = False  # whether ``true`` and ``false`` keep their spelling
+    classes: bool = False  # whether the names are classes; ``true`` and ``false`` then keep their spelling
     declared: bool = False  # whether the user declared the column; it is then never left out
     feature: str = ""  # feature name, if the kind of the column changed; otherwise the column name
     at: tuple[int, ...] = ()  # indices of its features in an encoded row; set by the encoder
@@ -313,7 +313,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features by name, with the latest kind of a column whose kind changed."""
+    """Return the source columns of features by name; a column whose kind changed has its latest kind."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""
@@ -360,7 +360,7 @@ def _floats(array: pa.Array) -> Values:
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int8())
-    elif pa.types.is_decimal(array.type):  # converts via text, to round only once
+    elif pa.types.is_decimal(array.type):  # via text, so that numbers are rounded only once
         array = array.cast(pa.string())
     elif pa.types.is_duration(array.type):
         micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())
@@ -387,7 +387,7 @@ def trimmed(column: pa.Array, words: Words) -> pa.Array:
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     encoded = column.dictionary_encode()
-    few = 2 * len(encoded.dictionary) < len(column)  # trims each distinct string only once
+    few = 2 * len(encoded.dictionary) < len(column)  # then trim each distinct string only once
     texts = encoded.dictionary if few else column
     names = pc.ascii_trim(texts, BLANKS)
     if words.numbers:

@@ -20,7 +20,7 @@ CLOCK = (
 )
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 EPOCH = datetime(1970, 1, 1)
-LONGEST = 1000  # characters of a date: matching text of several MB would take seconds
+LONGEST = 1000  # maximum number of characters of a date; matching text of several MB would take seconds
 LAST_YEAR = 290_000  # years before or after 1970 for which the microseconds fit into 64 bits
 ORDERS = ("day first", "month first")
 SINCE_1970 = {"seconds since 1970": 1.0, "milliseconds since 1970": 1e-3}
@@ -167,7 +167,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
     if isinstance(value, str):
         moment = _moment_in(value, reading)
     elif isinstance(value, np.datetime64):
-        with suppress(OverflowError):  # units finer than picoseconds, whose dates are near 1970
+        with suppress(OverflowError):  # in units finer than picoseconds, all dates are near 1970
             if abs(value.astype("datetime64[Y]").astype(np.int64)) > LAST_YEAR:
                 return None
         return int(value.astype("datetime64[us]").astype(np.int64))
@@ -205,7 +205,7 @@ def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.d
         unit = SINCE_1970[reading.name]
         seconds = np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
         micro = seconds * unit * 1e6
-        absent = ~(np.abs(micro) < 2e17)  # the range of datetime
+        absent = ~(np.abs(micro) < 2e17)  # outside the range of datetime
         moments = np.where(absent, 0, np.round(micro)).astype(np.int64).astype("datetime64[us]")
         moments[absent] = np.datetime64("NaT", "us")
         return moments

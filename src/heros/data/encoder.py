@@ -68,7 +68,7 @@ class Stretches:
 
     def __init__(self, encoder: Encoder, n: int, convert: Callable[[], tuple[Any, Any, list[Item]]]) -> None:
         self._encoder, self._n, self._convert = encoder, n, convert
-        self._at = 0  # rows returned
+        self._at = 0  # number of rows returned
         self._revision = -1  # the revision of the encoder when it converted the rows
 
     def next(self) -> list[Any]:
@@ -184,7 +184,7 @@ class Encoder(RowEncoder):
     def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
         """Yield encoded rows with their labels in batches; the schema does not grow within a batch."""
         waiting: list[Any] = []
-        before = 0  # rows in stretches, minus one per stretch, as `enumerate` counts each stretch
+        before = 0  # number of rows in stretches, minus 1 per stretch: `enumerate` counts a stretch as 1
         for at, row in enumerate(rows):
             if type(row) is Stretch:
                 if waiting:
@@ -254,7 +254,7 @@ class Encoder(RowEncoder):
         _expect_columns(table)
         names = dict.fromkeys(table.column_names, 0)
         if not any(map(self.has_column, names)):
-            self.encode_for_prediction(names)  # raises a DataError
+            self.encode_for_prediction(names)  # this call raises a DataError
         self.notify_misspelt(names)
         parts, done = [np.empty((0, self.width))], 0
         for batch in table.to_batches(max_chunksize=ROWS):

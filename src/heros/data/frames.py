@@ -203,5 +203,5 @@ def _is_mixed(column: Any) -> bool:
         and len(types) > 1
         and all(map(math.isnan, (value for value in column if type(value) is float)))
     ):
-        types.remove(float)  # NaN is a float, also among other values
+        types.remove(float)  # if all floats are NaN, they are missing values
     return len({next((kind for kind in KINDS if issubclass(one, kind)), one) for one in types}) > 1

@@ -85,7 +85,7 @@ def infer_value(name: str, value: Any, most: int | None, *, comma: bool, names: 
     if kind in ("boolean", "number"):
         return NumberColumn(name) if kind == "number" and not names else NameColumn(name, Codes(most=most))
     micros = micros_of(value, None)
-    if micros is None:  # outside the range of the calendar
+    if micros is None:  # the date is outside the range of the calendar
         raise Refused(name, shown(value), "be a date")
     dates = hasattr(value, "year") or not hasattr(value, "hour")
     return DateColumn(name, None if dates else TIMES, dates, clock=not dates or micros % DAY != 0)

@@ -14,7 +14,7 @@ __all__ = ["FORMATS", "NumberFormat", "format_of", "has_decimal_commas", "is_cle
 
 CURRENCY = "[$€£¥₹₽₩]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 BLANK = " \u00a0\u2009\u202f"
-LONGEST = 1000  # characters of a number in these formats: matching text of several MB would take seconds
+LONGEST = 1000  # maximum number of characters of a number; matching text of several MB would take seconds
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class NumberFormat:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         point, group = re.escape(self.decimal), f"[{re.escape(self.groups)}]"
-        decimals, exponent = rf"(?:{point}\d*+)?", r"(?:[eE][+-]?\d++)?"  # possessive, as in NUMBER
+        decimals, exponent = rf"(?:{point}\d*+)?", r"(?:[eE][+-]?\d++)?"  # possessive, like NUMBER
         body = rf"(?:[1-9]\d{{0,2}}(?:{group}\d{{3}})+{decimals}|\d++{decimals}|{point}\d++){exponent}"
         unit, blanks = rf"(?:{CURRENCY})", f"[{BLANK}]*+"
         return re.compile(

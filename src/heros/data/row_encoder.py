@@ -65,7 +65,7 @@ MOST_COMPARED, ALIKE = 1000, 0.75
 """The maximum number of unknown names that are compared with the features, and the minimum similarity."""
 
 MOST_NUMBERS = 4
-"""The minimum ratio of numbers to other values in a numeric column."""
+"""A column of names becomes numeric if it has at least this many numbers per other value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class RowEncoder:
         columns = columns_of(schema.features, self._most, closed=self._closed)
         parts = {name: [f.part for f in column.features()] for name, column in columns.items()}
         self.known: dict[str, Column] = {}
-        self._replaced: dict[int, Feature] = {}  # features of columns whose kind changed
+        self._replaced: dict[int, Feature] = {}  # former features of columns whose kind changed
         for at, feature in enumerate(schema.features):
             name = feature.source
             if feature.part in parts[name]:
@@ -317,7 +317,7 @@ class RowEncoder:
         try:
             complete = self._fill(row, x)
         except Refused:
-            self._plan(x)  # raises an error, unless the kind of a new column may change
+            self._plan(x)  # this raises an error, unless the kind of the column may still change
             complete = False
         for at in self._never_missing:
             if row[at] != row[at]:  # a feature is missing for the first time
@@ -422,7 +422,7 @@ class RowEncoder:
                 column.values.add(one)
             column.fresh = False
         else:
-            column.value(value, self.words)  # raises an error if the value is infinite
+            column.value(value, self.words)  # this raises an error if the value is infinite
         return partial(self._add, column, value), column.width
 
     def _change(self, name: str, column: Column, value: Any) -> Step | None:
@@ -445,7 +445,7 @@ class RowEncoder:
             label = str(name_of(value))
             self._expect_short(label, name)
             if (numbers := self._as_numbers(column, value)) is not None:
-                numbers.value(value, self.words)  # raises an error if the value is infinite
+                numbers.value(value, self.words)  # this raises an error if the value is infinite
                 return partial(self._change_kind, column, numbers)
             if len(column.values) >= self._limits.values:
                 rule = f"have at most {self._limits.values:,} values"
@@ -497,7 +497,7 @@ class RowEncoder:
         self.revision += 1
 
     def _change_kind(self, old: Column, column: Column) -> None:
-        """Replace a column with a column of another kind, and add a new feature for it."""
+        """Replace a column with a column of another kind, and add a new feature for the new column."""
         old.missing = True
         self._replaced[old.at[0]] = old.features()[0]
         self._add(column)

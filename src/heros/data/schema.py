@@ -36,8 +36,8 @@ class Feature:
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
         ``"name"`` if the kind of the column changed, or if an earlier feature already has its name.
     shared
-        The number of codes, the last of `values`, that all new names share; 0 if each new name gets its own
-        code.
+        The number of codes that all new names share; these codes are the last of `values`. 0 if each new name
+        gets its own code.
 
     `written`, `column`, `part` and `shared` only define how values are read; they are ignored in comparisons.
 
@@ -169,7 +169,7 @@ class Schema:
         )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # a schema never changes
+        return self  # a schema object never changes
 
 
 def _expect_names(names: object, parameter: str, owner: str) -> None:

@@ -23,7 +23,7 @@ NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
 
 LARGEST = sys.float_info.max
 MOST_BITS = 2048
-"""The maximum size of a whole number; Python may refuse to convert larger numbers to text."""
+"""The maximum size of a whole number in bits; Python may refuse to convert larger numbers to text."""
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
@@ -43,7 +43,7 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "N
 """Strings that are read as missing values."""
 
 MISSING_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
-"""The names of types whose values are all missing; pandas, which has two of them, may not be installed."""
+"""The types whose values are all missing; they are given by name because pandas may not be installed."""
 
 BOOLEANS = {"true": "True", "false": "False"}
 """The boolean values in lower case, and their names in a schema."""
@@ -110,7 +110,7 @@ class Words(frozenset[str]):
     numbers: frozenset[float]
 
     def __new__(cls, words: Iterable[str] = ()) -> Self:
-        """Find the numbers among the strings; without a number, lookups are those of a `frozenset`."""
+        """Create the set and find its numbers; a set without numbers has the fast lookup of `frozenset`."""
         found = frozenset(words)
         numbers = frozenset(float(word) for word in found if NUMBER.fullmatch(word))
         kind: Any = _WordsWithNumbers if numbers else cls
@@ -173,11 +173,11 @@ def checked_task(task: str | None, owner: str) -> str | None:
 def expect_no_fraction(label: object, *, sure: bool = False) -> None:
     """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if it is infinite.
 
-    `sure` means that labels are certainly classes; a label with decimals then makes the row a bad row, too.
+    `sure` means that labels are certainly classes; a label with decimals then only makes its row a bad row.
     """
     if isinstance(label, float | np.floating) and not math.isnan(label) and not float(label).is_integer():
         rule = "be text or a whole number"
-        if math.isinf(label) or sure:  # a single bad row is no evidence about the task
+        if math.isinf(label) or sure:  # one bad row does not show that the task is wrong
             raise Refused("label", repr(float(label)), rule)
         why = "because it is a class (task='regression' learns numbers)"
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
@@ -199,7 +199,7 @@ def enum_value(value: Any) -> Any:
 
 
 def text_of(value: object) -> str:
-    """Return `str` of a value, but the value of an enum member, whose `str` may be its name."""
+    """Return a value as text; a member of an enum is represented by its value, not by its name."""
     return str(enum_value(value))
 
 
@@ -218,7 +218,7 @@ def label_of(value: object) -> str | None:
     if isinstance(value, str):
         return text_of(value)
     if isinstance(value, Decimal | timedelta | np.timedelta64) and not is_missing(value):
-        with suppress(Refused):  # Decimal("Infinity")
+        with suppress(Refused):  # for example, Decimal("Infinity")
             value = number_of("", value)
     if isinstance(value, float | np.floating):
         number = float(value)
@@ -239,7 +239,7 @@ def name_of(value: object) -> str | None:
     if (name := label_of(value)) is None:
         return None
     name = name.strip(BLANKS)
-    return BOOLEANS.get(name.lower(), name) if len(name) <= 5 else name  # names may be very long
+    return BOOLEANS.get(name.lower(), name) if len(name) <= 5 else name  # `lower` is slow for long names
 
 
 def natural_order(labels: Iterable[str]) -> list[str]:

@@ -42,7 +42,7 @@ def checked_class_weight(class_weight: object) -> ClassWeight:
 
 def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
     """Issue a notice if class weights name a class that is not among the classes known so far."""
-    if not isinstance(given, Mapping) or len(classes) < 2:  # rows that arrive one by one bring classes later
+    if not isinstance(given, Mapping) or len(classes) < 2:  # more classes may appear later
         return
     codes = Codes(classes)
     unknown = [name for name in given if codes.code(codes.of_number(name)) is None]

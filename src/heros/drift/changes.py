@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from heros._base.tables import distinguishing_settings, settings_text
 
-SURE = 3.0  # minimum change of the error or share of a listed class, in standard errors
+SURE = 3.0  # a class is listed if its error or its share changed by more standard errors than this
 MOST_DIGITS = 15
 EXACT = 0.1  # maximum relative error of the difference of two printed numbers
-CLOSE = 1000  # maximum number of instances before the detection for which `since` is shown as an estimate
-AROUND = 500  # a drop of one model up to this many instances before a change of the ensemble is part of it
+CLOSE = 1000  # `since` is shown as an estimate if it is at most this many instances before the detection
+AROUND = 500  # a change of the ensemble includes drops of single models up to this many instances earlier
 
 Floats = NDArray[np.float64]
 Raw = tuple[Floats, Floats, Floats]
@@ -25,7 +25,7 @@ Raw = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class ClassChange:
-    """The change of the error rate and of the frequency of one class."""
+    """The change in the error rate and the frequency of one class."""
 
     name: str
     error_before: float
@@ -36,9 +36,9 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """The score L of one model: before a change, the lowest value since then, and at the end (or now)."""
+    """The score L of one model before a change, its lowest value since, and its value at the end (or now)."""
 
-    model: int  # its index in the pool
+    model: int  # the index of the model in the pool
     name: str
     before: float
     lowest: float
@@ -47,7 +47,7 @@ class ModelChange:
 
 @dataclass(frozen=True, slots=True)
 class FeatureChange:
-    """The change of the distribution of one feature, or of the predicted probability of one class."""
+    """The change in the distribution of one feature, or of the predicted probability of one class."""
 
     name: str
     value: str | None  # the category whose share changed most; None for a numeric feature

@@ -154,7 +154,7 @@ class KSWIN(_Detector, _core.KswinDetector):
     """A detector of changes in the distribution that uses Kolmogorov-Smirnov tests on a sliding window.
 
     See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
-    compared with as many numbers drawn from the rest. With the same seed, River draws the same numbers.
+    compared with as many numbers drawn from its older part. With the same seed, River draws the same numbers.
 
     Parameters
     ----------

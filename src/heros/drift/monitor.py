@@ -17,7 +17,7 @@ from heros.data.schema import Schema
 from heros.drift.changes import Change, FeatureChange, Floats
 
 FEWEST = 5  # minimum expected count of a category in each sample; rarer categories are merged
-ALWAYS_MOVING = ("day", "day of year")  # parts of a date that always change; not compared
+ALWAYS_MOVING = ("day", "day of year")  # parts of a date that always change; they are not compared
 CYCLES = {"weekday": 7, "hour": 1}  # parts of a date that repeat, and the length of the cycle in days
 LEAST_CYCLES = 6  # minimum number of cycles in a window; fewer cycles are not representative
 
@@ -84,7 +84,7 @@ class Monitor:
         self._inputs = _Sample(schema.n_features)
         self._predictions = _Sample(schema.n_outputs)
         values = [one.values for one in schema.features]
-        # of each feature with listed values; infinite for numeric features
+        # The largest valid code of each nominal feature; infinite for numeric features.
         self._largest_code = np.array([math.inf if one is None else max(1, len(one)) - 1 for one in values])
 
     @property
@@ -160,7 +160,7 @@ class Monitor:
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
         """Compare the window with the reference; then add it to the reference, or replace the reference."""
         usual, recent = sample.usual, sample.recent()
-        sample.start(np.concatenate([usual, recent])[-self.reference :])  # unless a change is found below
+        sample.start(np.concatenate([usual, recent])[-self.reference :])  # a change replaces this reference
         if len(usual) < self.window:
             return
         names: list[tuple[str, tuple[str, ...] | None]]
@@ -299,7 +299,7 @@ def chi2_test(a: Floats, b: Floats, n: int) -> tuple[float, float]:
         return distance, 1.0
     expected = counts.sum(axis=0) * sizes / sizes.sum()
     total = float(((counts - expected) ** 2 / expected).sum())
-    share = 2 / (9 * freedom)  # Wilson and Hilferty: the cube root is nearly normal
+    share = 2 / (9 * freedom)  # Wilson and Hilferty: the cube root of χ² is nearly normal
     normal = ((total / freedom) ** (1 / 3) - (1 - share)) / math.sqrt(share)
     return distance, 0.5 * math.erfc(normal / math.sqrt(2))
 

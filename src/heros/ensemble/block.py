@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 class Block:
     """The results of `test_then_train` on n instances."""
 
-    probabilities: NDArray[np.float64]  # (n, classes), predicted before each label was known; see `outputs`
-    answered: NDArray[np.int32]  # (n,) the model that predicted; -1 if several models did
+    probabilities: NDArray[np.float64]  # (n, classes) predictions made before each label was known
+    answered: NDArray[np.int32]  # (n,) index of the model that predicted; -1 if several models predicted
     chosen: NDArray[np.bool_]  # (n, M) mask of the trained models
     spent: NDArray[np.float64]  # (n,) Σγ of the trained models
     reward: NDArray[np.float64]  # (n,) R = Σ (L + (1 − γ)) of the trained models
 
     @property
     def outputs(self) -> NDArray[np.float64]:
-        """The outputs (n, width), predicted before each target was known; the task defines them."""
+        """The outputs (n, width), predicted before each target was known; the task defines the outputs."""
         return self.probabilities
 
 

@@ -33,9 +33,9 @@ class SpendingLimit:
     ('power', '2.5 W')
     """
 
-    text: str  # as written
+    text: str  # the budget as the user wrote it
     kind: Kind  # "time" and "energy" are per instance; "power" is per second of wall-clock time
-    amount: float  # in seconds, joules or watts
+    amount: float  # the amount in seconds, joules or watts
     watts: float  # the power of a busy core
 
     @classmethod

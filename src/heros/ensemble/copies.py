@@ -13,7 +13,7 @@ from heros._base.registry import described
 from heros.data.schema import schema_plain
 from heros.ensemble import Heros, serialization
 
-OWN = '"own"'  # in the description of a user-defined part, for which a file stores only the name
+OWN = '"own"'  # marks a user-defined part in a description, because a file stores only its name
 STANDING = ("rng", "schema")  # entries of a document that are neither parts nor settings
 
 

@@ -13,11 +13,11 @@ from heros.policies import Cand, Everything, Explore, Policy, Surprise, Zeta
 from heros.pools import Join, Pool, default, default_regression
 from heros.pools.default_pools import nested
 
-DEFAULT_SHARE = 0.6  # the default k as a share of a given pool: the paper's 30 of 50
+DEFAULT_SHARE = 0.6  # the default k as a share of the models of a given pool: 30 of 50 in the paper
 DEFAULT_K = 11  # the default k for the 14 models of the default pool
 EXPECTED = 0.98  # an instance is expected if the predicted probability of its class is higher than this
 STEADY = 0.3  # the minimum share of the training of forests while the loss is steady
-RATES = (0.005, 0.02, 0.1)  # learning rates of the stack of the default pool
+RATES = (0.005, 0.02, 0.1)  # learning rates of the stack that combines the default pool
 SURE = 0.99  # if a class is more probable than this, the slow models of the default pool are not evaluated
 
 

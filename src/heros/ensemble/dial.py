@@ -20,20 +20,20 @@ from heros.ensemble.prices import Prices
 from heros.policies import Everything, Surprise
 
 STRETCH = 200  # number of instances between two measurements, independent of the block size
-FIRST = (6, 16)  # positions of the first measurements; caches are cold at the first one, which is ignored
+FIRST = (6, 16)  # instances of the first measurements; the first is ignored, because caches are cold
 PERIOD = 1000  # number of instances between two choices of the awake models
 SOON = 50  # number of instances after a choice until a measurement that detects very expensive models
 PAY_BACK = 1000  # number of instances over which overspending is paid back
 SAVED = 1000  # number of instances over which savings are spent, and after which they expire
-LEAST = 1.2  # the awake models must fit into the budget with this share of their training
-PRICED = 0.8  # below this effort, the price of training does not rise further
-KNEE = 0.3  # above this effort, only slow models are trained less
-LEAST_SLOW = 0.1  # share of the training of slow models at the effort KNEE
+LEAST = 1.2  # the awake models must fit into the budget with this multiple of their training cost
+PRICED = 0.8  # lower efforts count as this effort when training costs are converted to full effort
+KNEE = 0.3  # while the reduced effort is above this value, only the training of slow models is reduced
+LEAST_SLOW = 0.1  # share of the training of slow models that is left at the effort KNEE
 GAP = 20.0  # a model whose score is d below the best counts as exp(GAP · d) times as expensive
 TRUST = 200  # number of evaluated instances after which half of the difference from the best score counts
 FORGET = 10_000  # number of instances asleep after which half of the trust is left
 WORSE = 0.03  # if the best score falls by more than this, the scores of sleeping models are no longer trusted
-TRIAL = 10  # every n-th choice adds a model whose score is not trusted
+TRIAL = 10  # one choice in this many adds a model whose score is not trusted
 STAY = 0.5  # factor on the price of models that are already awake
 LEAST_SHARE = 0.1  # share of expected instances on which models are trained
 TRAIN = PHASES.index("train")
@@ -43,7 +43,7 @@ class Clock:
     """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return two sums of CPU seconds over all steps so far: all phases but training, and training."""
+        """Return two sums of CPU seconds over all steps so far: without training, and of training alone."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
@@ -94,8 +94,8 @@ class Dial:
         self,
         budget: SpendingLimit,
         sizes: Sequence[int],  # number of models of each part of a joined pool; one number for other pools
-        names: Sequence[str],  # of the models, for the warning that the budget is too small
-        surprise: Surprise | None = None,  # the policy's own rule, for full effort; None expects no instance
+        names: Sequence[str],  # names of the models, for the warning that the budget is too small
+        surprise: Surprise | None = None,  # the policy's rule at full effort; None: no instance is expected
         clock: Clock | None = None,
     ) -> None:
         self.budget, self.surprise, self.clock = budget, surprise, Clock() if clock is None else clock
@@ -103,16 +103,16 @@ class Dial:
         self.models = len(names)
         self.awake = np.ones(self.models, dtype=bool)
         self.effort = 1.0
-        self.trust = np.zeros(self.models)  # number of instances behind each score; falls during sleep
-        self.instances, self.evaluated = 0, 0  # totals so far: instances, and instances × awake models
+        self.trust = np.zeros(self.models)  # number of instances behind each score; falls while models sleep
+        self.instances, self.evaluated = 0, 0  # totals so far: instances, and evaluations of awake models
         self.seconds, self.asked_seconds = 0.0, 0.0  # CPU seconds spent and allowed
         self.floor = 0.0  # cost of an instance with the cheapest model alone, if this cost exceeds the budget
         self.caution = 1.0  # share of the budget for awake models; falls while prices turn out too low
         self.balance = 0.0  # CPU seconds saved so far; negative if overspent
-        self._start: tuple[float, float, float, float] | None = None  # instances, CPU seconds, time of day
+        self._start: tuple[float, float, float, float] | None = None  # instances, CPU times, wall-clock time
         self._trained = np.zeros(self.models)
         self._ticks = np.zeros((2, 0))
-        self.peaks = np.zeros(self.models)  # highest score of each model since it woke
+        self.peaks = np.zeros(self.models)  # highest score of each model since it was woken
         self._choices = 0
 
     @property

@@ -79,8 +79,8 @@ class Heros:
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
     k
-        The maximum number of models to train per step: 60 % of the pool if it is given, else 11 of the 14
-        (for regression all 16). You can change it at any time.
+        The maximum number of models to train per step; by default 60 % of the models of a given pool, else 11
+        of 14 models (for regression all 16). You can change `k` at any time.
     task
         "classification", "regression", or a task of `heros.ensemble.task`. The default follows from the
         target of the schema.
@@ -324,7 +324,7 @@ class Heros:
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """A mask of the models that currently sleep to keep the budget: neither evaluated nor trained."""
+        """A mask of the sleeping models, which are neither evaluated nor trained, to keep the budget."""
         return np.zeros(self.pool.n_models, dtype=bool) if self._dial is None else ~self._dial.awake
 
     # -- the schema -----------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ class Heros:
         """Create the models for this schema, or extend them to a schema that has grown.
 
         In a grown schema, features, values or classes were appended. The models keep what they have learnt;
-        new weights are initialised like the first ones.
+        new weights are initialised like the first weights.
 
         Examples
         --------
@@ -518,7 +518,7 @@ class Heros:
 
     @property
     def set_limit(self) -> float | None:
-        """The current threshold of prediction sets; None without sets.
+        """The current threshold of prediction sets; None if the model has no prediction sets.
 
         A class with probability p is in the set if 1 − p is at most this threshold.
         """
@@ -534,7 +534,7 @@ class Heros:
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the outputs for rows (n, n_features) without checking them; NaN is a missing value.
 
-        For callers that encode rows themselves with a `heros.data.Encoder`. For `delay` see `answers`.
+        Use this method if you encode rows yourself with a `heros.data.Encoder`. For `delay` see `answers`.
         """
         learner = self._bound_learner
         self._finish_growing()
@@ -601,7 +601,7 @@ class Heros:
         encoder, done = self.encoder(), 0
         weights = None if sample_weight is None else checked_weights(sample_weight, len(labels_of(x, y)))
         delays = None if delay is None else checked_delays(delay, len(labels_of(x, y)))
-        self._reader = None  # after an error, the encoder may know more than the models
+        self._reader = None  # after an error, the encoder's schema may be larger than that of the models
         for batch in list(encoder.learn(x, y)):  # read all rows before learning from the first row
             n = len(batch.X)
             some, late = (None if of is None else of[done : done + n] for of in (weights, delays))
@@ -617,9 +617,9 @@ class Heros:
         self._run(batch.X, batch.y, sample_weight, delay)
 
     def _learn_row(self, x: Any, y: Any, delay: ArrayLike | None) -> None:
-        """Learn from one row; faster than `_learn_rows`."""
+        """Learn from one row; this is faster than `_learn_rows`."""
         encoder = self.encoder()
-        self._reader = None  # after an error, the encoder may know more than the models
+        self._reader = None  # after an error, the encoder's schema may be larger than that of the models
         try:
             row, target = encoder.encode_for_training(row_of(x), y)
         except DataError:
@@ -796,7 +796,7 @@ class Heros:
         running, n = self._explaining(), self._bound_learner.schema.n_outputs
         if not fresh:
             return running.result()
-        now = running.measure(lambda X: self.outputs(X, 0)[:, :n])  # as the next instances of the stream
+        now = running.measure(lambda X: self.outputs(X, 0)[:, :n])  # delay 0, as for the next instance
         return running.result(now, self.instances)
 
     def explain(self, x: Any, *, of: str | None = None, background: Any = None) -> Contributions:
@@ -983,7 +983,7 @@ class Heros:
         arrays = other._arrays_of(followed)
         with self._exclusive:
             self._dial = copy.deepcopy(other._dial)
-            own.resume(self._dial)  # the form of the state depends on the rule for expected instances
+            own.resume(self._dial)  # the arrays of the state depend on the rule for expected instances
             own.take(arrays)
             own.last = followed.last
 
@@ -1006,7 +1006,7 @@ class Heros:
         learner = self._learner_of(schema, bound, scores)
         if isinstance(learner.scores, ScoreCalls) and scores is None:
             learner.scores.restore(learnt.get("score", {}))
-        learner.resume(self._dial)  # the form of the state depends on the rule for expected instances
+        learner.resume(self._dial)  # the arrays of the state depend on the rule for expected instances
         learner.take(learnt)
         return learner
 

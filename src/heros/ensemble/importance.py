@@ -16,14 +16,14 @@ from heros._base.tables import Table
 from heros.data.schema import Schema
 
 ROWS = 128  # maximum number of instances in the sample
-SPACING = 11  # every 11th instance joins the sample of the last 1,408; data rarely has a period of 11
+SPACING = 11  # every 11th instance joins the sample, because data rarely has a period of 11
 FEWEST = 16  # minimum number of instances in the sample for a measurement
-EACH = 289  # instances between two measurements; odd, in case instances alternate between two machines
-AT_ONCE = 8  # columns per measurement, taken in turn
+EACH = 289  # instances between two measurements; odd, because a stream may alternate between two sources
+AT_ONCE = 8  # number of columns per measurement; the columns take turns
 MEMORY = 8  # number of measurements that the running mean of a column covers
 MOST = 4000  # maximum number of predictions to measure all columns now, unless there are very many columns
 REPEATS = 4  # maximum number of times that such a measurement uses an instance of the sample per column
-POINTS = 200  # points of the history; when it has twice as many, every second point is dropped
+POINTS = 200  # number of points of the history; when it has twice as many, every second point is dropped
 EVERY = 500  # initial number of instances between two points
 
 Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -48,7 +48,7 @@ class Importance:
         The number of instances at each point of the history (P,).
     history
         The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
-        is `values` if these were measured now. The others are means of at most eight predictions per
+        is `values` if these were measured now. The other points are means of at most eight predictions per
         column: they show large changes, but a single point is uncertain.
 
     Examples
@@ -144,7 +144,7 @@ class RunningImportance:
         self.columns = columns_of(schema)
         self.rows = np.empty((0, schema.n_features))  # the sample; if full, the oldest row is replaced
         self.means = np.full(len(self.columns), np.nan)
-        self.counts = np.zeros(len(self.columns), dtype=np.int64)  # measurements
+        self.counts = np.zeros(len(self.columns), dtype=np.int64)  # number of measurements of each column
         self.kept = 0  # number of instances added to the sample so far
         self.turn = 0  # the next column to measure
         self.alarm = 0  # the instance of the last change of the ensemble's error

@@ -31,12 +31,12 @@ class LastStep:
     draws are then repeated from `draws`, the generator state before the step.
     """
 
-    chosen: NDArray[np.bool_]  # (M,)
+    chosen: NDArray[np.bool_]  # (M,) mask of the trained models
     scores: NDArray[np.float64]  # (M,) the scores L used for the choice
-    costs: NDArray[np.float64]  # (M,) γ at that step
+    costs: NDArray[np.float64]  # (M,) the costs γ at that step
     explored: bool | None
     draws: Mapping[str, Any] | None = None
-    bounds: NDArray[np.float64] | None = None  # (M,) the values used for the choice, if not L
+    bounds: NDArray[np.float64] | None = None  # (M,) the values used for the choice instead of L
     expected: bool = False  # whether training was skipped because the model expected the instance
 
 
@@ -45,14 +45,14 @@ class Standing:
     """One row of a leaderboard."""
 
     rank: int  # the rank by L; ties are ranked by index
-    model: int  # its index in the pool
+    model: int  # index of the model in the pool
     configuration: Mapping[str, Any]
-    score: float  # L
-    cost: float  # γ
+    score: float  # running score L
+    cost: float  # cost γ of a training step
     trained: int  # number of training steps
-    invested: float  # the training cost r: sum of γ over these steps
+    invested: float  # the training cost r: sum of γ over all training steps of the model
     diverged: bool
-    asleep: bool = False  # neither evaluated nor trained at present, to keep a budget
+    asleep: bool = False  # whether the model is neither evaluated nor trained at present, to keep a budget
 
 
 class Leaderboard(Sequence[Standing]):
@@ -122,7 +122,7 @@ class Leaderboard(Sequence[Standing]):
         settings = self._settings
         shown = [dict(one) for one in _settings([row.configuration for row in self])]
         legend = _legend(shown)
-        if "family" in settings:  # families have different settings, too many for a column each
+        if "family" in settings:  # families have different settings, too many for one column each
             settings = ["family", "settings"]
             shown = [{"family": one.pop("family", ""), "settings": short(one)} for one in shown]
         rows = [
@@ -155,8 +155,8 @@ class Choice:
 
     model: int
     configuration: Mapping[str, Any]
-    score: float  # L, including the instance of that step
-    cost: float  # γ
+    score: float  # the score L used for the choice
+    cost: float  # cost γ of a training step
     reason: str
 
 
@@ -292,8 +292,8 @@ class SettingSummary:
     models: int
     best_score: float  # the highest L of these models
     mean_score: float
-    cost: float  # the models' share of γ
-    invested: float  # the models' share of the training cost so far
+    cost: float  # these models' share of the sum of γ
+    invested: float  # these models' share of the training cost so far
 
 
 @dataclass(frozen=True, slots=True, repr=False)

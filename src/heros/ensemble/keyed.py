@@ -61,7 +61,7 @@ class KeyFigures:
 
     instances: int
     accuracy: float
-    gamma_share: float  # training cost, as a share of training all models
+    gamma_share: float  # training cost, as a share of the cost of training all models
     mae: float = math.nan
     rmse: float = math.nan
     relative_error: float = math.nan  # MAE divided by the MAE of the running mean of the targets
@@ -84,8 +84,8 @@ class _Resident:
 
     model: Heros
     tally: Tally
-    size: int  # bytes
-    dirty: bool = False  # whether it changed since it was written to the file
+    size: int  # size in bytes
+    dirty: bool = False  # whether the model changed since it was written to the file
     stored: Tally | None = None  # the tally in the file; None if the key is not in the file
     learnt_since_weighed: int = 0
     fitted: Heros | None = None  # the model that predicts if the schema has grown since `model` last learnt
@@ -112,7 +112,7 @@ def _tally(task: Task, block: Block, y: NDArray[np.float64]) -> Tally:
 class Keyed:
     """A separate `Heros` for each key.
 
-    The first instance of a key creates its model, a copy of the given one. When memory is full, the least
+    The first instance of a key creates its model, a copy of the given model. When memory is full, the least
     recently used models are written to a file. They are read back unchanged when they are needed.
 
     Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
@@ -157,7 +157,7 @@ class Keyed:
         if not model.pool.plain:
             rule = "a Heros without Python models in its pool, since models are stored in files"
             raise ParameterError.of("model", "Keyed", rule, model)
-        self.start = copy.deepcopy(model)  # the initial model, as it was given
+        self.start = copy.deepcopy(model)  # the initial model, as the user passed it
         self.template = copy.deepcopy(model)  # the initial model, extended to the current schema
         self._copies: Copies | None = None  # copies of the current template
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
@@ -173,7 +173,7 @@ class Keyed:
         self._moved = 0  # bytes of models loaded or spilled since free memory was last returned
         self._lock = threading.RLock()
         self._kept: Schema | None = None  # the schema in the file
-        self._learnt = 0  # instances of all keys
+        self._learnt = 0  # number of training instances of all keys
         try:
             self._learnt = self._store.total()[1].instances
             self._know_kept()
@@ -253,8 +253,8 @@ class Keyed:
             for model in (self.start, self.template):
                 model.adopt_task_of_labels(labels_of(x, y))
         encoder, blocks = self.encoder(), list[Block]()
-        self._reader = None  # after an error, the encoder may be ahead of the models
-        for batch in list(encoder.learn(x, y)):  # all rows are read before the first is learnt
+        self._reader = None  # after an error, the encoder's schema may be larger than that of the models
+        for batch in list(encoder.learn(x, y)):  # read all rows before learning from the first row
             self.bind(batch.schema)
             blocks.append(self._run(name, batch.X, batch.y, begun=bool(blocks)))
         self._reader = (self.template.schema, encoder)
@@ -313,10 +313,11 @@ class Keyed:
             return ask(model, x)
 
     def bind(self, schema: Schema) -> Self:
-        """Extend all models to this schema, each when it next learns.
+        """Extend each model to this schema when the model next learns.
 
         A model that grows in several steps differs from a model that grows at once. Therefore the model of a
-        key grows only when it learns, in memory or not. A new model starts with the whole schema.
+        key grows only when it learns, whether it is in memory or in the file. A new model starts with the
+        whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -415,7 +416,7 @@ class Keyed:
 
     @property
     def lost(self) -> int:
-        """The number of last commits that were missing when the file was opened, e.g. without its log."""
+        """The number of recent commits missing when the file was opened, e.g. because its log was removed."""
         return self._store.lost
 
     @property
@@ -450,7 +451,7 @@ class Keyed:
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
-        """Commit, then copy the store to one file, usable as ``keys.sqlite`` in another `directory`."""
+        """Commit, then copy the store to one file, which can be ``keys.sqlite`` in another `directory`."""
         with self._lock:
             self.commit(position)
             self._store.copy(path)
@@ -561,7 +562,7 @@ class Keyed:
         if resident.fitted is None or resident.fitted.schema is not schema:
             resident.fitted = copy.deepcopy(resident.model).bind(schema)
             if self._residents.get(_name(key)) is resident:
-                self._weigh(resident)  # the copy counts as well
+                self._weigh(resident)  # the size includes the copy
         return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:

@@ -177,8 +177,8 @@ class LateLabels:
             self.counts.learnt += 1
             if self.counts.learnt == 1:
                 self._measure()
-            answer = _wide(waiting.answer, self._outputs, 0.0)  # probability 0 for classes unknown then
-            if not self.model.task.numeric and not answer.any():  # no class was known
+            answer = _wide(waiting.answer, self._outputs, 0.0)  # classes added since then get probability 0
+            if not self.model.task.numeric and not answer.any():  # no class was known at that time
                 answer = np.full_like(answer, 1 / len(answer))
             for measure in self.measures:
                 measure.update(target, answer[np.newaxis])
@@ -242,7 +242,7 @@ class LateLabels:
 
     def _take_back(self, ids: list[Any], rows: list[Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         x, answers, since = (arrays[name] for name in ("x", "answers", "since"))
-        known = arrays.get("known", np.full(len(ids), self._learnt))  # missing in old files
+        known = arrays.get("known", np.full(len(ids), self._learnt))  # old files lack this array
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
             raise DataError("the numbers of instances and distinct ids differ")
@@ -277,7 +277,7 @@ class LateLabels:
             "memory": self.memory,
             "delay": self._delay,
             "measures": [measure.name for measure in self.measures],
-            "chosen": self._given is not None or self.counts.learnt > 0,  # else the first label chooses them
+            "chosen": self._given is not None or self.counts.learnt > 0,  # otherwise measures may change
         }
         archive.write(
             path, KIND, document, archive.grouped({"model": learnt, "waiting": self._stored(), **counted})

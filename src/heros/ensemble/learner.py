@@ -44,12 +44,12 @@ class Learner:
     schema: Schema
     bound: BoundPool
     scores: _core.Scores | ScoreCalls
-    chooser: _core.Policy | PolicyCalls  # the policy of the step
+    chooser: _core.Policy | PolicyCalls  # the bound policy, which the step calls
     step: _core.Step
     importance: RunningImportance | None  # None unless the model is explainable
     dial: Dial | None  # the controller of the budget, if there is a budget
     last: LastStep | None = None  # the choice of the last step
-    growing: Schema | None = None  # the schema of a growth in progress or interrupted
+    growing: Schema | None = None  # the new schema, while `grow` runs or after it was interrupted
 
     def __post_init__(self) -> None:
         self.validator = Validator(self.schema)
@@ -62,7 +62,7 @@ class Learner:
         return not calls and self.bound.pool.plain
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; call again to continue after Ctrl-C."""
+        """Extend the models to a schema that has grown; call `grow` again to continue after Ctrl-C."""
         self.growing = schema
         try:
             with clear_memory_error(schema):

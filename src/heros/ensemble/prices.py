@@ -26,16 +26,16 @@ class Prices:
     models of the parts. A part has three prices: for work that its models share, for evaluating all its
     models and for training them. Each model has a share of the latter two in proportion to its cost. If the
     measured time of a part differs from its prices, the prices are corrected in proportion to their squares.
-    The price of training is corrected less if its relative error is usually large, as with models that are
-    only trained now and then. The prices of a sleeping part slowly approach its cost times the price per unit
-    of cost of the awake parts.
+    The price of training is corrected less if its relative error is usually large, as with models that
+    are trained rarely. The prices of a sleeping part slowly approach the product of the part's cost and the
+    price per unit of cost of the awake parts.
 
     Examples
     --------
     >>> prices = Prices([2, 1])
     >>> everyone, costs = np.ones(3, dtype=bool), np.array([0.4, 0.2, 0.4])
     >>> prices.note(everyone, np.array([6.0, 3.0]), np.array([[4, 2, 0], [2, 1, 0]]), costs)
-    >>> prices.alone().round(2).tolist()  # evaluation and training, and the share of the part
+    >>> prices.alone().round(2).tolist()  # evaluation, training and the part's shared work
     [3.93, 2.16, 3.29]
     >>> prices.fitting(np.ones(3), limit=6).tolist()
     [False, True, True]
@@ -43,10 +43,11 @@ class Prices:
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.part = np.repeat(np.arange(len(sizes)), sizes)
-        self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))  # per part
-        self.error = np.zeros(len(sizes))  # relative error of the price of training, per part
+        # the prices of each part; NaN before the first measurement of the part
+        self.shared, self.look, self.train = (np.full(len(sizes), np.nan) for _ in range(3))
+        self.error = np.zeros(len(sizes))  # relative error of each part's price of training
         self.rest = np.zeros(1)  # the price of the rest of a step
-        self._share = 1 / np.asarray(sizes)[self.part]  # of each model in the work of its part
+        self._share = 1 / np.asarray(sizes)[self.part]  # share of each model in the work of its part
 
     def note(
         self,
@@ -123,9 +124,9 @@ class Prices:
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
 
-        Each model of a part doubles the factors of the part's other models, as models of one kind make
-        similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of training
-        that must fit; it is .35 if a third of the limit would stay unused otherwise.
+        Each chosen model of a part doubles the factors of the part's other models, because models of one kind
+        make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
+        training that must fit; this share is .35 if a third of the limit would stay unused otherwise.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit

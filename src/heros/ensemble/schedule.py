@@ -24,11 +24,11 @@ from heros.storage.disk import write_whole
 
 FILE = "schedule.json"
 HOUR = 3600.0
-SHARE, PART = 0.01, 0.1  # maximum shares of an hour's budget and of its remainder for a block
+SHARE, PART = 0.01, 0.1  # a block uses at most these shares of the hour's budget and of the rest of it
 RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
 MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
 FALL = 0.1  # weight of a new price that is lower than the old price; a higher price replaces the old price
-LONGEST = 10.0  # maximum sleep in seconds: some sources must receive messages while learning waits
+LONGEST = 10.0  # maximum sleep in seconds, because some sources must receive messages while learning waits
 NUMBERS = ("hour", "spent", "price", "aside", "since", "joules", "grams", "used", "hours")
 MOST = 1e15  # maximum value of a number in the file; valid hours, energies and times are smaller
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
@@ -55,8 +55,8 @@ class Schedule:
     its cost.
 
     With a carbon signal, learning waits for the cleanest known moments within the time that the oldest
-    instance may still wait. Without a limit, it waits for the single cleanest moment. With a limit, it uses
-    the same share of that time as the share of the limit used in the last 24 hours.
+    instance may still wait. Without a limit, learning waits for the single cleanest moment. With a limit,
+    learning uses a share of that time: the share of the limit that was used in the last 24 hours.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ class Schedule:
         self.hour, self.spent = 0, 0.0  # the current hour since 1970, and its CPU seconds
         self.price = math.nan  # CPU seconds per instance
         self.aside = 0.0  # CPU seconds of the most expensive work between two blocks, e.g. a checkpoint
-        self.used, self.hours = 0.0, 0  # mean share of the limit in the last 24 hours; hours since the start
-        self.since = self.clock.now()  # all waiting instances arrived later
+        self.used, self.hours = 0.0, 0  # used share of the limit in the last 24 hours; hours since the start
+        self.since = self.clock.now()  # all waiting instances arrived after this time
         self.joules = self.grams = 0.0  # energy and CO2e at times with a known intensity
         self.wait: Wait | None = None
-        self._reserved = 0.0  # CPU seconds of this hour that are on disk
+        self._reserved = 0.0  # CPU seconds of this hour that the file records as spent
         self._notify = partial(notice, category=WaitNotice) if notify is None else notify
         self._fault = False  # whether the file could not be written
         self._restore()
@@ -154,7 +154,7 @@ class Schedule:
         self._cpu = self.clock.cpu()
 
     def note(self, n: int = 0) -> float:
-        """Count the CPU time since the last call, with n instances learnt; return the current time."""
+        """Count the CPU time since the last call, in which n instances were learnt; return the time now."""
         cpu, now = self.clock.cpu(), self.clock.now()
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
@@ -185,7 +185,7 @@ class Schedule:
 
     @property
     def carbon(self) -> Carbon | None:
-        """The mean intensity, weighted by the energy of each moment; None if it was never known."""
+        """The mean intensity, weighted by the energy of each moment; None if no intensity was known."""
         if self.signal is None or self.joules == 0:
             return None
         return Carbon(self.grams / self.joules * JOULES_PER_KWH, f"{self.signal.name}, by time")
@@ -193,12 +193,12 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return how many of `most` instances may be learnt now; if 0, `wait` has the reason.
+        """Return how many of `most` instances may be learnt now; if none may, `wait` has the reason.
 
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """
         now = self.note()
-        self.since = min(self.since if since is None else since, now)  # a clock may have been fast
+        self.since = min(self.since if since is None else since, now)  # the clock may have been fast before
         n = most if self.limit is None else min(most, self._fitting())
         before, self.wait = self.wait, self._for_grid(now)
         if n == 0 and self.wait is None:
@@ -218,7 +218,7 @@ class Schedule:
         """Return the number of instances that fit into the rest of the hour."""
         left = self.seconds - self.spent - min(self.aside, MOST_ASIDE * self.seconds)
         if math.isnan(self.price):
-            return int(left > 0)  # the first instance gives the price
+            return int(left > 0)  # the price is known after the first instance
         price = max(self.price, 1e-9)
         if (fitting := int(min(PART * left, SHARE * self.seconds) / price)) > 0:
             return fitting

@@ -86,7 +86,7 @@ def unpack(
 ) -> Model:
     """Create a model from the data that `pack` returned; raise a DataError if the data is invalid.
 
-    Pass user-defined parts as arguments named after their `PARTS`; None is the part of the document. With
+    Pass user-defined parts as arguments named after their `PARTS`; None uses the part of the document. With
     `allow_code`, the Python models of the given pool are unpickled, which runs code from the file.
     """
     left = {role for role in PARTS if document.get(role, 0) is None and given.get(role) is None}
@@ -115,7 +115,7 @@ def fill(
         if document["schema"] is not None:
             schema = schema or schema_of(document["schema"])
             learnt = {group: archive.subset(arrays, group) for group in GROUPS}
-            model.pool.expect_room(schema, learnt["pool"])  # before memory is allocated
+            model.pool.expect_room(schema, learnt["pool"])  # check this before memory is allocated
             if hasattr(model.score, "expect_room"):
                 model.score.expect_room(model.pool.n_models, learnt["ensemble"])
             model.restore(schema, learnt)

@@ -72,7 +72,7 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of the sets of `Heros.predict_set` that should contain the true class; None for no sets.
+        The share of the sets of `Heros.predict_set` that should contain the true class; None: no sets.
         The probabilities of the true classes of the last 1000 instances set the threshold (conformal
         prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
 
@@ -154,7 +154,7 @@ class Regression(Task):
         object.__setattr__(self, "level", inside_unit().check(self.level, "level", "Regression"))
 
     def width(self, schema: Schema) -> int:
-        """Return 4: the prediction, the two ends of its interval, the running mean of the targets."""
+        """Return 4: the prediction, the two ends of its interval, and the running mean of the targets."""
         return 4
 
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:

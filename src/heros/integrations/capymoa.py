@@ -161,7 +161,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     stream
         A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
         copied. The result can be copied and pickled only if `stream` is a function; otherwise ``take``
-        advances it.
+        advances `stream` itself.
     name
         The name of the stream; by default CapyMOA's name.
 
@@ -199,7 +199,7 @@ class CapymoaStream(Stream):
 
     @property
     def n_instances(self) -> int | None:
-        """The number of instances from start to end; None if CapyMOA does not know it."""
+        """The number of instances from start to end; None if CapyMOA does not know this number."""
         try:
             return len(self._source())
         except (TypeError, NotImplementedError):

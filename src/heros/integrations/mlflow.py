@@ -164,7 +164,7 @@ class Callback:
     - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
       because their performance changed; ``models_worse``: the number of these models with a lower score.
-      Many changes at once indicate drift. Both metrics need the default score, `heros.scores.Adwin`.
+      Many changes at once indicate drift. These two metrics need the default score, `heros.scores.Adwin`.
 
     Parameters
     ----------
@@ -211,10 +211,10 @@ class Callback:
         state = model._bound_learner.scores.state()  # the state of the model would copy all weights
         widths = state["width"]
         before, self._before = self._before, (widths, model.evaluated, model.scores.copy())
-        if before is None:  # there is no window before the first one
+        if before is None:  # the first window cannot be compared with an earlier one
             return {"models_changed": 0.0, "models_worse": 0.0}
         earlier, evaluated, scores = before
-        cut = widths - earlier < model.evaluated - evaluated  # otherwise a window grows by one per evaluation
+        cut = widths - earlier < model.evaluated - evaluated  # otherwise windows grow by one each time
         worse = cut & (model.scores < scores)
         return {"models_changed": float(cut.sum()), "models_worse": float(worse.sum())}
 

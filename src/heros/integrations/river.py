@@ -35,7 +35,7 @@ except ModuleNotFoundError as error:
 
 if TYPE_CHECKING:
     import pandas as pd
-else:  # River works without it
+else:  # River works without pandas
     pd = LazyModule("pandas")
 
 __all__ = ["HerosClassifier", "HerosRegressor", "LateClassifier", "LateRegressor"]
@@ -107,7 +107,7 @@ class _Model(ModelSettings):
                 else:
                     self._encoder.seen = 0
         except Exception:
-            self._start()  # the encoder must not be ahead of the models
+            self._start()  # the encoder's schema must not be larger than that of the models
             raise
 
     def _learn_frame(self, X: pd.DataFrame, targets: list[Any]) -> None:
@@ -240,7 +240,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
     def __post_init__(self) -> None:
         self.classes = None if self.classes is None else [*map(_plain, self.classes)]
-        self._labels: dict[Hashable, str] | None = {}  # class names; None: labels are class names
+        self._labels: dict[Hashable, str] | None = {}  # class names; None if the labels are class names
         for label in self.classes or ():
             self._labels[label] = self._name(label)
         super().__post_init__()
@@ -334,7 +334,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
 
 def _plain(label: Hashable) -> Any:
     """Return a label as a plain Python value if it is a NumPy scalar, an enum member or similar."""
-    if isinstance(label, np.timedelta64):  # a signed integer to NumPy
+    if isinstance(label, np.timedelta64):  # NumPy treats this type as a signed integer
         return label
     if isinstance(label, np.bool_ | np.integer | np.floating | np.str_):
         return label.item()

@@ -94,7 +94,7 @@ class LateClassifier(_Late[dict[Any, float]]):
     Parameters
     ----------
     model
-        A classifier, or a pipeline that ends with one.
+        A classifier, or a pipeline that ends with a classifier.
     metric
         A River metric to update, e.g. ``river.metrics.Accuracy()``.
     most
@@ -126,7 +126,7 @@ class LateClassifier(_Late[dict[Any, float]]):
         return dict(self.model.predict_proba_one(x))
 
     def _update_metric(self, y: Any, answer: dict[Any, float]) -> None:
-        if answer:  # empty before the first label
+        if answer:  # the prediction is empty before the first label
             needs_labels = self.metric.requires_labels
             self.metric.update(y, max(answer, key=lambda label: answer[label]) if needs_labels else answer)
 

@@ -47,7 +47,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     random_state: int | np.random.RandomState | None = None
     heros_: Heros = field(init=False)
     classes_: NDArray[Any] = field(init=False)
-    _names: list[str] | None = field(init=False)  # columns of the first frame; None if it was an array
+    _names: list[str] | None = field(init=False)  # columns of the first frame; None for an array
 
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
@@ -422,7 +422,7 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
 
 
 def _as_text(labels: Any) -> Any:
-    """Return labels, with enums of strings as text; raise an error for text that NumPy would change."""
+    """Return labels, with string enums converted to text; raise an error for text that NumPy would change."""
     if isinstance(labels, list | tuple):
         given = labels
     elif getattr(getattr(labels, "dtype", None), "kind", "") == "O":

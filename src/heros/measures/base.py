@@ -77,7 +77,7 @@ class Measure(Part, ABC):
     """
 
     role: ClassVar[str] = "measure"
-    plain: ClassVar[bool] = False  # files store its state, not its description
+    plain: ClassVar[bool] = False  # files store the state of a measure, not its description
     name: ClassVar[str]
     label: ClassVar[str]
     better: ClassVar[Better] = "higher"

@@ -21,10 +21,10 @@ def expect_answers(y: object, probabilities: object, owner: str) -> Predicted:
     if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:
         raise DataError(f"{rule}, one row per instance. Got shape {p.shape} instead.")
     labels = expect_labels(y, p.shape[1], owner)
-    if len(labels) != len(p):  # checked first: a broadcast array may be too large to read
+    if len(labels) != len(p):  # checked before the values: a broadcast array may be too large to read
         raise DataError(f"{owner} needs one label per instance ({len(p)}). Got {len(labels)} instead.")
     highest = p.max() if p.size else 0.0
-    if p.size and not (p.min() >= 0 and highest <= 1 + SLACK):  # false if a value is NaN
+    if p.size and not (p.min() >= 0 and highest <= 1 + SLACK):  # NaN fails the test
         raise DataError(f"{rule}. Got {p[~((p >= 0) & (p <= 1 + SLACK))][0]} instead.")
     return labels, p if highest <= 1 else np.minimum(p, 1.0)
 
@@ -67,7 +67,7 @@ def expect_numbers(y: object, output: object, columns: int, owner: str) -> tuple
     return targets, said
 
 
-MOST = 1 << 32  # maximum size (32 GB): only a broadcast array is larger
+MOST = 1 << 32  # maximum number of values (32 GB); only a broadcast array can have more
 SLACK = 1e-9  # sums of probabilities may exceed 1 by rounding
 
 

@@ -123,7 +123,7 @@ class Confusion:
 
     @property
     def kappa(self) -> float:
-        """Cohen's κ: the accuracy compared with chance agreement, given the margins."""
+        """Cohen's κ: the accuracy compared with the agreement that the class frequencies give by chance."""
         total = int(self.counts.sum())
         if total == 0:
             return math.nan
@@ -247,7 +247,7 @@ BINS = 15
 class Reliability:
     """A reliability curve: mean confidence, accuracy and number of instances of each bin."""
 
-    confidence: Floats  # NaN for an empty bin, like the accuracy
+    confidence: Floats  # the confidence and the accuracy of an empty bin are NaN
     accuracy: Floats
     count: Counts
 

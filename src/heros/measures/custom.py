@@ -74,7 +74,7 @@ class Own(Measure):
     def add(self, y: NDArray[Any], output: NDArray[Any]) -> float:
         if hasattr(self.measure, "merge"):
             return super().add(y, output)
-        part = self.fresh()  # a copy measures the part, and the object itself the whole stream
+        part = self.fresh()  # a copy measures this part; the object itself measures the whole stream
         part.update(y, output)
         self.update(y, output)
         return part.value

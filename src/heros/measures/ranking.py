@@ -127,8 +127,8 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 class Histogram:
     """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
 
-    Its size does not depend on the stream's length. With more than 64 classes, bins are 2, 4, 8, ... times as
-    wide. Subclasses compute a value and its error.
+    The number of bins does not depend on the stream's length. With more than 64 classes, bins are 2, 4, 8,
+    ... times as wide. Subclasses compute a value and its error.
     """
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class Histogram:
         bins = np.zeros((len(y), len(known)), dtype=np.int64)  # bin 0 for classes without a probability
         bins[:, : probabilities.shape[1]] = _bins(probabilities)
         rows = 2 * known + (y[:, None] == known)
-        # np.add.at, as there are far fewer instances than bins; a flat index is faster in NumPy.
+        # `np.add.at` is fast if there are far fewer instances than bins; a flat index is faster in NumPy.
         n_bins = self.counts.shape[2]
         np.add.at(self.counts.reshape(-1), (rows * n_bins + bins // (BINS // n_bins)).ravel(), 1)
 
@@ -190,7 +190,7 @@ class Histogram:
 
 
 def _n_bins(classes: int) -> int:
-    """Return the number of bins for so many classes: the product is bounded."""
+    """Return the number of bins for this number of classes; the product of the two numbers is limited."""
     doublings = (-(-classes // MOST) - 1).bit_length() if classes else 0
     return max(2, BINS >> doublings)
 
@@ -254,15 +254,15 @@ class RunningPrAuc(Histogram):
 
     @staticmethod
     def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
-        held = np.flatnonzero(positive + negative)[::-1]  # from the highest odds down
+        held = np.flatnonzero(positive + negative)[::-1]  # bins with instances, from the highest odds down
         gained, lost = positive[held], negative[held]
         positives, instances = np.cumsum(gained), np.cumsum(gained + lost)
         value = _area(gained, positives, instances) if len(held) else math.nan
         if math.isnan(value):
             return math.nan, math.nan
         before, all_before = positives - gained, instances - gained - lost
-        best = positives / np.maximum(all_before + gained, 1)  # all positives of a bin come first
-        worst = (before + 1) / (all_before + lost + 1)  # the first positive comes last
+        best = positives / np.maximum(all_before + gained, 1)  # in each bin, positives come before negatives
+        worst = (before + 1) / (all_before + lost + 1)  # in each bin, negatives come before positives
         tied = (lost > 0) & (gained + lost > 1)
         best, worst = (np.where(tied, bound, positives / instances) for bound in (best, worst))
         high, low = np.dot(gained, best) / positives[-1], np.dot(gained, worst) / positives[-1]

@@ -12,7 +12,7 @@ from heros.measures.base import Array, Floats, Mean, Measure, State, expect_arra
 from heros.measures.checks import expect_numbers
 
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
-"""The number of output columns that a measure needs: up to the prediction, interval or running mean."""
+"""The number of output columns up to the prediction, the interval and the running mean."""
 
 
 class MeanOfNumbers(Mean):

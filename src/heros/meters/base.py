@@ -27,7 +27,7 @@ class Meter(Part, ABC):
 
     source: ClassVar[str]
     basis: ClassVar[str] = "measured"  # or "modelled"
-    whole_machine: ClassVar[bool] = False  # including parallel runs
+    whole_machine: ClassVar[bool] = False  # whether parallel runs are measured, too
 
     def __init__(self, carbon: Carbon | None = None, *, process: bool = False) -> None:
         self.carbon = carbon

@@ -48,7 +48,7 @@ class CarbonSignal:
     source
         A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
-        minutes in a separate thread. Also accepted: an iterable of pairs.
+        minutes in a separate thread. The source can also be an iterable of pairs.
     notify
         The function that is called with each notice; by default it issues a warning.
 

@@ -18,7 +18,7 @@ class CodeCarbon(Meter):
     """A meter that runs CodeCarbon's offline tracker on this process and reads it once per run.
 
     Only the tracker's energy is used; CO2e is the energy times the stated `carbon`, as for every meter.
-    Requires the extra ``energy``.
+    The meter requires the extra ``energy``.
     """
 
     written: ClassVar[str] = "codecarbon"

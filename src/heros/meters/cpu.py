@@ -61,7 +61,8 @@ def cpu_model() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
         text = ""
-    pairs = (line.partition(":") for line in reversed(text.splitlines()))  # the first CPU counts
+    # The lines are reversed, so that the entries of the first CPU are kept.
+    pairs = (line.partition(":") for line in reversed(text.splitlines()))
     fields = {name.strip(): value.strip() for name, _, value in pairs}
     design = ARM_DESIGNS.get(fields.get("CPU part", "")) if fields.get("CPU implementer") == ARM else None
     return fields.get("model name") or design or platform.processor() or platform.machine()
@@ -108,7 +109,8 @@ class Cpu(Meter):
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        because HEROS does all its work there. Set it for models that start threads, such as Java models.
+        because HEROS does all its work there. Set `process` for models that start threads, such as Java
+        models.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Counter:
 
     name: str
     read: Callable[[], int]
-    joules: float  # per count
+    joules: float  # joules per count
     largest: int | None = None  # the counter restarts at 0 after this value; None if it never restarts
     last: int = 0
     counts: int = 0

@@ -56,11 +56,11 @@ class Explore(Around):
             return super(Around, self).choose(scores, costs, k, rng)
         if not isinstance(rng, np.random.Generator):
             raise ParameterError.of("rng", "Explore", "a numpy.random.Generator", rng)
-        if rng.random() < self.epsilon:  # the same draw as in the core
+        if rng.random() < self.epsilon:  # the core makes the same draw
             return Random().choose(scores, costs, k, rng)
         return super().choose(scores, costs, k, rng)
 
-    explain = Around.explain  # for choices without exploration
+    explain = Around.explain  # the reasons for choices without exploration
 
     def _compiled(self) -> _core.Policy | None:
         inner = super()._compiled()

@@ -79,7 +79,7 @@ class MLCB(CompiledPolicy):
         return self.scale > 0
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        return by_rank(scores, "upper bound", chosen)  # the scores are the upper bounds
+        return by_rank(scores, "upper bound", chosen)  # MLCB gets the upper bounds as scores
 
     def _compiled(self) -> _core.Policy:
         return _core.Policy("mlcb", bounds=(self.scale, self.factor, self.rate, self.delta))

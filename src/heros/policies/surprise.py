@@ -38,7 +38,7 @@ class Surprise(Around):
     steady
         The minimum probability of training slow models (forests) on an unexpected instance while the loss is
         steady, in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over
-        about 1,000 by no more than chance.
+        about 1,000 instances by no more than chance.
     after
         The number of instances after which slow models are trained less. After n instances the probability
         is `after` / n, but at least `steady`.

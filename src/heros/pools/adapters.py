@@ -63,7 +63,7 @@ class Member(ABC):
         return _has(subject, *cls.needs)
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema, at first and after each growth; raise an error if the model does not support it."""
+        """Set the schema, at the start and after each growth; raise an error if the model cannot use it."""
         self.schema = schema
 
     @abstractmethod
@@ -103,7 +103,7 @@ class RiverMember(Member):
             try:
                 by_label = self.model.predict_proba_one(instance.named)
                 return self._votes([*map(int, by_label)], [*by_label.values()])
-            except NotImplementedError:  # raised by River's base class
+            except NotImplementedError:  # River's base class raises this if the model has no probabilities
                 self._has_probabilities = False
         return self._one_hot(self.model.predict_one(instance.named))
 
@@ -253,7 +253,7 @@ def member_of(model: Any, schema: Schema) -> Member:
 
 @lru_cache(maxsize=8)
 def capymoa_schema(schema: Schema) -> Any:
-    """Return the CapyMOA schema: the features in order, with the values of nominal ones, then the target."""
+    """Return the CapyMOA schema: the features in order (nominal features with values), then the target."""
     target = "class"
     names = [feature.name for feature in schema.features]
     while target in names:
@@ -263,7 +263,7 @@ def capymoa_schema(schema: Schema) -> Any:
     return _capymoa("stream").Schema.from_custom([*names, target], target, categories)
 
 
-@lru_cache(maxsize=4)  # the function is called for every instance
+@lru_cache(maxsize=4)  # cached, because the function is called for every instance
 def _capymoa(part: str) -> Any:
     """Import a part of CapyMOA, which starts Java."""
     return needed(f"capymoa.{part}", "A CapyMOA member", "capymoa")

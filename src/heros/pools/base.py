@@ -61,7 +61,7 @@ class BoundPool(ABC):
     pool: Any  # the description of the models
     schema: Schema
     parts: tuple[BoundPool, ...] = ()  # the bound pools of a Join
-    costs: Floats  # (M,) γ, summing to 1
+    costs: Floats  # (M,) the cost γ of a training step of each model; the costs sum to 1
     costs_change: bool = False  # whether the costs change while the models learn
 
     def measure(self) -> Floats:

@@ -33,8 +33,8 @@ class Boosted(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "rounds" (∝ this setting), "measured" (CPU time on random instances
-        when the pool is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "rounds" (in proportion to this setting), "measured" (CPU time on
+        random instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

@@ -31,7 +31,7 @@ WINDOWS = [
     {"window": 5000, "neighbours": 20},
 ]
 ADAM = [{"learning_rate": rate, "hidden": 256} for rate in (0.005, 0.001)]
-SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # rarely retrained
+SELDOM = {"window": 5000, "every": 2500, "trees": 15, "most_trees": 20}  # a rarely retrained model
 
 
 def default() -> Join:
@@ -117,7 +117,7 @@ def default_regression() -> Join:
         MLP([{"learning_rate": 0.005, "hidden": 64}, {**sgd, "loss": "huber"}], scale=1.0),
         Neighbours(WINDOWS, max_bytes=STORE_BYTES),
         Linear([{"learning_rate": 0.01}, *plain, {"optimizer": "pa"}]),
-        Linear(level, scale=1.0),  # so that the bias does not learn faster than the weights
+        Linear(level, scale=1.0),  # with this scale, the bias does not learn faster than the weights
         RegressionTrees([{"grace_period": 50}, quick]),
         Boosted([{"max_bytes": FOREST_BYTES}]),
         LabelMemory([{}]),

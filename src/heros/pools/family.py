@@ -67,7 +67,7 @@ class Family(Pool):
     """The number of instances on which a model is timed, if costs are measured."""
 
     family: ClassVar[type[Family]]
-    """The class that defines the settings; for a grid, its base class."""
+    """The class that defines the settings; for a grid, the base class of the grid."""
 
     bound_by: ClassVar[type[BoundNative]]
     """The class of the bound pool."""
@@ -81,7 +81,7 @@ class Family(Pool):
         if "settings" in vars(cls):
             cls.family = cls
             cls.__doc__ = documented(cls.__doc__, cls.settings)
-        elif "__init__" in vars(cls) and "role" not in vars(cls):  # another constructor of the same family
+        elif "__init__" in vars(cls) and "role" not in vars(cls):  # a grid of the same family
             cls.grid = True
 
     def __post_init__(self) -> None:

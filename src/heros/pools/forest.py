@@ -29,9 +29,9 @@ class ForestStats:
     trees, background
         The number of trees that predict, and of background trees, which replace other trees after drift.
     nodes, leaves, active_leaves
-        The totals over the trees that predict, as in `TreeStats`.
+        Sums over the trees that predict; see `TreeStats`.
     depth
-        The number of tests on the longest path.
+        The number of tests on the longest path in any tree.
     bytes, max_bytes
         The memory of the nodes and observers of all trees, and its limit, which is never exceeded.
     warnings, replaced
@@ -60,14 +60,14 @@ class Forest(Family):
     forest averages the probabilities of its trees, each weighted by its accuracy since it was last replaced.
     With ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
     random patches (Gomes, Read and Bifet 2019). docs/models.md lists the differences from MOA. The main
-    difference is that nominal features are split into one value and the rest.
+    difference is that nominal features are split into one value and all other values.
 
     Parameters
     ----------
     {settings}
     costs
-        The cost γ of a training step: "trees" (∝ this setting), "measured" (CPU time on random instances
-        when the pool is bound), or one number per forest. Costs are scaled to sum to 1.
+        The cost γ of a training step: "trees" (in proportion to this setting), "measured" (CPU time on random
+        instances when the pool is bound), or one number per forest. Costs are scaled to sum to 1.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class BoundForest(BoundNative, of=Forest):
         return found
 
     def text(self, i: int, *, tree: int = 0) -> str:
-        """Return a tree of forest i as indented text: tests, and majority class and count of each leaf."""
+        """Return a tree of forest i as indented text: tests, and class and count of each leaf."""
         self._expect_model(i, "text")
         whole(tree, "tree", "text", 0, self.pool.configurations[i]["trees"] - 1)
         columns, state = self.native.tree(i, tree)

@@ -30,7 +30,7 @@ class Scaled(Family):
     role: ClassVar[str] = "pool"
 
     scale: bool | float = True
-    divisor: float = field(init=False, repr=False)  # computed from `scale`, in which True is not 1.0
+    divisor: float = field(init=False, repr=False)  # 3.0 if `scale` is True, 1.0 if it is 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

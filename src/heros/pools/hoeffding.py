@@ -34,9 +34,9 @@ class Hoeffding(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "max-bytes" (∝ the byte limit, as in the paper), "bytes" (∝ the
-        current size of each tree, updated every 1000 instances), "measured" (CPU time on random instances
-        when the pool is bound), or one number per tree. Costs are scaled to sum to 1.
+        The cost γ of a training step: "max-bytes" (in proportion to the byte limit, as in the paper), "bytes"
+        (in proportion to the current size of each tree, updated every 1000 instances), "measured" (CPU time
+        on random instances when the pool is bound), or one number per tree. Costs are scaled to sum to 1.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Hoeffding(Family):
             "binary_splits",
             False,
             flag(),
-            "Whether nominal features are split only into one value and the rest.",
+            "Whether nominal features are split only into one value and all other values.",
         ),
         tree_settings.MAX_DEPTH,
         Setting(

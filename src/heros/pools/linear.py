@@ -43,9 +43,9 @@ class Linear(Scaled):
         The number of inputs that all other values share by hashing. This limits the number of weights of
         features with very many values.
     costs
-        The cost γ of a training step: "numbers" (∝ the numbers stored per weight: 1 for "sgd", else 3),
-        "measured" (CPU time on random instances when the pool is bound), or one number per model. Costs
-        are scaled to sum to 1.
+        The cost γ of a training step: "numbers" (in proportion to how many numbers a model stores per weight:
+        1 for "sgd" and "pa", else 3), "measured" (CPU time on random instances when the pool is bound), or
+        one number per model. Costs are scaled to sum to 1.
     scale
         Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3; with 1, training
         steps are larger. False turns scaling off, for data that is already scaled.

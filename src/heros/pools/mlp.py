@@ -41,9 +41,10 @@ class MLP(Scaled):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "hidden" (∝ hidden units, as in the paper), "multiply-adds"
-        (∝ their number for one instance with every input active), "measured" (CPU time on random instances
-        when the pool is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "hidden" (in proportion to the hidden units, as in the paper),
+        "multiply-adds" (in proportion to the multiply-adds for one instance with every input active),
+        "measured" (CPU time on random instances when the pool is bound), or one number per model. Costs are
+        scaled to sum to 1.
     scale
         Numbers are scaled to (x − mean)/(scale·sd), with running moments. True means 3, as in the paper; with
         1, training steps are larger and models follow drift faster. False turns scaling off, for data that is

@@ -65,8 +65,8 @@ class Neighbours(Family):
         the instances that the model was trained on. When the outcomes get worse, the model drops instances
         older than ADWIN's window, and the model's window grows again. None turns this off.
     costs
-        The cost γ of a training step: "window" (∝ the window), "measured" (CPU time on random instances
-        when the pool is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "window" (in proportion to the window), "measured" (CPU time on random
+        instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Calls from the core to models of other libraries, which check outputs and handle exceptions."""
+"""Calls from the core to models of other libraries; the calls check outputs and handle exceptions."""
 
 from __future__ import annotations
 

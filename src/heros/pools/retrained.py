@@ -69,9 +69,9 @@ class Retrained(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "training" (∝ trees · log₂(2 · leaves) · window / every), "measured"
-        (CPU time on random instances when the pool is bound), or one number per model. Costs are scaled to
-        sum to 1.
+        The cost γ of a training step: "training" (in proportion to
+        trees · log₂(2 · leaves) · window / every), "measured" (CPU time on random instances when the pool is
+        bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------
@@ -93,8 +93,9 @@ class Retrained(Family):
             "spread",
             None,
             or_none(whole_number(1, MOST)),
-            "The number of instances over which the work of a training is spread, at most `every`. 1: all at "
-            "once. None: so that a step takes about a millisecond, over at most half of `every` instances.",
+            "The number of instances over which the work of a training is spread, at most `every`. With 1, "
+            "all work is done at once. With None, a step takes about a millisecond, and the work is spread "
+            "over at most half of `every` instances.",
             none=0,
         ),
         Setting("trees", 30, whole_number(1, 1000), "The number of trees per output."),

@@ -58,7 +58,8 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     """Return the prices of a pool's models, measured during learning or else on random instances.
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
-    the number of instances that the models have learnt: shorter windows cost less. None if timing fails.
+    the number of instances that the models have learnt: shorter windows cost less. If timing fails, return
+    None.
     """
     try:
         evaluation, train = _seconds(bound, learnt)

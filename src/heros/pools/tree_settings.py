@@ -44,7 +44,7 @@ TIE_THRESHOLD = Setting(
     "tie_threshold",
     0.05,
     real_number(0),
-    "If the Hoeffding bound ε is below this, the best test is used even if the second best is equally good.",
+    "If the Hoeffding bound ε is below this value, the best test is used even if the second best is as good.",
 )
 MAX_DEPTH = Setting(
     "max_depth",
@@ -84,7 +84,10 @@ class BoundTrees(BoundNative):
     """The models of a pool of trees for one schema."""
 
     def stats(self) -> list[TreeStats]:
-        """Return the size of each model; for boosted trees, the totals and the largest depth."""
+        """Return the size of each model.
+
+        For boosted trees, the numbers are sums over the model's trees, and the depth of its deepest tree.
+        """
         limits = [configuration["max_bytes"] for configuration in self.pool.configurations]
         return [TreeStats(*(*self.native.summary(i), limit)) for i, limit in enumerate(limits)]
 

@@ -33,8 +33,9 @@ class Baselines:
 
     def __init__(self, numeric: bool) -> None:
         self._numeric = numeric
-        self._counts = Confusion()  # of (label, previous label)
-        # n, Σy, Σy²; Σ|e| and Σe² of the mean; number of pairs; Σ|e| and Σe² of the previous target
+        self._counts = Confusion()  # counts of pairs (label, previous label)
+        # n, Σy, Σy²; Σ|e| and Σe² of predicting the mean; number of pairs of successive targets;
+        # Σ|e| and Σe² of predicting the previous target
         self._sums = np.zeros(SUMS)
         self._last: float | None = None
 
@@ -109,7 +110,7 @@ class Baselines:
         if not (
             square and sums.shape == (SUMS,) and sums.dtype == last.dtype == np.float64 and last.size < 2
         ):
-            raise DataError("The counts of labels must be a square matrix, eight sums and the last label.")
+            raise DataError("The counts of labels must have a square matrix, eight sums and the last label.")
         if (counts < 0).any() or (np.delete(sums, 1) < 0).any() or not np.isfinite([*sums, *last]).all():
             raise DataError("The counts of labels must be finite and not negative.")
         if not self._numeric and not all(at in range(len(counts)) for at in last):
@@ -137,7 +138,7 @@ def _no_change(confusion: Confusion) -> dict[str, float]:
 
 
 def _mean(shares: NDArray[np.float64]) -> float:
-    """Return the mean without NaN values; np.nanmean is several times slower for a few numbers."""
+    """Return the mean of the values that are not NaN; for few values, np.nanmean is several times slower."""
     finite = ~np.isnan(shares)
     return float(np.where(finite, shares, 0.0).sum() / np.count_nonzero(finite))
 

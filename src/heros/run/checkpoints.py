@@ -45,7 +45,7 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """A class that writes the checkpoints of a run or resumes a run; parameters as for `evaluate`."""
+    """A writer of the checkpoints of a run, which can also resume a run; parameters as for `evaluate`."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class Checkpointer:
         self._predictions = PredictionsFile(self.directory) if content is None else content.predictions
         self._written = 0  # number of windows whose predictions are in the file
         self._crc: tuple[int, ...] = (0, 0)  # checksums of the training instances so far
-        self._last = 0  # instances at the last attempt to write
+        self._last = 0  # number of instances at the last attempt to write a checkpoint
         self._settings: dict[str, Any] = {}
-        self._latest = 0  # instances of the latest checkpoint of this run
+        self._latest = 0  # number of instances in the latest checkpoint of this run
 
     def close(self) -> None:
         """Release the lock on the directory."""
@@ -91,7 +91,7 @@ class Checkpointer:
         spent = self.content.document.get("spent")
         kinds = {"joules": float, "detail": str, "cpu_seconds": float, "wall_seconds": float}
         if not isinstance(spent, dict) or {name: type(one) for name, one in spent.items()} != kinds:
-            raise _damaged_error(self.content.path, "no energy reading")
+            raise _damaged_error(self.content.path, "it has no energy reading")
         return Reading(**spent)
 
     # -- writing ----------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Checkpointer:
         document, arrays = evaluation.state()
         spent = evaluation.meter.so_far()
         later = [path for instances, path in newest_first(self.directory) if instances > self._latest]
-        _remove(*later, *drafts(self.directory))  # the predictions of later checkpoints will be truncated
+        _remove(*later, *drafts(self.directory))  # later checkpoints need predictions that `append` truncates
         predictions = evaluation.predictions
         self._predictions.append(predictions[self._written :])
         self._written = len(predictions)
@@ -173,7 +173,7 @@ class Checkpointer:
         except DAMAGE as error:
             raise _damaged_error(path, error) from None
         if instances != evaluation.instances:
-            raise _damaged_error(path, f"{instances} instances, but another number in its evaluation")
+            raise _damaged_error(path, f"it has {instances} instances, but its evaluation has another number")
         self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
@@ -182,7 +182,7 @@ class Checkpointer:
             except HerosError:
                 raise
             except DAMAGE as error:
-                raise _damaged_error(path, f"no valid position in the stream: {error!r}") from None
+                raise _damaged_error(path, f"it has no valid position in the stream: {error!r}") from None
             self._crc = crc
         else:
             self._read_again(evaluation.stream, instances, block, show)
@@ -192,7 +192,7 @@ class Checkpointer:
         if where is None and model.schema is not None:
             _expect_same_columns(model.schema, evaluation.stream, path)
         evaluation.model.become(model)
-        self.content = None  # frees its arrays
+        self.content = None  # releases the memory of its arrays
 
     def _read_again(self, stream: Source, n: int, block: int, show: bool | None) -> None:
         """Read the stream again up to the checkpoint; the schema grows at the same instances as before.
@@ -266,7 +266,7 @@ def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Update the checksums of rows, targets and weights, which do not depend on the block size."""
+    """Return the updated checksums of rows, targets and weights; the block size does not change them."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))

@@ -23,7 +23,7 @@ LATEST = ("end", "scores", "invested")
 class Points:
     """The points of all curves so far, as one list per curve.
 
-    If there are too many points, neighbours are merged. A merged point covers the windows of both points:
+    If there are too many points, neighbouring points are merged. A merged point covers the windows of both:
     sums are added, measures are averaged (weighted by the lengths of the windows), and the other curves take
     the later value. All points except the last cover the same number of instances. `figures`, `sums` and
     `latest` are the names of these curves; `most` is the maximum number of points, an even number or None.
@@ -101,13 +101,13 @@ class Curves:
     """
 
     end: NDArray[np.int64]  # (W,) number of instances up to the window's end
-    figures: dict[str, NDArray[np.float64]]  # by measure (W,), over the window
-    spent: NDArray[np.float64]  # (W,) Σγ over the window
-    reward: NDArray[np.float64]  # (W,) reward R over the window
-    trained: NDArray[np.int64]  # (W, M) how often each model was trained
-    scores: NDArray[np.float64]  # (W, M) L at the window's end
-    invested: NDArray[np.float64]  # (W, M) r at the window's end
-    cpu: NDArray[np.float64]  # (W, phases) CPU seconds
+    figures: dict[str, NDArray[np.float64]]  # (W,) for each measure: its value over the window
+    spent: NDArray[np.float64]  # (W,) training cost Σγ over the window
+    reward: NDArray[np.float64]  # (W,) sum of the rewards R over the window
+    trained: NDArray[np.int64]  # (W, M) number of training steps of each model in the window
+    scores: NDArray[np.float64]  # (W, M) score L of each model at the window's end
+    invested: NDArray[np.float64]  # (W, M) investment r of each model at the window's end
+    cpu: NDArray[np.float64]  # (W, phases) CPU seconds of each phase in the window
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:

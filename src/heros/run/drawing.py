@@ -16,8 +16,8 @@ from heros.run.summary import lines
 if TYPE_CHECKING:
     from heros.run.result import Run
 
-WIDTH, HEIGHT = 300, 90  # size of a chart
-LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # margins
+WIDTH, HEIGHT = 300, 90  # size of a chart in pixels
+LEFT, RIGHT, TOP, BOTTOM = 44, 8, 6, 18  # margins of a chart in pixels
 POINTS = 200
 PANELS = 3
 

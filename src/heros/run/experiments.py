@@ -36,7 +36,7 @@ class Job(Protocol):
 
     @property
     def instances(self) -> int | None:
-        """The number of instances of a complete record; None if not known in advance."""
+        """The number of instances of a complete record; None if the number is not known in advance."""
 
     @property
     def work(self) -> float:
@@ -125,7 +125,7 @@ class Experiment(ModelSettings, _Subject):
             window=self.window,
             meter=None if self.meter is None else self.meter(),
             exact=self.exact,
-            predictions=False,  # runs are sent between processes
+            predictions=False,  # keeps runs small, because they are sent between processes
             progress=progress,
             on_interrupt="raise",
         )
@@ -135,7 +135,7 @@ class Experiment(ModelSettings, _Subject):
 class Failure:
     """The reason why a job failed."""
 
-    reason: str  # one line
+    reason: str  # a text of one line
     details: str = field(default="", repr=False)  # the traceback
 
 
@@ -143,11 +143,11 @@ class Failure:
 class Outcome:
     """The ids of the jobs by outcome: run, already recorded, or failed."""
 
-    done: tuple[str, ...]  # run by this call
-    kept: tuple[str, ...]  # already recorded, so not run
+    done: tuple[str, ...]  # jobs that this call has run
+    kept: tuple[str, ...]  # jobs that have a record, so they were not run
     failed: dict[str, Failure]
-    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # the runs of this call, with keep=True
-    unrecorded: dict[str, str] = field(default_factory=dict)  # id and reason of runs that were not recorded
+    runs: dict[str, Run] = field(default_factory=dict, repr=False)  # this call's runs, if keep=True
+    unrecorded: dict[str, str] = field(default_factory=dict)  # ids of runs without a record, and the reasons
 
 
 def run_all(
@@ -204,7 +204,7 @@ def run_all(
     place = None if out is None else Path(out)
     kept = [] if force or place is None else [id for id, job in named.items() if _found(id, job, place)]
     remaining = {id: job for id, job in named.items() if id not in kept}
-    existing = {  # damaged records, or records to replace
+    existing = {  # ids whose record is damaged or must be replaced
         id for id in remaining if place is not None and ((place / id).exists() or records.exists(place / id))
     }
     ids, todo = list(remaining), list(remaining.values())
@@ -247,8 +247,8 @@ def _found(id: str, job: Job, out: Path) -> Run | None:
     try:
         run = records.read(place)
     except HerosError:
-        return None  # damaged: run the job again
-    longest = run.n_instances + run.bad_rows.count  # rows may have been skipped
+        return None  # the record is damaged, so the job is run again
+    longest = run.n_instances + run.bad_rows.count  # the length of a stream includes skipped rows
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
         rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
         raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")

@@ -52,12 +52,12 @@ class Interrupts:
         self._put_back()
 
     def poll(self, stream: Source, most: int, timeout: float) -> Block | Signal:
-        """Poll the stream; return IDLE if it was interrupted."""
+        """Poll the stream; return IDLE if the call was interrupted."""
         polled = self.call(lambda: stream.poll(most, timeout))
         return IDLE if polled is None else polled
 
     def call(self, wait: Callable[[], T]) -> T | None:
-        """Call a function that may take a long time; return None if it was interrupted."""
+        """Call a function that may take a long time; return None if the call was interrupted."""
         try:
             self._asking = True
             return None if self.requested else wait()
@@ -70,16 +70,16 @@ class Interrupts:
             self._asking = False
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self._sent_by_timer:  # sent by the timer
+        if self._sent_by_timer:
             self._sent_by_timer = False
             if self._asking:
                 raise KeyboardInterrupt
         elif self.requested:
-            self._put_back()  # restored here because __enter__ or __exit__ may be running
+            self._put_back()  # also needed if the interrupt arrives in __enter__ or __exit__
             raise KeyboardInterrupt
         else:
             self.requested = True
-            if self._asking:  # not threading.Thread, which an interrupt could leave half started
+            if self._asking:  # an interrupt could leave a threading.Thread half started
                 _thread.start_new_thread(self._interrupt_read, ())
 
     def _put_back(self) -> None:
@@ -88,7 +88,7 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def _interrupt_read(self) -> None:
-        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; run in a separate thread."""
+        """Wait `PATIENCE` seconds, then interrupt a read that has not returned; runs in a separate thread."""
         time.sleep(PATIENCE)
         main = threading.main_thread().ident
         self._sending = True

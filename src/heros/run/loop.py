@@ -65,7 +65,7 @@ def evaluate(
     """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
     Ctrl-C ends the evaluation after the current block: a checkpoint is written if `checkpoint` is given, and
-    the Run so far is returned with `interrupted` set. A second Ctrl-C, or one before any training, raises
+    the Run so far is returned with `interrupted` set. A second Ctrl-C, or Ctrl-C before any training, raises
     KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
     `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
@@ -238,7 +238,7 @@ def _learn(
             if polled is END:
                 break
             if isinstance(polled, Signal):
-                evaluation.meter.sample()  # its counters may wrap around
+                evaluation.meter.sample()  # otherwise its counters could wrap around unnoticed
             else:
                 evaluation.learn(*polled)
                 if schedule is not None:
@@ -261,7 +261,7 @@ def _next_block(
     schedule: Schedule | None,
     interrupts: Interrupts,
 ) -> Block | Signal:
-    """Return the next block; IDLE if no instance arrives, or after a pause if learning must wait."""
+    """Return the next block; return IDLE if no instance arrives, or after a pause if training must wait."""
     stream = evaluation.stream
     most = block if checkpointer is None else min(block, checkpointer.until_checkpoint(evaluation))
     most = min(most, evaluation.until_callback or most)

@@ -29,8 +29,8 @@ class Predictions:
     (500, (500, 2))
     """
 
-    targets: NDArray[Any]  # (n,) class indices, or numbers
-    outputs: NDArray[np.float64]  # (n, width) probabilities, or a number and its interval
+    targets: NDArray[Any]  # (n,) class indices; in regression, numbers
+    outputs: NDArray[np.float64]  # (n, width) probabilities; in regression, numbers and their intervals
     classes: tuple[str, ...]  # empty if the target is a number
 
     def __len__(self) -> int:

@@ -39,8 +39,8 @@ class Price:
     0.75
     """
 
-    looking: float  # evaluation
-    training: float
+    looking: float  # cost of evaluation
+    training: float  # cost of training
 
     @property
     def total(self) -> float:
@@ -86,30 +86,31 @@ class Run:
     stream: str
     model: str
     n_instances: int
-    figures: dict[str, float]  # by measure, over the whole stream
+    figures: dict[str, float]  # value of each measure over the whole stream
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
-    gamma_spent: float  # Σγ over all steps; n_instances is the cost of training every model
-    reward: float  # ΣR over all steps
+    gamma_spent: float  # Σγ over all steps; equal to n_instances if every model is always trained
+    reward: float  # sum of the rewards R over all steps
     evaluated: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
     invested: NDArray[np.float64] = field(repr=False)  # (M,) investment r of each model
     diverged: int  # number of models that made a prediction that is not finite
-    price: Price | None  # of evaluation and training; None if it could not be measured
-    cpu: dict[str, float]  # CPU seconds by phase
+    price: Price | None  # cost of evaluation and training; None if the cost could not be measured
+    cpu: dict[str, float]  # CPU seconds of each phase
     energy: Energy
     curves: Curves = field(repr=False)
     window: int
-    settings: dict[str, Any] = field(repr=False)  # of the model, as plain data
+    settings: dict[str, Any] = field(repr=False)  # settings of the model, as plain data
     drifts: tuple[DriftPoint, ...] = field(default=(), repr=False)  # known drifts of the stream
     changes: tuple[Change, ...] = field(default=(), repr=False)  # detected changes
     searched: bool = field(default=False, repr=False)  # whether change detection was on
-    reading: Reading | None = field(default=None, repr=False)  # of the stream; None if it is not known
-    importance: Importance | None = field(default=None, repr=False)  # of the columns, if `explainable`
+    reading: Reading | None = field(default=None, repr=False)  # how the stream was read; None if unknown
+    importance: Importance | None = field(default=None, repr=False)  # None if importance was not measured
     bad_rows: BadRows = field(default=BadRows(), repr=False)  # rows that the stream skipped
     interrupted: bool = False  # whether Ctrl-C, a callback or too many bad rows ended the run
-    classes: tuple[str, ...] = field(default=(), repr=False)  # empty if the target is a number, or if unknown
-    predictions: Predictions | None = field(default=None, repr=False, compare=False)  # None if not kept
+    classes: tuple[str, ...] = field(default=(), repr=False)  # class names; empty if unknown
+    # None if the predictions were not kept
+    predictions: Predictions | None = field(default=None, repr=False, compare=False)
     baselines: dict[str, dict[str, float]] = field(
         default_factory=dict, repr=False
     )  # measures of simple predictors
@@ -138,7 +139,7 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class if it is much rarer or classes have weights; else None."""
+        """The measures of the rarest class; None if the classes are not imbalanced and have no weights."""
         even = 1.0 if self.settings.get("class_weight") else EVEN
         return imbalance_of(self.confusion, self.classes, self.predictions, even=even)
 
@@ -189,9 +190,9 @@ class Window:
     (1000, True)
     """
 
-    end: int  # instances so far
-    figures: dict[str, float]  # over this window, by measure
-    gamma_share: float  # Σγ so far, as a share of training every model
+    end: int  # number of instances so far
+    figures: dict[str, float]  # value of each measure over this window
+    gamma_share: float  # Σγ so far, as a share of the cost of training every model
     model: Heros = field(repr=False)
     _measures: Sequence[Measure] = field(repr=False)
 

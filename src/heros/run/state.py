@@ -33,14 +33,14 @@ from heros.streams.live import Source
 
 SHOWN = 2  # number of measures in the progress bar
 BEFORE = ("earlier", "looked_before", "trained_before", "invested_before")
-"""The costs of the model before the run: CPU seconds by phase; evaluations, training, investment by model."""
+"""Costs before the run: CPU seconds of each phase; evaluations, training steps, investment of each model."""
 
 
 class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
     Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
-    selects whether all predictions are kept; None keeps predictions only if a measure does. `weights`
+    selects whether all predictions are kept; None keeps them only if a measure needs them. `weights`
     holds the weight of each instance, in the order of the stream.
     """
 
@@ -62,9 +62,9 @@ class Evaluation:
         self.points = Points([measure.name for measure in measures], None if exact else MOST_POINTS)
         self._keep, self._callbacks, self.stopped = keep, tuple(callbacks), False
         measured = any(measure.predictions is not None for measure in measures)
-        # predictions, if no measure keeps them
+        # the predictions, if no measure stores predictions
         self._stored: list[Predicted] | None = [] if keep and not measured else None
-        self.n = self.pending = 0  # instances in finished windows, and in the unfinished window
+        self.n = self.pending = 0  # numbers of instances in finished windows, and in the unfinished window
         self.spent = self.reward = 0.0
         self._window: list[tuple[NDArray[np.int64], Block]] = []  # blocks of the unfinished window
         self._began, self._started = time.perf_counter(), meter.clock()
@@ -79,12 +79,12 @@ class Evaluation:
 
     @property
     def until_callback(self) -> int | None:
-        """The number of instances until the callbacks are called; None without callbacks."""
+        """The number of instances until the next call of the callbacks; None if there are no callbacks."""
         return self.window - self.pending if self._callbacks else None
 
     @property
     def predictions(self) -> list[Predicted]:
-        """The targets and predictions of each finished window; empty if they are not stored."""
+        """The targets and predictions of each finished window; empty if predictions are not stored."""
         if self._stored is not None:
             return self._stored
         return next((m.predictions for m in self.measures if m.predictions is not None), [])
@@ -133,7 +133,7 @@ class Evaluation:
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False, carbon: Carbon | None = None) -> Run:
-        """Return the run; its last window may be shorter. `carbon` is used if the meter has none."""
+        """Return the run; the last window may be shorter. `carbon` is used if the meter has no intensity."""
         if self.pending:
             self._close_window()
         if self.n == 0:
@@ -152,7 +152,7 @@ class Evaluation:
         classes = () if model.schema is None else model.schema.classes
         whole = self._keep is not False and _count(self.predictions) == self.n
         predictions = Predictions(*joined(self.predictions), classes) if whole else None
-        prices = price_list(model.bound, model.instances)  # measured after the meter has stopped
+        prices = price_list(model.bound, model.instances)  # takes time, so the meter is stopped first
         shares = [] if prices is None else [part / self.n for part in prices.total(evaluated, trained)]
         return Run(
             stream=self.stream.name,
@@ -186,7 +186,7 @@ class Evaluation:
         )
 
     def _changes(self) -> tuple[Change, ...]:
-        """Return the changes; if predictions are stored, estimate the beginning of each change from them."""
+        """Return the changes; if predictions are stored, use them to estimate when each change began."""
         changes = counted_from(self.model.changes, self.model.instances - self.n)
         if not changes or _count(self.predictions) != self.n:
             return changes
@@ -251,7 +251,7 @@ class Evaluation:
             self._stored = list(predictions)
         if self.pending:
             labels, p, chosen, spent, reward = (arrays[f"pending/{name}"] for name in PENDING)
-            nobody = np.full(self.pending, -1, dtype=np.int32)  # the predicting model is no longer needed
+            nobody = np.full(self.pending, -1, dtype=np.int32)  # no later step uses the predicting model
             self._window = [(labels, Block(p, nobody, chosen != 0, spent, reward))]
 
     # -- windows --------------------------------------------------------------------------------------------

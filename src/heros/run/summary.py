@@ -101,7 +101,7 @@ def changes_row(run: Run) -> dict[str, str]:
 
 
 def _price(run: Run) -> dict[str, str]:
-    """Return a row with the cost of evaluation and training; empty if it is not known."""
+    """Return a row with the cost of evaluation and training; empty if the cost is not known."""
     if run.price is None:
         return {}
     evaluated = f"each model was evaluated on {run.evaluated.mean() / run.n_instances:.1%} of the instances"
@@ -133,12 +133,12 @@ class Imbalance:
     """
 
     rarest: str
-    share: float  # share of the instances
-    recall: float  # of the rarest class
-    precision: float
+    share: float  # share of the instances that belong to the rarest class
+    recall: float  # recall of the rarest class
+    precision: float  # precision of the rarest class
     balanced_accuracy: float
-    f1: float  # mean over classes
-    pr_auc: float | None  # of the rarest class, if the predictions are known
+    f1: float  # mean F1 over the classes
+    pr_auc: float | None  # PR-AUC of the rarest class; None if the predictions are not known
 
     def __str__(self) -> str:
         ranked = "" if self.pr_auc is None else f"  PR-AUC {self.pr_auc:.4f}"

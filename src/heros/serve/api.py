@@ -47,8 +47,8 @@ HEALTH = {
 }
 HOST = re.compile(r"(\[(?P<address>[0-9a-f.]*:[0-9a-f:.]*)\]|(?P<name>[^:@/\[\]\s]+))(:[0-9]{0,5})?")
 MOST_NOTICES = 50
-LARGE = 16_384  # bytes of a body; a parsed body may take thirty times as much memory
-MOST_EXPLANATIONS = 8  # explanations that are computed or wait: each may take seconds
+LARGE = 16_384  # larger bodies (in bytes) are handled one at a time; parsing may take 30 times as much memory
+MOST_EXPLANATIONS = 8  # maximum number of running and waiting explanations; each may take seconds
 SLICE = 20  # instances of a batch that are processed before other requests get a turn
 
 Reply = tuple[int, Any] | tuple[int, bytes, bytes]  # status and plain data; or status, bytes and content type
@@ -76,10 +76,10 @@ class Api:
         self.picture, self.requests = StatusSnapshot(service), Requests()
         self._token = None if token is None else b"Bearer " + token.encode()
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
-        self._known_hosts: set[bytes] = set()  # raw headers that were accepted, at most 100
+        self._known_hosts: set[bytes] = set()  # accepted Host headers, at most 100
         self._threads = ThreadPoolExecutor(1, "heros predicts") if service.learner.keyed else None
         self._explaining = ThreadPoolExecutor(1, "heros explains")
-        self._explanations = 0  # explanations that are computed or wait
+        self._explanations = 0  # number of running and waiting explanations
         self._large, self._formatting = asyncio.Lock(), asyncio.Lock()
         self._page = resources.files("heros.serve").joinpath("page.html").read_bytes()
         self.posts: dict[str, Act] = {
@@ -121,9 +121,9 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                async with self._large if len(body) > LARGE else nullcontext():  # large bodies: one at a time
+                async with self._large if len(body) > LARGE else nullcontext():  # one large body at a time
                     reply = await self.posts[path](self._parsed(path, body))
-                if isinstance(reply[1], asyncio.Future):  # an explanation: large bodies do not wait for it
+                if isinstance(reply[1], asyncio.Future):  # an explanation is computed without the lock
                     reply = reply[0], await reply[1]
                 if scope["query_string"] and path.startswith("/learn"):
                     await self._wait(scope["query_string"], receive)
@@ -150,7 +150,7 @@ class Api:
             raise Refusal("The token is missing or wrong.", 401, (b"www-authenticate", b"Bearer"))
 
     def _expect_host(self, host: bytes | None) -> None:
-        if host is None:  # HTTP/1.0, which no browser uses
+        if host is None:  # a request of HTTP/1.0, which no browser uses
             return
         text = host.decode("latin-1").lower()
         form = HOST.fullmatch(text)
@@ -194,7 +194,7 @@ class Api:
     async def _wait(self, query: bytes, receive: Receive) -> None:
         """If the query has wait=true, wait until predictions use all labels sent so far.
 
-        If the client disconnects, stop waiting, because the request counts as one in progress.
+        If the client disconnects, stop waiting, because a waiting request counts as a request in progress.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             published = asyncio.wrap_future(self.service.after(self.service.publish))
@@ -359,7 +359,8 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch without an accepted instance.
 
-    An instance that may be accepted later gives the reply its status, because the batch may be accepted then.
+    If an instance may be accepted later, the reply has the status of this instance: the batch may then be
+    accepted, too.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
@@ -385,7 +386,7 @@ def _encoded(reply: Reply) -> tuple[int, bytes, bytes]:
 def _dumped(said: Any) -> bytes:
     try:
         return orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-    except TypeError:  # a number of more than 64 bits, such as a seed
+    except TypeError:  # orjson does not support numbers of more than 64 bits, such as seeds
         return json.dumps(said).encode()
 
 
@@ -406,7 +407,7 @@ async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge the start and the shutdown of a server; the service starts earlier and stops later."""
+    """Acknowledge the start and the shutdown of a server, which do not start or stop the service."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

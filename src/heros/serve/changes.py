@@ -27,7 +27,7 @@ SHOWN = 50  # maximum number of changes on the page
 KINDS = ("error", "model")
 MOST = 100  # maximum number of waiting events; each further event replaces the oldest one
 TRIES = 8
-FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, which double with each retry, and their maximum
+FIRST, LONGEST = 1.0, 60.0  # seconds before the first retry, doubled for each further retry up to a maximum
 TIMEOUT = 10.0  # seconds for one request
 LAST = 2.0  # seconds to deliver waiting events when the service stops
 LOG = logging.getLogger("heros.serve")
@@ -123,8 +123,8 @@ class _NoRedirect(HTTPRedirectHandler):
 class Webhook:
     """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
 
-    An event is delivered if the reply has a status of 200 to 299. Otherwise it is sent again after 1, 2, 4, …
-    seconds, with eight attempts in total.
+    An event is delivered if the reply has a status of 200 to 299. Otherwise the event is sent again after 1,
+    2, 4, … seconds, with eight attempts in total.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Webhook:
             delivered = self._deliver(event)
             with self._news:
                 self.counts["delivered" if delivered else "failed"] += 1
-                if self._events and self._events[0] is event:  # it may have been dropped in the meantime
+                if self._events and self._events[0] is event:  # `put` may have dropped the event
                     self._events.popleft()
 
     def _deliver(self, event: bytes) -> bool:

@@ -29,7 +29,7 @@ from heros.storage.locks import DirectoryLock
 KIND = "service"
 NAME = "service.heros"
 OVERHEAD = 600  # bytes of a waiting instance, in addition to its row and prediction
-TOGETHER = 500  # waiting instances written at a time
+TOGETHER = 500  # number of waiting instances that are written at a time
 Id = str | int
 Held = list[tuple[Id, "Waiting", float]]
 State = dict[str, dict[str, NDArray[Any]]]
@@ -38,11 +38,11 @@ State = dict[str, dict[str, NDArray[Any]]]
 class Waiting(NamedTuple):
     """An instance that waits for its label."""
 
-    row: bytes  # JSON, as it was sent
+    row: bytes  # JSON, as the client sent it
     key: Id | None
     predicted: NDArray[np.float64]
     known: int | None = None  # number of labels the model was trained on when it predicted
-    limit: float | None = None  # limit of the prediction set
+    limit: float | None = None  # threshold of the prediction set
 
     def bytes(self) -> int:
         """The approximate memory size of the instance in bytes."""
@@ -58,13 +58,13 @@ class CheckpointDirectory:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        if not os.fspath(directory):  # would mean the current directory
+        if not os.fspath(directory):  # an empty path would mean the current directory
             raise ParameterError.of("checkpoint", "heros serve", "the path of a directory", directory)
         self.directory = Path(directory)
         self.path = self.directory / NAME
         self.origin: str | None = None  # digest of the model file with which the service began
         self._lock = DirectoryLock(self.directory, mode=0o700)
-        for draft in self.directory.glob(f".*{DRAFT}"):  # left by a killed service
+        for draft in self.directory.glob(f".*{DRAFT}"):  # a killed service may have left drafts
             with suppress(OSError):
                 draft.unlink()
 

@@ -19,7 +19,7 @@ from heros.scores import Adwin
 MOST_POINTS = 240
 MOST_DRIFTS = 50
 DELTA = 0.002  # significance level of a drift
-CHECKED = 32  # predictions between two drift checks
+CHECKED = 32  # number of predictions between two drift checks
 HELD = 256  # instances that are buffered before they are added to the measures; windows may be longer
 RECENT = 1000.0  # number of recent targets from which the standard deviation is computed
 QUIET = 500  # a change within this many instances after a drift belongs to the same drift
@@ -61,7 +61,7 @@ class Nearness:
         """Restore the arrays that `state` returned."""
         n, mean, variance = (float(one) for one in state["moments"])
         if not (0 <= n <= RECENT and 0 <= variance < math.inf and math.isfinite(mean)):
-            raise DataError("The moments of recent targets must be finite and not negative.")
+            raise DataError("The moments of targets must be finite; their variance must not be negative.")
         self._n, self._mean, self._variance = n, mean, variance
 
 

@@ -36,7 +36,7 @@ ASGI = {"version": "3.0", "spec_version": "2.3"}
 BACKLOG = 2048
 OTHER_FILES = 64  # file descriptors that a process needs in addition to its connections
 GRACE = 5.0  # seconds for requests to finish when the server stops
-SLICE = 4096  # bytes parsed at once: hundreds of requests, which take more memory than their bytes
+SLICE = 4096  # bytes parsed at once: up to hundreds of requests, which need more memory than the bytes
 KEEP_ALIVE = 75.0  # seconds that a connection may be idle between two requests
 READING = 60.0  # seconds that a client may leave a reply unread
 JSON = [(b"content-type", b"application/json")]
@@ -52,7 +52,7 @@ class _Request:
         self.complete = False  # whether the whole body has arrived
         self.wants_100 = False  # whether the client waits for "100 Continue" before it sends the body
         self.size = 0
-        self._received = bytearray()  # one buffer: a body may come in millions of small parts
+        self._received = bytearray()  # one buffer, because a body may arrive in millions of small parts
         self._waiting: asyncio.Future[None] | None = None
         self._read = False
         self.head: Message | None = None  # the status and headers of the reply
@@ -112,22 +112,22 @@ class _Connection(asyncio.Protocol):
         self.parser = httptools.HttpRequestParser(self)
         self.ended = False  # whether the client has closed the connection, or its sending side
         self.since = 0.0  # time at which the current request began, or the connection became idle
-        self.coming = True  # a request is being received or expected
-        self._in_head = False  # the headers of a request are incomplete
+        self.coming = True  # whether a request is being received or expected
+        self._in_head = False  # whether the headers of a request are incomplete
         self._loose = 0  # bytes since the last part of a body, the end of the headers or the end of a request
-        self._progress = False  # whether the bytes being parsed contain one of these ends
+        self._progress = False  # whether the bytes being parsed contain one of these positions
         self._completed = False  # whether the bytes being parsed contain the end of a request
         self._url = b""
         self._headers: Headers = []
         self._incoming: _Request | None = None  # request with an incomplete body
         self._working: _Request | None = None  # request that the application processes
         self._queue: deque[_Request] = deque()  # pipelined requests
-        self._rest = memoryview(b"")  # received but not parsed yet
+        self._rest = memoryview(b"")  # bytes that were received but not parsed yet
         self._held = 0  # bytes of `_rest` in the server's count of body bytes
         self._parsing = False
-        self._paused = False  # reading is paused while requests are queued or bytes wait to be parsed
-        self._full = False  # the client does not read the replies
-        self._written = 0  # bytes of replies
+        self._paused = False  # whether reading is paused: requests are queued or bytes wait to be parsed
+        self._full = False  # whether the write buffer is full because the client does not read the replies
+        self._written = 0  # bytes of replies written so far
         self._delivered = 0  # bytes of replies that had left the buffer at the last check
         self._moved = 0.0  # time of the last check with progress or an empty buffer
         self.stalled = 0.0  # seconds from `_moved` to the last check
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection for the replies to complete requests: the client may have closed one side."""
+        """Keep the connection for replies to complete requests: the client may only have stopped sending."""
         self.ended = True
         working = self._working
         if working is not None:
@@ -177,12 +177,12 @@ class _Connection(asyncio.Protocol):
                 self._rest = self._without_upgrade(part[upgrade.args[0] :])
             except httptools.HttpParserError:
                 last, body = self._working, self._incoming is not None
-                if body or last is None or last.keep_alive:  # else these are bytes after the last request
+                if body or last is None or last.keep_alive:  # otherwise the bytes follow the last request
                     self.refuse(400, "The request must be HTTP/1.1.")
                 self._rest = self._rest[:0]
                 break
             self._loose = 0 if self._progress else self._loose + len(part)
-            if self._loose > self.limits.head:  # in the headers, or in trailers after the body
+            if self._loose > self.limits.head:  # the limit also applies to trailers after the body
                 self._refuse_head()
         self._parsing = False
         self._count_rest()
@@ -197,8 +197,8 @@ class _Connection(asyncio.Protocol):
     def _without_upgrade(self, rest: memoryview) -> memoryview:
         """Return the headers without Upgrade and the bytes after them; nothing after a CONNECT request.
 
-        No other protocol is supported, so the server ignores Upgrade. httptools takes the body of such a
-        request for data of the other protocol: the headers are therefore parsed once more.
+        No other protocol is supported, so the server ignores Upgrade. httptools treats the body of such a
+        request as data of the other protocol, so the headers are parsed once more.
         """
         if not self._in_head:
             return rest[:0]
@@ -283,7 +283,7 @@ class _Connection(asyncio.Protocol):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy might use a different one
+        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy may use another header
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -340,7 +340,7 @@ class _Connection(asyncio.Protocol):
         if last:
             self.transport.close()
         elif self._queue:
-            self.server.loop.call_soon(self._next)  # not called directly: many replies would nest too deeply
+            self.server.loop.call_soon(self._next)  # direct calls would nest too deeply
         else:
             self._next()
 
@@ -372,7 +372,7 @@ class _Connection(asyncio.Protocol):
         self._start_incoming()
 
     def _start_incoming(self) -> None:
-        """Start the request whose body is incomplete, unless its end cannot arrive."""
+        """Start the request whose body is incomplete, unless the client has stopped sending."""
         if self._incoming is not None and not self.ended:
             self._start(self._incoming)
 
@@ -445,7 +445,7 @@ class Server:
             ticking.cancel()
 
     def stop(self) -> None:
-        """Stop `run`; must be called in the thread of the event loop."""
+        """Stop `run`. Call this method only in the thread of the event loop."""
         self._over.set()
 
     async def _finish(self) -> None:
@@ -478,7 +478,7 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many, close another one."""
+        """Add a connection; if there are too many connections, close another one."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
@@ -488,7 +488,7 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection with the slowest reader, or else the one that has been idle for longest.
+        """Return the connection with the slowest reader, or else the connection idle for longest.
 
         Return None if all connections except the newest have requests in progress.
         """
@@ -516,7 +516,7 @@ class Server:
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Run the application on a request immediately; if it has to wait, continue it as a task."""
+        """Run the application on a request immediately; if the application has to wait, go on in a task."""
         if request.complete:
             self.quiet.pop(connection, None)
         work = self._deal(connection, request)
@@ -558,7 +558,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """Raise the process's limit on open files if needed; return the number of connections it allows."""
+    """Raise the process's limit on open files if needed; return the possible number of connections."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows

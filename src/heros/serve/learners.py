@@ -77,7 +77,7 @@ class ServedLearner(ABC):
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the template for the models per key; only for the training thread."""
+        """The model, or the template for the models per key. Only the training thread may use this."""
 
     @property
     @abstractmethod
@@ -100,7 +100,7 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def predict(self, asked: list[tuple[Id | None, Any]]) -> list[ServedOutput]:
-        """Predict instances, given as (key, instance) pairs; raise `Refused` if one cannot be read."""
+        """Predict instances, given as (key, instance) pairs; raise `Refused` for unreadable instances."""
 
     def known(self) -> int | None:
         """Return the number of labels on which the predicting model was trained; None for models per key."""
@@ -179,7 +179,7 @@ class OneModel(ServedLearner):
 
         def predict(X: NDArray[np.float64]) -> NDArray[np.float64]:
             outputs = []
-            for at in range(0, len(X), AT_ONCE):  # the lock is released in between, for other threads
+            for at in range(0, len(X), AT_ONCE):  # other threads may take the lock between two steps
                 with self._looking:
                     if self._reader is None or self._reader[0] is not schema:
                         raise Refusal("The schema has just grown; try again.", 409)
@@ -216,7 +216,7 @@ class ModelPerKey(ServedLearner):
     """A learner with one model per key. A prediction may wait while a model is trained on a few rows."""
 
     keyed = True
-    chunk = 1024  # larger, to group the rows of a key: its model may have to be read from disk
+    chunk = 1024  # larger than for one model, to group the rows of a key, whose model may be on disk
 
     def __init__(self, keyed: Keyed) -> None:
         self.models = keyed
@@ -249,7 +249,7 @@ class ModelPerKey(ServedLearner):
                 if self.task.numeric and not self.models.has_learnt(key):
                     outputs = outputs[:, :0]
                 limit = None if self.task.numeric else self.models.set_limit(key)
-                classes = self.schema.classes  # a key's model may not know the newest classes
+                classes = self.schema.classes  # a key's model may lack the newest classes
                 predicted += [ServedOutput(classes[: len(p)], p, limit) for p in outputs]
         except StoreDamaged as error:
             self.store_error = str(error)
@@ -274,7 +274,7 @@ class ModelPerKey(ServedLearner):
             except NotKept as error:
                 why = str(error)
                 left += rows
-            except Exception as error:  # of this key's model or of its file; other keys are not affected
+            except Exception as error:  # an error of this key's model or file; other keys are not affected
                 failed = error
                 LOG.error("%d accepted instances of the key %r are lost: %s", len(rows), key, error)  # noqa: TRY400
                 if isinstance(error, DataError):
@@ -289,7 +289,7 @@ class ModelPerKey(ServedLearner):
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         if key is None:
             return what(self.model)
-        is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # 64 bits, as in JSON
+        is_number = key.removeprefix("-").isdecimal() and len(key) <= 20  # at most 64 bits
         names: list[Id] = [key, *([int(key)] if is_number else [])]
         known = next((name for name in names if name in self.models), None)
         return None if known is None else what(self.models[known])

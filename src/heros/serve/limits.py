@@ -8,7 +8,7 @@ from typing import Any
 from heros.data import encoder
 from heros.data.values import DEEPEST, NESTED, is_deep
 
-MOST_NESTED = 100_000  # values in the lists and objects of an instance; the event loop counts them
+MOST_NESTED = 100_000  # maximum number of values in the lists and objects of an instance
 
 
 class Refusal(Exception):
@@ -55,11 +55,11 @@ class Limits:
 
     body: int = 8_000_000  # bytes of a request body
     head: int = 16_384  # bytes of the request line and headers
-    seconds: float = 10.0  # time to receive the headers and the body of a request
+    seconds: float = 10.0  # seconds to receive the headers and the body of a request
     connections: int = 2_000
     requests: int = 512  # concurrent requests
     batch: int = 5_000  # instances in one request
-    queue: int | None = None  # labelled instances in the training queue; by default 20,000 unless on disk
+    queue: int | None = None  # labelled instances in the training queue; None: 20,000, or no limit on disk
     queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if learning may have to wait
     bodies: int = 256_000_000  # bytes of all request bodies being received or processed
     replies: int = 256_000_000  # bytes of all replies that clients have not read
@@ -99,7 +99,7 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
         raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
     short = longest is None or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
-        return  # the common case
+        return  # most instances need no further check
     fields, inner = len(x), [x]
     while inner and fields <= most:
         one = inner.pop()

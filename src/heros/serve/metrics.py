@@ -83,7 +83,7 @@ class _Collector:
             "learning_waits_until": ("Time until which learning waits, in seconds since 1970, or 0.", until),
             "hour_joules": ("Energy of learning in the current hour.", hour.get("joules")),
             "hour_budget_joules": ("Budget for the energy of learning in an hour.", hour.get("budget")),
-            "training_share": ("Cost of training, as a share of training every model.", bill["share"]),
+            "training_share": ("Training cost as a share of that of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
             "fault": ("1 if the service can no longer train.", state["fault"] is not None),
             "checkpoint_failed": ("1 if the last checkpoint could not be written.", unsaved),

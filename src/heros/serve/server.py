@@ -88,7 +88,7 @@ class Running:
         main = threading.current_thread() is threading.main_thread()
         signals = [signal.SIGINT, signal.SIGTERM] if main else []
         if main and sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signals.append(signal.SIGHUP)  # ignored under nohup
+            signals.append(signal.SIGHUP)  # SIGHUP is ignored under nohup
         handlers = {one: signal.signal(one, lambda *_: self._stop_by_signal()) for one in signals}
         try:
             started(self.address)
@@ -101,7 +101,7 @@ class Running:
             self.socket.close()
             try:
                 self.service.stop()
-            finally:  # only now: a second signal must not lose accepted instances
+            finally:  # restored only now, because a second signal must not lose accepted instances
                 for one, handler in handlers.items():
                     signal.signal(one, handler)
 
@@ -116,7 +116,7 @@ class Running:
         self.stop()
 
     def stop(self) -> None:
-        """Stop `work`; may be called from any thread or from a signal handler."""
+        """Stop `work`. Any thread or a signal handler may call this method."""
         self._stopped = True
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.server.stop)

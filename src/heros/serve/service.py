@@ -35,15 +35,15 @@ from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, is_at, write_options
 
 GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
-FEW = 64  # wait for more instances if fewer than this are queued
+FEW = 64  # wait for more instances if fewer than this number are queued
 IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
 LONGEST = 400  # maximum length of an error message about an instance
 FRESH = 0.02  # minimum seconds between two updates of the model that predicts
-MOST_CHECKPOINTS = 4  # maximum in the queue: each holds a copy of the waiting instances
+MOST_CHECKPOINTS = 4  # maximum number of checkpoints in the queue; each holds a copy of the waiting instances
 TOLD = 60.0  # seconds for which the service reports that an instance could not be stored
 RETRY = 5.0  # seconds until a failed write is retried
-QUEUE = 20_000  # labelled instances in the training queue in memory
+QUEUE = 20_000  # maximum number of labelled instances in the training queue in memory
 CELL, OVERHEAD = 32, 600  # bytes per value and per instance in the training queue
 LOG = logging.getLogger("heros.serve")
 MOST_NAMES = 20  # maximum number of unknown feature names in the reply to a prediction request
@@ -171,28 +171,28 @@ class Service:
         self.checkpoints = self.published = 0  # published: updates of the model that predicts
         self.failed = 0  # instances on which a model raised an error, or that are lost
         self.ignored = 0  # predicted instances with a name that is not a feature
-        self.on_work: list[Callable[[], object]] = []  # called regularly by the training thread
+        self.on_work: list[Callable[[], object]] = []  # functions that the training thread calls regularly
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
-        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # with a waitlist; see `after`
+        self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions, if there is a waitlist
         self._queued = self._queued_bytes = 0
-        self._expected = 0  # instances of batches that are being received
+        self._expected = 0  # number of instances in batches that are being received
         self._since_checkpoint = self._checkpoints_queued = 0  # instances queued since the last checkpoint
-        self._learnt_since_checkpoint = 0  # instances of the waitlist
+        self._learnt_since_checkpoint = 0  # instances of the waitlist learnt since the last checkpoint
         self._unsaved = False  # whether anything was accepted since the last checkpoint
         self._due = float("inf") if seconds is None else time.monotonic() + seconds
         self._news = threading.Event()
         self._stopping = self._changed = False
         self._next_publishing = 0.0
-        self._growths = 0  # growths of the schema in the queue
-        self._growth_cost = self._growth_debt = 0.0  # seconds of the last growth; of all − half the time
+        self._growths = 0  # number of schema growths in the queue
+        # Seconds of the last growth; seconds of all growths, reduced by half of the elapsed time.
+        self._growth_cost = self._growth_debt = 0.0
         self._growth_time = time.monotonic()
-        self._next_grows = (
-            False  # whether the next instance of the waitlist waits for time to extend the schema
-        )
-        self._retry = self._patience = 0.0  # times of the next retry and, while stopping, of the last one
+        self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
+        # The time of the next retry, and the time after which a stopping service does not retry.
+        self._retry = self._patience = 0.0
         with self._closed_on_error():
             resumed = self._resume(window, Reading.of(nominal, classes))
             self.schedule, self.waitlist = self._open_waitlist(carbon, carbon_delay, resumed)
@@ -318,7 +318,7 @@ class Service:
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
         for id, key, x in asked:
-            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy: it takes less memory
+            row = None if id is None else bytes(memoryview(orjson.dumps(x)))  # a copy takes less memory
             rows.append(row)
             if id is None or row is None:
                 continue
@@ -481,7 +481,7 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # the instance extends the schema; checked above
+        if coded is None:  # the instance extends the schema, which `_may_grow` has allowed
             start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
@@ -498,7 +498,7 @@ class Service:
         return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
 
     def _has_time_to_grow(self, queued: int) -> bool:
-        """Return whether the schema may grow once more after the queued ones; the caller holds the lock."""
+        """Return whether the schema may grow again after the queued growths; the caller holds the lock."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -520,7 +520,7 @@ class Service:
         self._checkpoint_if_due(self._since_checkpoint)
 
     def _checkpoint_if_due(self, instances: int) -> None:
-        """Request a checkpoint after so many instances since the last one; the caller holds the lock."""
+        """Request a checkpoint if one is due after this many instances; the caller holds the lock."""
         due = self.every is not None and instances >= self.every
         if self.store is not None and due and self._checkpoints_queued < MOST_CHECKPOINTS:
             self.checkpoint()
@@ -577,7 +577,7 @@ class Service:
 
     def poke(self) -> None:
         """Wake the training thread."""
-        if not self._news.is_set():  # checked first, because setting it takes a lock
+        if not self._news.is_set():  # checked first, because setting the event takes a lock
             self._news.set()
 
     def checkpoint(self) -> Future[Any]:
@@ -587,13 +587,13 @@ class Service:
             self._unsaved = False
             self._checkpoints_queued += 1
             self._due = float("inf") if self.seconds is None else time.monotonic() + self.seconds
-            if self.waitlist is not None:  # the instances that wait are on disk already
+            if self.waitlist is not None:  # the waiting instances are already on disk
                 return self.after(self._write_now, at_once=True)
             held, counts = self.pending.all(), replace(self.counts)
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of everything learnt so far; only for the training thread, between blocks."""
+        """Write a checkpoint of everything learnt so far; the training thread calls this between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
@@ -669,7 +669,7 @@ class Service:
     def _turn(self) -> bool:
         """Process the next block of instances or the next action; return False if there is none."""
         if self.waitlist is not None and self.fault is not None:
-            self._jobs.clear()  # they stay on disk: no checkpoint is written after a fault
+            self._jobs.clear()  # the instances stay on disk, because no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
             reached = bool(self._actions) and self._actions[0][0] <= self.waitlist.taken
             if not reached and self._take_from(self.waitlist):
@@ -700,7 +700,7 @@ class Service:
         else:
             self._jobs.popleft()()  # type: ignore[operator]
         if self.waitlist is not None and self.store is None and not self._jobs:
-            self.waitlist.settle(self.waitlist.taken)  # no checkpoint will ever need them
+            self.waitlist.settle(self.waitlist.taken)  # no checkpoint needs these instances
         if time.monotonic() >= self._next_publishing:
             self._look_around()
         return True
@@ -748,12 +748,12 @@ class Service:
         return bool(labels)
 
     def _note_learnt(self, n: int) -> None:
-        """Count learnt instances, if they were accepted long ago; the caller holds the lock."""
+        """Count learnt instances of the waitlist, if there is one; the caller holds the lock."""
         if self.waitlist is None:
             return
         self._learnt_since_checkpoint += n
         self._unsaved = self._unsaved or n > 0
-        if not self._stopping:  # then the last checkpoint follows
+        if not self._stopping:  # a stopping service writes a last checkpoint anyway
             self._checkpoint_if_due(self._learnt_since_checkpoint)
 
     def _may_take_growth(self, queued: int) -> bool:
@@ -780,6 +780,7 @@ class Service:
             now = time.monotonic()
             if self.storage_error is None:
                 LOG.error("Models cannot be written: %s", error)  # noqa: TRY400
+                self._patience = now + RETRY
             self.storage_error, self._retry = str(error), now + RETRY
             if self._stopping and now >= self._patience:  # a stopping service retries only for a short time
                 lost = self.waitlist is None or self.store is None
@@ -837,7 +838,7 @@ class Service:
         return self.waitlist.taken_bytes > self.limits.queue_bytes // 2
 
     def publish(self) -> None:
-        """Update the model that predicts; only for the training thread."""
+        """Update the model that predicts; only the training thread may call this method."""
         start = time.monotonic()
         if self.schedule is not None:
             self.schedule.start()
@@ -856,7 +857,7 @@ class Service:
 
     @property
     def waitlist_error(self) -> str | None:
-        """Why an instance could not be stored within the last minute, unless a later one was stored."""
+        """Why an instance could not be stored within the last minute, unless a later instance was stored."""
         told = self._not_stored
         return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 
@@ -903,6 +904,7 @@ class Service:
                 again = RETRY if self.seconds is None else min(RETRY, self.seconds)
                 if self.checkpoint_error is None:
                     LOG.error("Cannot write the checkpoint; retrying every %g s: %s", again, error)  # noqa: TRY400
+                    self._patience = time.monotonic() + RETRY
                 self.checkpoint_error = str(error) if isinstance(error, HerosError) else _told(error)
                 self._unsaved, self._due = True, time.monotonic() + again
                 if not self._stopping or time.monotonic() >= self._patience:
@@ -944,7 +946,7 @@ class Service:
         for told in losses:
             LOG.error(told)
             self._encoder.notices.append(told)
-            self._unsaved = True  # the next checkpoint ends the message
+            self._unsaved = True  # after the next checkpoint, the loss is not reported again
 
     def _read_waitlist(self, waitlist: Waitlist, resumed: Mapping[str, int]) -> None:
         """Count the waiting instances, and prepare the encoder for reading them again."""
@@ -953,7 +955,7 @@ class Service:
         for number, label in waitlist.resume(**resumed):
             if number > resumed["accepted"] and label.id is not None:
                 self.pending.take(label.id)
-            with suppress(Refused):  # reported when the instance is learnt
+            with suppress(Refused):  # the error is reported when the instance is learnt
                 self._encoder.encode(label.x, label.y)
             if self._encoder.schema is not self._bound:
                 self._bound = self._encoder.schema

@@ -62,13 +62,13 @@ class StatusSnapshot:
 
     def _keep(self) -> None:
         now = time.monotonic()
-        wanted = now - self._asked < WATCHED or self.error is not None  # /health reports the error
+        wanted = now - self._asked < WATCHED or self.error is not None  # until /health is "ok" again
         if not wanted or min(now - self._made, now - self._tried) < EVERY:
             return
         self._tried = now
         try:
             self._make()
-        except Exception as error:  # training continues
+        except Exception as error:  # an error in the status page must not stop training
             if self.error is None:
                 LOG.exception("The state for /metrics and the page cannot be updated; retrying every second")
             self.error = f"{type(error).__name__}: {error}"
@@ -133,7 +133,7 @@ class StatusSnapshot:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # set last: a waiting client reads the state immediately
+        self._made = began  # set last, because a waiting client reads the state immediately
 
     def _model(self) -> tuple[Heros, Any]:
         """Return the model for the leaderboard, and its key.
@@ -193,7 +193,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return why and until when learning waits and how many instances are queued; None without a wait."""
+    """Return why and until when learning waits and how many instances are queued; None if learning runs."""
     wait = service.learning_waits
     if wait is None:
         return None

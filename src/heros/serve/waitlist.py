@@ -29,7 +29,7 @@ OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
 class WaitingLabel(NamedTuple):
-    """A labelled instance as it was sent, with the prediction that was made for it earlier."""
+    """A labelled instance as the client sent it, with the prediction that was made before."""
 
     since: float  # time of the label, in seconds since 1970
     x: Any
@@ -69,8 +69,8 @@ class Waitlist:
         with _with_way_out():
             self._journal = Journal(path, durable=False)
         self._lock = threading.Lock()
-        self._oldest: float | None = None  # time of the next instance, once it is read
-        self._blocks: deque[tuple[int, int]] = deque()  # number and bytes of the instances taken, by block
+        self._oldest: float | None = None  # time of the next instance; None if it was not read yet
+        self._blocks: deque[tuple[int, int]] = deque()  # last number and bytes of each block taken
         self.taken = 0  # number of the last instance that was taken
         self.last = self._journal.last
         self.bytes = 0
@@ -105,7 +105,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; the list is empty only if no more can be read."""
+        """Return intact instances with numbers and bytes; an empty list means that no more can be read."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -185,7 +185,7 @@ class Waitlist:
 
 
 def _read(message: Received | None) -> tuple[WaitingLabel, int] | None:
-    """Return an instance and its bytes on disk, or None if it is damaged."""
+    """Return an instance and its bytes on disk, or None if the instance is damaged."""
     if message is None:
         return None
     try:
@@ -207,14 +207,14 @@ def _with_way_out() -> Iterator[None]:
 
 
 def is_at(path: Path) -> bool:
-    """Return whether there is a waitlist at this path, or was one that has been removed."""
+    """Return whether a waitlist is at this path or was removed from this path."""
     return path.exists() or Path(f"{path}{LAST}").exists()
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
     """Raise a HerosError if the file has waiting instances that were accepted with other options.
 
-    Such instances would be read differently, and many of them refused.
+    Such instances would be read differently, and many of them would be rejected.
     """
     if not path.exists():
         return
@@ -229,7 +229,7 @@ def expect_options(path: Path, options: Mapping[str, Any]) -> None:
         if waiting and kept.get(name, given) != given:
             raise HerosError(
                 f"The option --{name} must be the same as for the {waiting:,} labelled instances that wait "
-                f"in {path}: {kept[name]}. Got {given}: continue with the same option until they are learnt, "
+                f"in {path}: {kept[name]}. Got {given}: use the same option until these are learnt, "
                 "or use another directory."
             )
 

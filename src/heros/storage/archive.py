@@ -104,7 +104,7 @@ def write(
 def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str) -> Iterator[bytes]:
     """Return the contents of a file in several parts; `place` is the path shown in error messages.
 
-    The parts of a `Parts` are made when they are needed, so they must not change meanwhile.
+    The arrays of a `Parts` are created when they are written, so their data must not change until then.
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {

@@ -143,7 +143,7 @@ class PredictionsFile:
         self.path = directory / PREDICTIONS
         self._length = 0
         self._digest = hashlib.sha256()
-        self._stretches: list[list[int]] = []  # [rows, classes], in the order of the file
+        self._stretches: list[list[int]] = []  # numbers of rows and classes, in the order of the file
 
     def extent(self) -> dict[str, Any]:
         """Return the length, the checksum and the layout of the file so far, to be stored in a checkpoint."""

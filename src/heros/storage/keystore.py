@@ -57,7 +57,7 @@ class Tally(NamedTuple):
 
     instances: int = 0
     hits: int = 0  # correct predictions, in classification
-    spent: float = 0.0  # Σγ
+    spent: float = 0.0  # Σγ, the cost of all training steps
     absolute: float = 0.0  # Σ|error|, in regression
     squared: float = 0.0  # Σ error²
     naive: float = 0.0  # Σ|error| of the running mean of the targets
@@ -81,7 +81,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database for those models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
+    """A database of notes and of the models of a `heros.ensemble.keyed.Keyed` that are not in memory.
 
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
@@ -114,9 +114,9 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: models reveal data
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only the owner has access
                 self._opened = os.fstat(descriptor)
-                os.close(descriptor)  # before SQLite opens the file: closing would release its locks
+                os.close(descriptor)  # before SQLite opens the file, as closing releases locks
                 self._last_number = LastNumber(self.path)
             except OSError as error:
                 raise HerosError(f"The directory {self.path.parent} cannot be written to: {error}.") from None
@@ -129,7 +129,7 @@ class KeyStore:
         except BaseException:
             self.close()
             raise
-        self.lost: int = max(0, self._last_number.read() - self._commits)  # last commits that are missing
+        self.lost: int = max(0, self._last_number.read() - self._commits)  # number of lost commits
 
     def _open(self) -> None:
         with self._said():
@@ -137,7 +137,7 @@ class KeyStore:
             self._file.execute("PRAGMA journal_mode=WAL")
         with self._transaction():
             kept = self._file.execute("PRAGMA user_version").fetchone()[0]
-            if kept not in {0, FORMAT}:  # 0: a new file
+            if kept not in {0, FORMAT}:  # a new file has the format 0
                 raise HerosError(f"The file {self.path} must have the format {FORMAT}. Got {kept}.")
             for statement in (*SCHEMA, *DISCARD, f"PRAGMA user_version={FORMAT}"):
                 self._file.execute(statement)

@@ -21,7 +21,7 @@ class LastNumber:
     Parameters
     ----------
     path
-        The SQLite file; the number is stored beside it. None stores nothing.
+        The SQLite file; the number is stored beside it. With None, nothing is stored.
 
     Examples
     --------

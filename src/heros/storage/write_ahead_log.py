@@ -1,4 +1,4 @@
-"""Remove what a failed transaction has left in SQLite's write-ahead log, which may fill the disk."""
+"""Removal of failed transactions from SQLite's write-ahead log, which could otherwise fill the disk."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def empty_log(file: sqlite3.Connection) -> bool:
 
 
 def remove_failed(file: sqlite3.Connection, path: Path | None) -> bool:
-    """Remove a transaction that was rolled back from the log; then empty the log, and return whether it is.
+    """Remove rolled-back transactions from the log, then empty the log; return whether it is empty.
 
     Emptying the log alone may fail: the commits may need space in the file, or another process may read them.
     """
     if path is not None:
         log = Path(f"{path}-wal")
         with suppress(sqlite3.Error, OSError):
-            file.execute("BEGIN IMMEDIATE")  # no process can write meanwhile
+            file.execute("BEGIN IMMEDIATE")  # until the ROLLBACK, no other process can write
             try:
                 if (end := _end_of_commits(log)) < log.stat().st_size:
                     os.truncate(log, end)
@@ -41,6 +41,6 @@ def _end_of_commits(log: Path) -> int:
         page, salts, end, at = int.from_bytes(header[8:12], "big"), header[16:24], HEADER, HEADER
         while len(frame := file.read(FRAME)) == FRAME and frame[8:16] == salts:
             at = file.seek(at + FRAME + page)
-            if any(frame[4:8]):  # the size of the database, only in the last frame of a commit
+            if any(frame[4:8]):  # these bytes are not 0 only in the last frame of a commit
                 end = at
     return end

@@ -57,7 +57,7 @@ class ArrowReader(TableReader):
         parts, missing = list[pa.RecordBatch](), self._chunk_rows
         try:
             for one in self._read_from(row):
-                one.validate(full=True)  # Arrow does not validate by itself
+                one.validate(full=True)  # Arrow itself does not validate the data that it reads
                 rest = one
                 while rest.num_rows >= missing:
                     yield _joined([*parts, rest.slice(0, missing)])
@@ -66,7 +66,7 @@ class ArrowReader(TableReader):
                     parts.append(rest)
                     missing -= rest.num_rows
         except Exception:
-            if parts:  # rows before the damaged part
+            if parts:  # return the rows before the damaged part
                 yield _joined(parts)
             raise
         if parts:
@@ -107,13 +107,13 @@ class _FileReader(ArrowReader):
         super().__init__(str(path), schema, missing)
 
     def _unchanged(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches; raise an error if the file changes meanwhile."""
+        """Yield the batches; raise an error if the file changes while it is read."""
         if not schema.equals(self._schema):
             raise BrokenOff(f"{self.label} has changed: its columns are different. Read the file again.")
         before = written(self._path)
         for batch in batches:
             now = written(self._path)
-            if now[0] == before[0] and now != before:  # a replaced file has a new inode
+            if now[0] == before[0] and now != before:  # with a new inode, the open file is unchanged
                 raise BrokenOff(f"{self.label} was modified while it was being read.")
             yield batch
 
@@ -121,8 +121,8 @@ class _FileReader(ArrowReader):
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading. The metadata of the row groups is not used: if it is damaged,
-    the process ends, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading. The statistics of the row groups are not used: if they are
+    damaged, the process ends, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -206,7 +206,7 @@ class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
     Empty rows are skipped. Titles above the header are skipped with a notice. A row counts as a title if it
-    has at most half as many values as the fullest of the first rows.
+    has at most half as many values as the fullest of the first 50 rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -227,7 +227,7 @@ class ExcelReader(TableReader):
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
             self._notify(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
-        self._at = self._start + 1  # the next row
+        self._at = self._start + 1  # the number of the next row
         self._rows: Iterator[Row] | None = None
 
     def _sheet(self, first: int) -> Iterator[Row]:

@@ -23,7 +23,7 @@ FEWEST, ONE_IN = 20, 20
 """A stream ends after `FEWEST` bad rows, if more than one row in `ONE_IN` with a target is bad."""
 
 UNLABELLED = 1000
-"""The number of rows after which a stream without any target ends: the name may be misspelt."""
+"""A stream ends if this many rows all lack a target: the name of the target may be misspelt."""
 
 
 class BrokenOff(DataError):
@@ -31,7 +31,7 @@ class BrokenOff(DataError):
 
 
 class TooManyBadRows(BrokenOff):
-    """More than one row in twenty could not be read."""
+    """More than one row in twenty could not be read, or no row has a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class BadRows:
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> BadRows:
-        """Return the record with the data that `plain` returned; raise an error if the data are damaged.
+        """Create a record from the result of `plain`; raise an error if the data are damaged.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class BadRows:
         return {**asdict(self), "first": [asdict(row) for row in self.first]}
 
     def plus(self, row: BadRow) -> BadRows:
-        """Return a record of the skipped rows with one more row."""
+        """Return a copy of this record with one more skipped row."""
         columns = {} if row.unlabelled else {row.column or "": {row.value[:SHOWN]: 1}}
         return self + BadRows(1, (row,), int(row.unlabelled), columns)
 
@@ -161,7 +161,7 @@ class BadRows:
         )
 
     def text(self, most: int = 3) -> str:
-        """Return the number of skipped rows and the first bad rows, one per line; empty without skipped rows.
+        """Return the number of skipped rows and the first bad rows, one per line; "" if no row was skipped.
 
         Examples
         --------
@@ -200,7 +200,7 @@ def _counted(n: int, what: str) -> str:
 
 
 def notify_skipped(skipped: BadRows, reported: set[bool]) -> None:
-    """Warn about the first bad row and the first row without a target, unless its kind is in `reported`."""
+    """Warn about the first bad row and the first row without a target, unless already `reported`."""
     for row in skipped.first:
         if row.unlabelled not in reported:
             reported.add(row.unlabelled)

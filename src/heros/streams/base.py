@@ -71,7 +71,7 @@ class Stream(Source):
     def poll(self, most: int, timeout: float | None = None) -> Polled:
         """Return up to `most` instances; stop before an instance for which the schema must grow.
 
-        Only pipes and iterators may have to wait. After `timeout` seconds they return available instances.
+        Only pipes and iterators may have to wait. After `timeout` seconds they return the instances so far.
 
         Examples
         --------
@@ -279,7 +279,7 @@ class FeatureAsTarget(Derived):
         return polled if isinstance(polled, Signal) else self._converted(*polled)
 
     def _copy_for_stream(self) -> Stream:
-        # some streams cannot be copied
+        # If the source cannot be copied, this stream cannot be copied either.
         return self if self._origin is self._source else super()._copy_for_stream()
 
 

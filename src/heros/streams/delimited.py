@@ -27,7 +27,7 @@ __all__ = ["DelimitedReader"]
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LONG_LINES, LONG_BYTES = 1000, 1 << 20
-"""A quoted value with more lines or bytes probably has an unclosed quote, if most of its lines are rows."""
+"""A longer quoted value probably has an unclosed quote if most of its lines look like rows."""
 
 NOTHING_SCANNED = b"", np.empty(0, np.intp)
 """The last bytes that were searched for quotes, and the offsets of the quotes."""
@@ -57,7 +57,8 @@ class DelimitedReader(TextReader):
         self._quote = quote
         self._scanned = NOTHING_SCANNED
         lines = self._first_lines()
-        if declared := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):  # written by Excel
+        # Excel may write the delimiter into the first line.
+        if declared := re.fullmatch(rb'"?sep=([!-~\t])"?\s*', lines[0], re.IGNORECASE):
             delimiter = delimiter or declared[1].decode()
             lines = self._skip_lines(1, lines)
         texts = [one.decode(self._encoding, "replace") for one in lines]
@@ -88,7 +89,7 @@ class DelimitedReader(TextReader):
         """
         try:
             rows = [[cell.strip(BLANKS) for cell in row] for row in self._reader(below)]
-        except csv.Error:  # reported later, with the line number
+        except csv.Error:  # the error is reported later, with the line number
             rows = []
         columns = [*zip(*(row for row in rows if len(row) == len(names)), strict=True)] or [()] * len(names)
         filled = [pair for pair in zip(names, columns, strict=True) if pair[0] not in self.words]
@@ -123,7 +124,7 @@ class DelimitedReader(TextReader):
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
-        except csv.Error:  # reported later, with the line number
+        except csv.Error:  # the error is reported later, with the line number
             return 0
         usual, fullest = _usual(len(row) for row in rows if row), 0
         for at, row in enumerate(rows):
@@ -149,7 +150,7 @@ class DelimitedReader(TextReader):
         skipped = len(head) - len(start)
         self._start = self._at = (skipped, 1 + head[:skipped].count(b"\n"))
         lines = start.split(b"\n", LINES_LOOKED_AT)
-        lines = [one + b"\n" for one in lines[:-1]] or lines  # complete lines only
+        lines = [one + b"\n" for one in lines[:-1]] or lines  # only complete lines are kept
         if b"\r" in lines[0].rstrip(b"\r\n"):
             raise DataError(f"{self.label} must end its lines with a newline. Got only carriage returns.")
         return lines
@@ -206,13 +207,13 @@ class DelimitedReader(TextReader):
         return None
 
     def _quotes_around_cells(self, data: bytes) -> NDArray[np.intp]:
-        """Return the offsets of the quotes that open or close a cell, in turn."""
+        """Return the offsets of the quotes around cells: an opening quote, its closing quote, and so on."""
         if self._scanned[0] is not data:
             self._scanned = data, self._quotes_by_search(data)
         return self._scanned[1]
 
     def _quotes_by_search(self, data: bytes) -> NDArray[np.intp]:
-        """Return the offsets of the quotes that open or close a cell, in turn.
+        """Return the offsets of the quotes around cells: an opening quote, its closing quote, and so on.
 
         A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
         """

@@ -33,7 +33,7 @@ class Drift(Stream):
     position
         The instance at which both streams are equally likely.
     width
-        The number of instances over which the change spreads; 1 is abrupt.
+        The number of instances over which the change spreads; 1 for an abrupt change.
     seed
         Seed of the random choice between the two streams.
 
@@ -121,7 +121,7 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
     try:
         block = side.draw(n)
         if len(block[1]) < n:
-            side.draw(1)  # raises the error, unless the stream has ended
+            side.draw(1)  # this call raises the error, unless the stream has ended
     except DataError as error:
         return block, error
     return block, None

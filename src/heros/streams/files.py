@@ -164,7 +164,7 @@ def reader_of(
         names = list[str]()
         with suppress(OSError):
             names += [one.name for one in file.parent.iterdir() if one.is_file()]
-        close = did_you_mean(file.name, names, 0.8)  # names with the same ending are always similar
+        close = did_you_mean(file.name, names, 0.8)  # with equal endings, all names are similar
         raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
     kind = _format(file, format)
     head = b""

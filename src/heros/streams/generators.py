@@ -20,8 +20,8 @@ from heros.streams.live.base import passed
 
 __all__ = ["LED", "Agrawal", "Friedman", "Hyperplane", "RandomRBF", "Wave"]
 
-_MOST_COORDINATES = 10_000_000  # limit for all centroids together, which move with every instance
-_MOST = 1_000_000  # limit for the number of centroids, features or classes
+_MOST_COORDINATES = 10_000_000  # maximum for all centroids together; all of them may move at every instance
+_MOST = 1_000_000  # the maximum number of centroids, features or classes
 
 Rows = NDArray[np.float64]
 
@@ -68,8 +68,8 @@ class Synthetic(Generator):
 class Agrawal(Synthetic):
     """A stream of loan applicants in two groups (Agrawal, Imielinski and Swami, 1993).
 
-    Nine features (salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan); `function`
-    decides which applicants belong to group A. The instances are those of MOA's AgrawalGenerator.
+    Each applicant has nine features (salary, commission, age, elevel, car, zipcode, hvalue, hyears, loan).
+    `function` decides which applicants belong to group A. The instances are those of MOA's AgrawalGenerator.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class Friedman(Numbers):
             changed = (X[:, 1] < edge) & (X[:, 2] < edge) & (X[:, 3] > 1 - edge)
             local = 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) + 10 * X[:, 3] + 5 * X[:, 4]
             return np.where(changed, local, _friedman(X))
-        draws = self._choice_rng.random((len(t), 2))  # drawn row by row, so the block size does not matter
+        draws = self._choice_rng.random((len(t), 2))  # row by row: any block size gives the same instances
         first, second = (draws < (t[:, None] - points + 1) / self.width).T
         return np.where(first & ~second, _friedman(X[:, [3, 4, 1, 0, 2]]), _friedman(X))
 

@@ -25,7 +25,7 @@ class JsonReader(TextReader):
     values.
     """
 
-    first_lines: int | None = None  # number of lines that define the columns
+    first_lines: int | None = None  # number of lines that define the columns; None means the first 2 MB
 
     def __init__(self, path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> None:
         super().__init__(path, encoding, missing=missing)
@@ -100,7 +100,7 @@ def is_json(head: bytes) -> bool:
 def _names_in(lines: Sequence[str]) -> list[str]:
     """Return the fields in order of appearance; the last early field stays last, as a possible target."""
     early: dict[str, None] = {}
-    late: dict[str, None] = {}  # not in the first hundred lines
+    late: dict[str, None] = {}  # fields that first appear after a hundred lines
     for number, line in enumerate(lines):
         for name in _parsed_row(line) or ():
             if name not in early:
@@ -113,7 +113,7 @@ def _parsed_row(text: str) -> dict[str, Any] | None:
     """Parse an object, and give nested fields dotted names; return None if the text is not an object."""
     try:
         row = json.loads(text)
-        if not text.isascii() or "\\ud" in text.lower():  # invalid text or a lone surrogate
+        if not text.isascii() or "\\ud" in text.lower():  # invalid text and lone surrogates are refused
             json.dumps(row, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None

@@ -30,11 +30,11 @@ HINT = " (or list it in nominal= or ignore=, or the word in missing=)"
 
 
 class Layout:
-    """The kinds of a table's columns, from the table's declarations, the options and the first rows."""
+    """The columns of a table and their kinds, decided from the table, the options and the first rows."""
 
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
-        self.counts = cache(self._counts)  # computed once per column
+        self.counts = cache(self._counts)  # the counts of a column are computed only once
         self._comma = cache(self._has_decimal_commas)  # computed only if a column is ambiguous
         self.target = reader.names.index(options.target_among(reader.names))
         self.classes = self._target()
@@ -53,7 +53,7 @@ class Layout:
                 self.features[index] = column
                 if not isinstance(column, NameColumn):
                     column.hint = HINT
-        if not self.features:  # use the ignored columns, as there are no others
+        if not self.features:  # without other features, use the columns ignored automatically
             usable = [index for index in self.ignored if not reason_not_a_feature(first.columns[index].type)]
             self.features = {index: self._nominal(index, None, options.most_values) for index in usable}
             self.ignored = {index: why for index, why in self.ignored.items() if index not in usable}
@@ -300,7 +300,7 @@ def not_classes(counts: Mapping[str, int]) -> str:
 
 
 def not_numbers(counts: Mapping[str, int]) -> list[str]:
-    """Return the values that are not numbers; if fewer than nine in ten rows have numbers, return none."""
+    """Return the values that are not numbers; return [] if fewer than nine in ten rows have numbers."""
     form, matched = format_of(counts)
     if 10 * matched < 9 * sum(counts.values()):
         return []

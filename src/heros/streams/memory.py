@@ -56,7 +56,7 @@ def from_arrays(
     nominal
         Features (names or indices) whose numbers are names, not quantities.
     classes
-        All classes in the order of their indices; by default those in y, sorted.
+        All classes in the order of their indices; by default the classes in y, sorted.
     task
         "classification" or "regression": whether y holds classes or numbers. By default y holds classes,
         unless some of its numbers have decimals. For more than a hundred distinct whole numbers, `task` is
@@ -214,7 +214,7 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
 def _coded(rows: NDArray[np.generic], labels: NDArray[np.generic], schema: Schema) -> NDArray[Any]:
     """Convert labels to class indices or numbers; raise a DataError if rows or labels violate the schema."""
     validator = Validator(schema)
-    step = max(1, (1 << 20) // rows.shape[1])  # in steps, since validation makes a copy
+    step = max(1, (1 << 20) // rows.shape[1])  # validate in steps, since validation copies the rows
     for start in range(0, max(1, len(rows)), step):
         validator.instances(rows[start : start + step], first_row=start)
     if not schema.numeric and labels.dtype.kind in "iu":

@@ -57,7 +57,7 @@ def load(name: str, *, length: int | None = None) -> Stream:
         stream = open_real(REAL[name])
     elif name in EXAMPLES:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataNotice)  # the examples are read correctly
+            warnings.simplefilter("ignore", DataNotice)  # the examples need no notices
             stream = read(EXAMPLES[name], target="late")
     else:
         names = (*NAMES, *EXAMPLES)
@@ -79,7 +79,7 @@ _SYNTHETIC: dict[str, Callable[[int], Stream]] = {
     "agr_g": partial(_drifting, Agrawal, (2, 4, 6, 8), True),
     "led_a": partial(_drifting, LED, (1, 3, 5, 7), False),
     "led_g": partial(_drifting, LED, (1, 3, 5, 7), True),
-    "rbf_f": lambda n: RandomRBF(classes=5, speed=0.001),  # moves with every instance, regardless of n
+    "rbf_f": lambda n: RandomRBF(classes=5, speed=0.001),  # centroids move with every instance, for any n
     "rbf_m": lambda n: RandomRBF(classes=5, speed=0.0001),
 }
 

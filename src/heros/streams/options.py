@@ -130,7 +130,8 @@ class Options:
 
     def stream_name(self, file: str, names: Sequence[str]) -> str:
         """Return the name of a stream: the file name, followed by the target if it is not the default."""
-        target = self.target_among(names)  # so that runs on different targets are not compared
+        # The name shows the target, so that runs on different targets are not compared.
+        target = self.target_among(names)
         return file if target == replace(self, target=None).target_among(names) else f"{file}-{target}"
 
     def check(self, names: Sequence[str]) -> None:
@@ -172,7 +173,7 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
     path = Path(columns)
     try:
         text = path.read_text(encoding="utf-8-sig")
-        if path.suffix.lower() == ".csv":  # with or without a header
+        if path.suffix.lower() == ".csv":  # the file may have a header
             rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
             if any(len(row) != 2 for row in rows):
                 raise ValueError("a row must have two cells: a column and its kind")  # noqa: TRY301

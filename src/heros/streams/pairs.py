@@ -94,7 +94,7 @@ class PairStream(RowStream):
         self.name, self._pairs, self._rows, self._waits = rows.name, pairs, rows, waits
         self._single_use = isinstance(pairs, Iterator | AsyncIterator)
         self._reader: DirectReader | BackgroundReader | None = None
-        self._may_wait = False  # set when the pairs are opened
+        self._may_wait = False  # whether reading may block; set when the pairs are opened
 
     def _fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next pairs, from a background thread if reading may exceed the timeout."""

@@ -23,7 +23,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""The number of first lines to wait for, from which types and initial values are inferred."""
+"""The number of lines from which types and initial values are inferred; the reader waits for these lines."""
 
 
 def read_pipe(

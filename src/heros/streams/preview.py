@@ -29,7 +29,7 @@ __all__ = ["ColumnLook", "Look", "look"]
 
 EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
 NAMES = 10  # a column with at most this many names shows all of them
-WORDS = 5  # maximum number of unreadable values listed for a column
+WORDS = 5  # maximum number of unreadable values, or of words read as missing, listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
 """For more than `MOST_COLUMNS` columns, only a summary and `MOST_ODD` unusual columns are shown."""
 
@@ -50,7 +50,7 @@ class ColumnLook:
     missing: float
     examples: tuple[str, ...]
     note: str = ""
-    words: Mapping[str, int] = field(default_factory=dict)  # default strings read as missing, with counts
+    words: Mapping[str, int] = field(default_factory=dict)  # words read as missing, with counts
     numbers_rows: bool = False  # whether the column seems to number the rows
 
     @property
@@ -134,7 +134,7 @@ def look(path: str | os.PathLike[str], **settings: Any) -> Look:
 
     Parameters
     ----------
-    path, **how
+    path, **settings
         As for `heros.streams.read`.
 
     Examples
@@ -275,7 +275,7 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
             if zeros := layout.example_with_zeros(index):
                 yield f"leading zeros, such as {zeros!r}, are lost (nominal= keeps them, as names)"
             if date_format_of_numbers(counts) is not None:
-                yield "seconds since 1970 (dates=)?"
+                yield "these may be seconds since 1970 (dates= reads them as dates)"
             elif _is_row_number(layout, column, index):
                 yield "a different whole number in every row: an identifier?"
     if len(counts) == 1 and rows > 1:

@@ -29,8 +29,8 @@ class Chunk:
 
     columns: Sequence[pa.Array]  # one per column of the table
     what: str  # "line" or "row"
-    numbers: Sequence[int] | Callable[[], Sequence[int]]  # of lines or rows, or a function that returns them
-    faults: Sequence[tuple[int, BadRow]] = ()  # (number of rows before it, row that could not be split)
+    numbers: Sequence[int] | Callable[[], Sequence[int]]  # line or row numbers, or a function returning them
+    faults: Sequence[tuple[int, BadRow]] = ()  # (rows before it, error) for each row that could not be split
 
     @property
     def n_rows(self) -> int:

@@ -55,7 +55,7 @@ class TableRows(RowBlocks):
     """The rows of a table. Rows without new values are converted by columns, other rows one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
-    _stretches: Stretches | None  # of the chunk
+    _stretches: Stretches | None  # stretches of the current chunk
 
     def __init__(self, reader: TableReader, options: Options) -> None:
         options.check(reader.names)
@@ -106,7 +106,7 @@ class TableRows(RowBlocks):
             X = X[valid]
         if found[2].any():
             encoder.note_missing(X)
-        if self._first is not None:  # all of its values are known now
+        if self._first is not None:  # all values of the first chunk are known now
             self._first[2][:] = False
 
     def read_as(self, schema: Schema, seen: int) -> None:
@@ -119,7 +119,7 @@ class TableRows(RowBlocks):
 
     def _forget(self) -> None:
         super()._forget()
-        self._first, self._stretches = None, None  # until the next chunk
+        self._first, self._stretches = None, None  # set again with the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
         """Return the next stretch, and the next row that is bad or must be encoded alone (as an index)."""
@@ -130,7 +130,8 @@ class TableRows(RowBlocks):
                     return chunk
                 self._load(self.reader.without_missing_words(chunk))
         except DataError as error:
-            strict = not self._skip and isinstance(error, BrokenOff)  # evaluate must not end normally
+            # With on_bad_row="raise", `evaluate` must raise the error; it catches a BrokenOff.
+            strict = not self._skip and isinstance(error, BrokenOff)
             self._fault = DataError(str(error)) if strict else error
             return IDLE
         return items
@@ -166,7 +167,7 @@ class TableRows(RowBlocks):
         one_by_one[list(faults)] = False
         items: list[Item] = [(row, row + 1, row) for row in np.flatnonzero(one_by_one).tolist()]
         items += [(row, row + 1, self._bad(row, why, 0)) for row, why in faults.items()]
-        items += [(row, row, bad) for row, bad in self._chunk.faults]  # not split into columns
+        items += [(row, row, bad) for row, bad in self._chunk.faults]  # rows that could not be split
         items.sort(key=lambda item: item[:2])
         self._y = y if self.encoder.numeric else np.nan_to_num(y).astype(np.int64)
         return X, self._y, items

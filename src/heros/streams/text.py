@@ -60,7 +60,7 @@ class TextReader(TableReader):
         self._seen = encoding is not None  # whether the encoding is known
         self._start = self._at = (0, 1)  # byte and line of the next record
         self._file: pa.NativeFile | None = None
-        self._written, self._beginning = (0, 0, 0), b""  # when the file was opened
+        self._written, self._beginning = (0, 0, 0), b""  # state and first bytes of the opened file
         self._tail = b""
         self._unclosed: list[tuple[int, BadRow]] = []  # lines that are replaced by blanks, and their errors
 
@@ -185,7 +185,7 @@ class TextReader(TableReader):
         self._tail, self._unclosed = b"", []
 
     def _parse(self, records: RawRecords) -> Chunk:
-        several = bool(records.faults) and self._quote.encode() in records.data  # records may have line ends
+        several = bool(records.faults) and self._quote.encode() in records.data  # a value may have line ends
         columns = None if several or not self._is_plain(records.data) else self._parse_plain(records)
         if columns is not None:
             left_open = [(self._filled_before(records, line), fault) for line, fault in records.faults]
@@ -295,7 +295,7 @@ def opened_file(path: Path) -> pa.NativeFile:
     if suffix == ".zip":
         try:
             return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
-        except (RuntimeError, NotImplementedError) as error:  # password or unknown compression method
+        except (RuntimeError, NotImplementedError) as error:  # a password, or an unknown compression method
             raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
     try:
         file = pa.OSFile(os.fsencode(path))

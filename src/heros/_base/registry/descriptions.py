@@ -89,7 +89,7 @@ def _nested_value(value: object, role: str, depth: int) -> object:
 
 def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
     """Create a part with the constructor of the class or base class that defines its description."""
-    marks = ("described_by", "__dataclass_fields__")  # in the class itself, not only in one of its bases
+    marks = ("described_by", "__dataclass_fields__")  # the class itself must have one of these
     own = (base for base in kind.__mro__ if not vars(base).keys().isdisjoint(marks))
     maker: Any = next(own, kind)
     if maker is kind:

@@ -51,8 +51,8 @@ class Part:
 
     described_by: ClassVar[tuple[str, ...]] = ()
     """The attributes that describe the part, if they are not its dataclass fields. The class that sets this
-    attribute takes them as arguments. Its subclasses may have other arguments: a grid is stored as its
-    configurations."""
+    attribute takes them as arguments. Its subclasses may have other arguments: for example, a grid has other
+    arguments, but is stored as a list of configurations."""
 
     suffix: ClassVar[str] = ""
     """For a part that wraps another part: the separator between their numbers, as in ``zeta:0.05@0.2``."""

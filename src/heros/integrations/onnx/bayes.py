@@ -7,7 +7,7 @@ import numpy as np
 from heros.integrations.onnx.graph import NONE, Floats, Graph, Ints, codes_of, log, normalised
 from heros.pools.naive_bayes import BoundNaiveBayes
 
-LEAST_VARIANCE = 1e-9  # as in the core: a share of the variance of all classes
+LEAST_VARIANCE = 1e-9  # minimum variance, as a share of the variance of all classes; as in the core
 
 
 def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
@@ -37,7 +37,7 @@ def naive_bayes(graph: Graph, bound: BoundNaiveBayes, i: int) -> None:
 
 def _densities(graph: Graph, blocks: Floats, places: Ints, numbers: Ints, prior: float) -> str:
     """Return the sum of the log densities (n, classes); a missing value adds 0."""
-    # each of shape (1 + classes, numeric features)
+    # each array has the shape (1 + classes, numeric features)
     count, mean, squares = (blocks[:, places[numbers] + part] for part in range(3))
     with np.errstate(divide="ignore", invalid="ignore"):
         usual = np.where(count[0] > 0, squares[0] / count[0], 0.0)
@@ -57,6 +57,6 @@ def _densities(graph: Graph, blocks: Floats, places: Ints, numbers: Ints, prior:
 
 
 def _table(block: Floats, values: int, smoothing: float) -> Floats:
-    """Return the log probability of each value (values + 1, classes); the last row (missing) is 0."""
+    """Return the log probability of each value (values + 1, classes); the row for missing values is 0."""
     table = np.log((block[:, 1 : 1 + values] + smoothing) / (block[:, :1] + smoothing * values)).T
     return np.concatenate([table, np.zeros((1, len(block)))])

@@ -13,11 +13,11 @@ from heros.integrations.onnx.trees import Walk, walked
 from heros.pools.boosted import BoundBoosted
 from heros.pools.regression_trees import BoundRegressionTrees
 
-INTS = 4  # integers of a node, as in the core
+INTS = 4  # number of integers of a node, as in the core
 CUT = 0  # position of the cut among a node's real numbers
-WEIGHT, DERIVATIVES = 2, 3  # other positions, in a boosted tree
-REALS = 8  # real numbers of a node of a regression tree, as in the core
-COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions among them
+WEIGHT, DERIVATIVES = 2, 3  # positions of these numbers in a node of a boosted tree
+REALS = 8  # number of real numbers of a node of a regression tree, as in the core
+COUNT, MEAN, MEAN_ERROR, MODEL_ERROR = 1, 2, 6, 7  # positions of these numbers in such a node
 FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 
 
@@ -97,7 +97,7 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 
 
 def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
-    """Return slopes (nodes, numeric features) and intercepts (nodes, 1); the slopes of a mean are 0."""
+    """Return slopes (nodes, numeric features), 0 without a linear model, and intercepts (nodes, 1)."""
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -14,7 +14,7 @@ Flags = NDArray[np.bool_]
 State = dict[str, Array]
 
 NONE = -1e30
-"""The logarithm of probability 0; finite, since sums of infinities may be NaN."""
+"""The logarithm that is used for probability 0; finite, because sums of infinities may be NaN."""
 
 
 class Graph:
@@ -81,7 +81,7 @@ class Graph:
 
 
 def standardised(graph: Graph, state: State, divisor: float) -> str:
-    """Return (x − mean)/(divisor·sd) of X, with x included in the moments; 0 if the sd is 0."""
+    """Return (x − mean)/(divisor·sd) of X, where the moments include x; 0 if the sd is 0."""
     n = state["count"] + 1
     off = graph("Sub", "X", state["mean"])
     mean = graph("Add", state["mean"], graph("Div", off, n))
@@ -95,7 +95,10 @@ def standardised(graph: Graph, state: State, divisor: float) -> str:
 
 
 def numbers_of(graph: Graph, state: State, features: Ints, farthest: float) -> str:
-    """Return these numeric features of X, standardised and clipped (n, features); missing values are 0."""
+    """Return the given numeric features of X (n, features), standardised and clipped to ±`farthest`.
+
+    Missing values become 0.
+    """
     scaled = graph("Clip", standardised(graph, state, 1.0), np.float64(-farthest), np.float64(farthest))
     scaled = graph("Where", graph("IsNaN", "X"), np.float64(0), scaled)
     return graph("Gather", scaled, features, axis=1)
@@ -129,7 +132,10 @@ def log(x: Floats) -> Floats:
 
 
 def normalised(graph: Graph, logs: str, axis: int, otherwise: Any) -> tuple[str, str]:
-    """Return probabilities from logarithms and a mask of rows with a possible class; others: `otherwise`."""
+    """Return probabilities from logarithms, and a mask of rows with a possible class.
+
+    Rows without a possible class get the probabilities `otherwise`.
+    """
     top = graph("ReduceMax", logs, axes=[axis], keepdims=1)
     possible = graph("Greater", top, np.float64(NONE / 10))
     shares = graph("Exp", graph("Sub", logs, top))

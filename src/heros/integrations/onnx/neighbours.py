@@ -1,4 +1,4 @@
-"""Export of nearest neighbours: the file contains the instances; a matrix product finds the nearest."""
+"""Export of nearest neighbours: the file contains the instances; a matrix product finds the nearest ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from heros.integrations.onnx.graph import Graph, Ints, State, numbers_of
 from heros.pools.neighbours import BoundNeighbours
 
-EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # as in the core
+EPSILON, SMOOTHING, FARTHEST = 1e-3, 0.01, 6.0  # constants of the core
 
 
 def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
@@ -57,7 +57,7 @@ def _nearest(graph: Graph, state: State, width: int, k: int) -> tuple[str, str]:
     rough = graph("Sub", lengths, graph("Mul", np.float64(2), graph("MatMul", query, stored.T.copy())))
     nearest = graph.smallest(rough, min(k, width))
     off = graph("Sub", graph("Gather", rows, nearest, axis=0), graph("Unsqueeze", x, np.array([1])))
-    squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, for k rows
+    squares = graph("ReduceSum", graph("Mul", off, off), np.array([2]), keepdims=0)  # exact, unlike `rough`
     equal = graph("Mul", graph("Gather", one_hot, nearest, axis=0), graph("Unsqueeze", same, np.array([1])))
     equal = graph("ReduceSum", equal, np.array([2]), keepdims=0)
     squares = graph("Add", squares, graph("Sub", np.float64(len(nominal)), equal))

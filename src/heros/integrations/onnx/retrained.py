@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from heros.integrations.onnx.graph import Flags, Graph, Ints, State, prior_of
 from heros.pools.retrained import BoundRetrained
 
-INTS = 4  # integers of a node, as in the core: feature, test, child below, child above
+INTS = 4  # integers per node, as in the core: feature, test, child if the test passes, other child
 BYTES = 256
 
 
 def retrained(graph: Graph, bound: BoundRetrained, i: int) -> None:
-    """Export model i of a pool of retrained boosted trees, as of its last training."""
+    """Export model i of a pool of retrained boosted trees, as it was after its last training."""
     prefix = f"model_{i}_"
     state = {name.removeprefix(prefix): array for name, array in bound.native.state().items()}
     numeric, classes = bound.schema.numeric, bound.schema.n_classes
@@ -46,7 +46,7 @@ def _steps(graph: Graph, state: State, outputs: int) -> str:
 
 
 def _bytes(graph: Graph, state: State) -> str:
-    """Return the tested features as bytes (n, features): 0 for missing, then bins or codes from 1."""
+    """Return the tested features as bytes (n, features): 0 if missing, else 1 + the bin or code."""
     tested = state["tested"].astype(np.int64)
     edges = np.split(state["tested_edges"], np.cumsum(state["tested_edges_sizes"])[:-1])
     table = np.full((len(tested), max(1, *map(len, edges))), np.inf)
@@ -74,7 +74,7 @@ def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1
     by_set = tests < 0
-    words = sets.reshape(-1, 4)[~tests[by_set]]  # 64 bytes each
+    words = sets.reshape(-1, 4)[~tests[by_set]]  # 4 × 64 bits: a bit for each byte
     goes[by_set] = (words[:, byte >> 6] >> (byte & 63).astype(np.uint64)) & np.uint64(1) == 1
     return goes
 

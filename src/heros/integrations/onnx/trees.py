@@ -107,12 +107,12 @@ class _Leaf:
     leaf has no effect. If only some classes have values of a feature, the other classes are impossible.
     """
 
-    prior: Floats  # (classes,)
+    prior: Floats  # (classes,) logarithm of the class frequencies
     mean: Floats  # (classes, numeric features)
     precision: Floats
     constant: Floats
     has_values: Flags  # (numeric features,) whether any class has values of the feature
-    rows: Floats  # (values + 1 of each nominal feature, classes)
+    rows: Floats  # (rows, classes) a row for each value of each nominal feature, and one if it is missing
 
 
 class _Leaves:
@@ -192,7 +192,7 @@ class Walk:
     """The test of each node of a tree, and the index of its first child."""
 
     feature: Ints
-    at_most: Flags  # numeric test: x <= value goes to the first branch; else x == value does
+    at_most: Flags  # whether x <= value goes to the first branch; otherwise x == value goes there
     each: Flags  # whether the node has a branch per value
     value: Floats
     link: Ints

@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 ATTEMPTS = 3
 """The maximum number of attempts for an item whose worker dies."""
 PATIENCE = 10.0
-"""How many seconds to wait for a scheduler to answer."""
+"""The number of seconds to wait for a reply from a scheduler."""
 Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 
@@ -120,7 +120,7 @@ class Processes(Executor):
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes that stop with the `with` block; yield them and a function that starts another."""
+    """Start processes that stop with the `with` block; yield them and a function to start another process."""
     context = get_context("spawn")
     watched, kept_open = context.Pipe(duplex=False)
     started = []
@@ -132,7 +132,7 @@ def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
     try:
         yield [start() for _ in range(jobs)], start
     except BaseException:
-        kept_open.close()  # ends the processes immediately
+        kept_open.close()  # the closed pipe ends the processes immediately
         raise
     finally:
         for worker in started:

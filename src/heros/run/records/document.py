@@ -290,7 +290,7 @@ def expect_curves(curves: Curves, document: Mapping[str, Any], label: str) -> No
 
 
 def _damaged(label: str, got: str) -> DataError:
-    return DataError(f"{label} is damaged: {got}.")
+    return DataError(f"{label} is damaged: it has {got}.")
 
 
 # -- ids ---------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def id_from(stream: str, settings: Mapping[str, Any]) -> str:
     'agr_a/mlp50/cand/k30/seed1'
     """
     name = "".join(c if c.isalnum() or c in "._-" else "_" for c in stream).lstrip(".") or "stream"
-    if len(name.encode()) > LONGEST:  # too long for a directory name
+    if len(name.encode()) > LONGEST:  # the name is too long for a directory
         name = f"{name[: LONGEST // 4]}-{hashlib.sha256(stream.encode(errors='replace')).hexdigest()[:12]}"
     pool, policy, k, seed = (settings[part] for part in ("pool", "policy", "k", "seed"))
     if is_default(settings):

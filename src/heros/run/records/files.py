@@ -100,7 +100,7 @@ def read(directory: Path_) -> Run:
     label = f"The record {directory}"
     with readable(label, "cannot be read"):
         table = curves_at(Path(directory))
-        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # of a compact record
+        left_out = {name: np.empty((table.num_rows, 0)) for name in PER_MODEL}  # for compact records
         found = {name: _values(flat, width) for (name, _, width), flat in packed.flat_curves(table).items()}
         curves = Curves.of(left_out | found)
         run = run_from(document, curves)
@@ -133,7 +133,7 @@ def _records_below(root: Path) -> Iterator[Path]:
     for path in root.iterdir():
         if path.name.endswith(OLD) and not (place := _place_of(path)).exists():
             yield place
-        if path.is_dir() and not path.name.startswith("."):  # drafts are hidden
+        if path.is_dir() and not path.name.startswith("."):  # names of drafts start with a dot
             yield from _records_below(path)
 
 
@@ -170,7 +170,7 @@ def _existing(place: Path) -> Path:
 
 
 def repair(place: Path) -> None:
-    """Restore or remove the old record left behind by a process that was killed while replacing it."""
+    """Restore or remove the old record of a process that was killed while it replaced the record."""
     for renamed in _renamed_records(place):
         if place.exists():
             shutil.rmtree(renamed, ignore_errors=True)
@@ -209,7 +209,7 @@ def curves_at(place: Path) -> pa.Table:
 
 
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
-    """Return the bytes of `curves.parquet`; `compact` as for `save`."""
+    """Return the bytes of `curves.parquet`; `compact` has the same meaning as in `save`."""
     columns = curves.columns()
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})

@@ -44,7 +44,7 @@ class _Curve(NamedTuple):
 
     name: str
     values: pa.DataType
-    width: int | None  # number of values per window, if there are several
+    width: int | None  # number of values per window; None for a single value
 
     @property
     def field(self) -> pa.Field:
@@ -112,7 +112,7 @@ def _file_version(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=16)
 def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
     if (pq.read_schema(path).metadata or {}).get(MARK) != FORMAT:
-        return {}  # another Parquet file
+        return {}  # a Parquet file without records
     table = pq.read_table(path, columns=["id", "document"])
     pairs = zip(table["id"].to_pylist(), table["document"].to_pylist(), strict=True)
     return {id: (number, document) for number, (id, document) in enumerate(pairs)}

@@ -30,7 +30,7 @@ def provenance() -> dict[str, Any]:
 
 @lru_cache
 def commit() -> str | None:
-    """Return the git commit of the source code, or None if it is not known.
+    """Return the git commit of the source code, or None if the commit is not known.
 
     A wheel stores the commit in the compiled core. An editable install may run newer sources than its build,
     so its commit comes from git.
@@ -39,7 +39,7 @@ def commit() -> str | None:
 
 
 def _checked_out(tree: Path) -> str | None:
-    """Return the commit checked out in this directory, or None if it is not a git working tree."""
+    """Return the commit checked out in this directory, or None if this is not a git working tree."""
     if (tree / ".git").exists():
         with suppress(OSError, subprocess.SubprocessError):
             command = ["git", "-C", str(tree), "rev-parse", "HEAD"]

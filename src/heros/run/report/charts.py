@@ -17,14 +17,14 @@ from heros.streams import DriftPoint
 
 POINTS = 120
 READINGS = 400  # maximum number of values shown on hover, over all lines of a chart
-WIDTH, HEIGHT = 290.0, 208.0  # pixels of a plot on a phone, where labels have the least space
+WIDTH, HEIGHT = 290.0, 208.0  # size in pixels of a plot on a phone, where labels have the least space
 LETTER, TALL = 6.6, 15.0  # width of a letter and height of a label in pixels
 DOT = 13.0
 SHADES = 8
 COLUMNS = 100
 CELLS = 4000  # maximum number of cells in a map; each may have a hover text
 NAMED = 64  # maximum number of labelled rows; every row has a hover text
-ROW = 0.95  # rem
+ROW = 0.95  # height of a row in rem
 Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
@@ -151,7 +151,7 @@ def _readings(lines: Sequence[Line], end: float) -> str:
 
 
 def _reading(line: Line, left: float, right: float) -> str:
-    """Return the last value of a line in a strip, with its position unless it is the strip's end."""
+    """Return the last value of a line in a strip, with its position unless this is the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""

@@ -21,7 +21,7 @@ LONGEST = 18
 
 
 def class_figures(group: Group) -> str:
-    """Return the confusion matrix and the class table of a group over all seeds; "" if it has no counts."""
+    """Return the confusion matrix and class table of a group over all seeds; "" if a run has no counts."""
     counted = [run.confusion.counts for run in group.runs if run.confusion is not None]
     if not counted or len(counted) < len(group.runs) or not all(counts.sum() for counts in counted):
         return ""

@@ -15,7 +15,7 @@ from heros.run.report.words import answer_words, policy_words, pool_words
 from heros.run.result import Price, Run
 
 COLOURS = 8
-ALL = 0.9995  # a larger share of the full training cost counts as training every model
+ALL = 0.9995  # a group that spends a larger share of the full training cost counts as training every model
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Group:
 
     @property
     def price(self) -> Price | None:
-        """The mean cost of evaluation and training; None if it is unknown for a run."""
+        """The mean cost of evaluation and training; None if the cost of any run is unknown."""
         prices = [run.price for run in self.runs if run.price is not None]
         if len(prices) < len(self.runs):
             return None
@@ -110,7 +110,7 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     if (measure := headline_of(groups)) is None:
         return groups
     sign = -1.0 if measure.better == "higher" else 1.0
-    # Groups keep their colours.
+    # sorting does not change the colours of the groups
     ranked = [(sign * group.figure(measure), group) for group in groups]
     return [group for _, group in sorted(ranked, key=lambda pair: (math.isnan(pair[0]), pair[0]))]
 

@@ -21,7 +21,7 @@ def card(title: str, body: str, note: str = "", *, whole: bool = False) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
-    """Return a table that scrolls sideways on a narrow screen; `rows` are HTML, from `row`."""
+    """Return a table that scrolls sideways on a narrow screen; `rows` is HTML from `row`."""
     head = "".join(f"<th>{explained(heading)}</th>" for heading in heads)
     named = f' class="{kind}"' if kind else ""
     return (
@@ -94,7 +94,7 @@ def frame(
 
 
 def _shortened(text: str) -> str:
-    """Return a label as HTML; a narrow screen first cuts its start, because several rows share it."""
+    """Return a label as HTML; a narrow screen cuts the start first, because several rows share the start."""
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 
@@ -138,7 +138,7 @@ def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> Axis:
 
 
 def ticks_of(low: float, high: float, count: int, around: bool = False) -> list[float]:
-    """Return evenly spaced round numbers between two values; with `around`, they enclose both values.
+    """Return evenly spaced round numbers between two values; with `around`, the numbers enclose both values.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def importance_charts(run: Run, label: str) -> str:
         return bars
     known = np.nan_to_num(importance.history)
     share = known / np.maximum(known.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    last = len(share) - 1  # measured like the bars, and shown in a separate column
+    last = len(share) - 1  # this row is measured like the bars, and shown in a separate column
     parts = [*np.array_split(np.arange(last), columns_for(len(names), last)), np.array([last])]
     order = [importance.columns.index(name) for name in reversed(names)]
     merged = np.array([share[part].mean(axis=0) for part in parts]).T[order]

@@ -28,7 +28,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class LeadingTime:
-    """The share, the first and the last of the instances at which a model had the highest score L."""
+    """The instances at which a model had the highest score L: their share, the first and the last of them."""
 
     model: int
     share: float

@@ -43,7 +43,7 @@ def _cost(best: Group) -> str:
 
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
-    """Return the saving compared with the group that trained every model, or else from measured costs."""
+    """Return the saving compared with the group that trained every model, or else by measured costs."""
     full = trained_fully(groups)
     if best.trains_all:
         return ""

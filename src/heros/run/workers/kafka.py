@@ -56,14 +56,14 @@ class KafkaWorker:
         Its budget may be a time or an energy per instance, but not a power, because workers do not wait.
     store
         Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
-        ``s3://bucket/models``. The store of a topic belongs to one `target`, `key` and `model`: a worker with
-        others is refused.
+        ``s3://bucket/models``. The store of a topic belongs to one `target`, `key` and `model`; a worker with
+        other settings is refused.
     target
         The field of a row that holds the label.
     key
         The field of a row that holds the key; None uses the key of the message.
     every
-        The number of messages between snapshots of a partition; another is written on reassignment.
+        The number of messages between snapshots of a partition. A reassignment also writes a snapshot.
     decode
         A function that converts the bytes of a message to a row (a mapping); JSON by default.
     capacity, memory
@@ -169,7 +169,7 @@ class KafkaWorker:
             self._scratch.cleanup()
 
     def stop(self) -> None:
-        """Stop `run`; may be called from another thread or a signal handler."""
+        """Stop `run`. Another thread or a signal handler may call this method."""
         self._stopping = True
 
     def _leave_group(self) -> None:

@@ -103,7 +103,7 @@ class Partition:
                 shutil.rmtree(self._scratch)
 
     def _opened(self, model: Heros, limits: Mapping[str, Any], offset: int) -> Keyed:
-        """Return the models in the scratch directory, a snapshot at this offset; 0: there is no snapshot."""
+        """Open the models in the scratch directory: a snapshot at this offset, or new models at offset 0."""
         keyed = Keyed(model, directory=self._scratch, **limits)
         try:
             if offset:
@@ -229,7 +229,7 @@ class Partition:
             "schema": schema_plain(self._encoder.schema),
         }
         try:
-            snapshot.unlink(missing_ok=True)  # left behind by a failed attempt
+            snapshot.unlink(missing_ok=True)  # a failed attempt may have left this file behind
             self.keyed.snapshot(position, snapshot)
             self._snapshots.save(self.number, self.next, snapshot)
             self._saved = self.next

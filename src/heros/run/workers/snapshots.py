@@ -66,7 +66,7 @@ class Snapshots:
                 with self._expect("written"):
                     write_file(file, json.dumps(settings).encode())
                     self._files.put(file, name)
-                kept = self._settings(name, file) or {}  # another worker may have written at the same time
+                kept = self._settings(name, file) or {}  # another worker may have written the file before
         place = f"the store {self.place}, which belongs to the topic {self._topic}"
         serialization.expect_same(kept, settings, settings, place, "use another store")
 
@@ -91,7 +91,7 @@ class Snapshots:
                     self._files.remove(f"{folder}/{name}")
 
     def fetch(self, partition: int, file: Path, before: int | None = None) -> int:
-        """Copy the newest snapshot of a partition to `file`; return the snapshot's offset, else 0.
+        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 without a snapshot.
 
         With `before`, only snapshots at smaller offsets are considered.
         """
@@ -103,7 +103,7 @@ class Snapshots:
                     continue
                 try:
                     self._files.get(f"{folder}/{name}", file)
-                except FileNotFoundError:  # a newer snapshot has replaced it
+                except FileNotFoundError:  # a newer snapshot has replaced this one
                     return self.fetch(partition, file, before)
                 return offset
         return 0

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Block = tuple[NDArray[np.float64], NDArray[Any]]
-"""X (n, n_features): numbers, 0-based codes of nominal values, NaN = missing. y (n,): targets."""
+"""X (n, n_features): numbers and 0-based codes of nominal values, NaN if missing; y (n,): targets."""
 
 
 class Signal(Enum):
@@ -56,7 +56,7 @@ class DriftPoint:
     position
         The instance, counted from the start of the stream, at which both concepts are equally likely.
     width
-        The number of instances over which the drift spreads; 1 is abrupt.
+        The number of instances over which the drift spreads; 1 for an abrupt drift.
     """
 
     position: int
@@ -126,7 +126,7 @@ class Source(ABC):
 
     @property
     def bad_rows(self) -> BadRows:
-        """The number of rows skipped so far, and the first ten skipped rows."""
+        """The rows skipped so far: their number, and the first of them."""
         return BadRows()
 
     def where(self) -> Mapping[str, Any] | None:
@@ -150,7 +150,7 @@ class Source(ABC):
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that has learnt from `seen` instances.
 
-        Has an effect only before the source has returned any instances.
+        The call has an effect only before the source has returned any instances.
         """
 
     def meet(self, model: Any) -> None:  # noqa: B027 - optional

@@ -26,7 +26,7 @@ BUSY = 1000  # milliseconds to wait for another process that has locked the file
 class Received:
     """A received message."""
 
-    number: int  # message id, which the sender reuses after the acknowledgement; 0 without id
+    number: int  # message id, which the sender reuses after the acknowledgement; 0 for a message without id
     topic: str
     payload: bytes
 
@@ -65,7 +65,7 @@ class Journal:
         with self._expected("opened as a separate file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # private: raw messages
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only the owner has access
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)
             self._file = sqlite3.connect(self.path or ":memory:", BUSY / 1000, check_same_thread=False)
@@ -76,7 +76,7 @@ class Journal:
             except BaseException:
                 self._file.close()
                 raise
-        self.lost = max(0, self._last_number.read() - self.last)  # newest messages, since the last use
+        self.lost = max(0, self._last_number.read() - self.last)  # number of lost newest messages
 
     def _create(self, durable: bool) -> None:
         self._file.execute("PRAGMA journal_mode = WAL")
@@ -153,7 +153,7 @@ class Journal:
         return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
 
     def settle(self, sequence: int, trim: int = 0) -> None:
-        """Mark messages up to `sequence` as checkpointed; delete those up to `trim`, except recent ones."""
+        """Mark messages up to `sequence` as checkpointed; delete messages up to `trim` except recent ones."""
         with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)

@@ -101,7 +101,7 @@ class KafkaTopic(MessageSource):
         self._consumer = consumer_of(self._kafka, self._settings, "KafkaTopic")
         self.partitions = self._all_partitions() if partitions is None else sorted({*partitions})
         self._next: dict[int, int] = {}  # the next offset of each partition
-        self._ends: dict[int, int] = {}  # the offset after the last message, without `follow`
+        self._ends: dict[int, int] = {}  # the offset after the last message; empty with `follow`
         self._ended: set[int] = set()
         self._assigned = False
 
@@ -160,7 +160,7 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions at the first read, because a replaced assignment may still send messages."""
+        """Assign the partitions, only at the first read: a replaced assignment may still send messages."""
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

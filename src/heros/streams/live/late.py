@@ -29,8 +29,8 @@ class _Waiting:
     """An instance that waits for its label, and the prediction made on its arrival."""
 
     features: Mapping[str, Any]
-    answer: NDArray[np.float64] | None  # None: the model had no schema yet
-    known: int  # number of labels returned before its arrival
+    answer: NDArray[np.float64] | None  # None if no prediction was possible
+    known: int  # number of labels returned before the instance arrived
 
     def bytes(self) -> int:
         """The approximate memory size of the instance in bytes, including 400 bytes of overhead."""
@@ -122,10 +122,10 @@ class LateSource(RowSource):
         self._waiting: Pending[_Waiting] = Pending(
             *self._room, self._expire, self._clock, "LateSource", self._memory, _Waiting.bytes
         )
-        self._early: Pending[Any] = Pending(  # labels
+        self._early: Pending[Any] = Pending(  # labels that arrived before their instances
             *self._room, self._no_instance, self._clock, "LateSource", self._memory, bytes_of
         )
-        self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled, but not returned yet
+        self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled instances, not returned yet
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
@@ -162,7 +162,7 @@ class LateSource(RowSource):
             self._bound = schema
         try:
             row = self._rows.encoder.row(features)
-        except Refused:  # reported when the label arrives
+        except Refused:  # the bad row is reported when its label arrives
             return None
         answered: NDArray[np.float64] = self._model.outputs(np.array([row], dtype=np.float64), self._delay)[0]
         return answered
@@ -289,10 +289,11 @@ class LateSource(RowSource):
         self.counts.expired += 1
         if self._expired_label is not None:
             now = self._clock()
-            self._join(id, waited, now, self._expired_label, early=now)  # a checkpoint keeps the label
+            # With `early`, a checkpoint stores the label: no message contains this label.
+            self._join(id, waited, now, self._expired_label, early=now)
 
     def _no_instance(self, id: Id, label: Any) -> None:
-        self.counts.unknown += 1  # its instance did not arrive in time
+        self.counts.unknown += 1  # the instance of this label did not arrive in time
 
     # -- the position -----------------------------------------------------------------------------------
 

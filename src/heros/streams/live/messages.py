@@ -58,9 +58,9 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
 
 
 def decoded(decode: Decode, message: bytes | None) -> Any:
-    """Decode a message; return an error text, which becomes a bad row, if it cannot be decoded.
+    """Decode a message. If this fails, return an error text, which is reported as a bad row.
 
-    None is a message without a value, which Kafka calls a tombstone.
+    If `message` is None, the message has no value; Kafka calls such a message a tombstone.
 
     Examples
     --------
@@ -106,8 +106,9 @@ class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    raises an error. So is a message that would extend the schema beyond 10,000 features or 1,000 classes, or,
-    after the first message, by more than 1,000 features and values; a given `schema` has no such limits.
+    raises an error. A message is also a bad row if it would extend the schema beyond 10,000 features or 1,000
+    classes or, after the first message, by more than 1,000 features and values. A given `schema` has no such
+    limits.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ class MessageSource(RowSource):
         task, ignore, missing.
     """
 
-    kind: ClassVar[str]  # for error messages: "Kafka topic"
+    kind: ClassVar[str]  # the kind of queue in error messages, such as "Kafka topic"
 
     def __init__(
         self, name: str, *, decode: Decode = json.loads, follow: bool = True, on_gap: str = "stop", **how: Any
@@ -144,7 +145,7 @@ class MessageSource(RowSource):
     def _at_end(self) -> bool:
         """Return whether all existing messages have been read.
 
-        Called only if `follow` is False and no message arrives.
+        The method is called only if `follow` is False and no message arrives.
         """
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:

@@ -24,7 +24,7 @@ __all__ = ["MqttTopic"]
 PATIENCE = 30.0  # seconds to wait for the broker
 QUIET = 2.0  # seconds without a message after which a source ends if `follow` is False
 AT_ONCE = 1000  # messages that the broker may send without an acknowledgement
-MOST_BYTES = 64_000_000  # of received messages; beyond, messages that need no acknowledgement are dropped
+MOST_BYTES = 64_000_000  # while more bytes wait for the journal, messages with QoS 0 are dropped
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
@@ -39,7 +39,8 @@ class MqttTopic(MessageSource):
     The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
     library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
     QoS 0 may be lost; if they arrive faster than they are learnt, the source drops them and issues a
-    `DataNotice`. So it does if the broker has forgotten the session, and with it what arrived meanwhile.
+    `DataNotice`. It also issues a `DataNotice` if the broker has lost the session, and with the session the
+    messages that arrived while there was no connection.
 
     Parameters
     ----------
@@ -49,8 +50,8 @@ class MqttTopic(MessageSource):
     topic
         The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
-        The journal file, which also identifies the session at the broker; it belongs to one topic. None:
-        messages are acknowledged on receipt, and a run cannot be resumed.
+        The journal file, which also identifies the session at the broker; it belongs to one topic. If it
+        is None, messages are acknowledged on receipt, and a run cannot be resumed.
     keep
         The number of checkpoints that the journal covers.
     **settings
@@ -76,11 +77,11 @@ class MqttTopic(MessageSource):
         self._kept = journal is not None
         self._journal = Journal(journal, AT_ONCE)
         self._had_session = self._expect_all()
-        self._seen = deque(self._journal.newest(), AT_ONCE)  # possible duplicates
+        self._seen = deque(self._journal.newest(), AT_ONCE)  # messages that the broker may send again
         self._read = self._journal.settled  # number of the last message returned
-        self._written: deque[tuple[int, Received]] = deque()  # the messages after it, some of them
-        self._received = self._taken = 0  # bytes received from the broker, and taken from it for the journal
-        self._dropped, self._told = 0, 0  # dropped messages, and the number that was told last
+        self._written: deque[tuple[int, Received]] = deque()  # the next messages in the journal
+        self._received = self._taken = 0  # bytes received from the broker, and bytes taken by this thread
+        self._dropped, self._told = 0, 0  # number of dropped messages, now and in the last notice
         self._held: deque[int] = deque(maxlen=self.keep)  # positions of the last checkpoints
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._unwritten: list[Any] = []  # received messages that are not in the journal yet
@@ -218,7 +219,7 @@ class MqttTopic(MessageSource):
         kinds = needed("paho.mqtt.packettypes", "An MQTT topic", "mqtt").PacketTypes
         asked = properties.Properties(kinds.CONNECT)
         asked.ReceiveMaximum = AT_ONCE
-        asked.SessionExpiryInterval = 0xFFFFFFFF if self._kept else 0  # never, or at once
+        asked.SessionExpiryInterval = 0xFFFFFFFF if self._kept else 0  # the session expires never, or at once
         port = at.port or PORTS[at.scheme]
         try:
             client.connect(at.hostname, port, clean_start=not self._kept, properties=asked)
@@ -242,7 +243,7 @@ class MqttTopic(MessageSource):
         once = options.RETAIN_SEND_IF_NEW_SUB
         try:
             client.subscribe(self.topic, options=options(qos=1, retainHandling=once))
-        except ValueError as error:  # not a filter; raised in the thread of the connection
+        except ValueError as error:  # the topic is not a valid filter; stored for the thread that reads
             self._refuse(f"no subscription ({error})")
 
     def _on_subscribe(self, client: Any, data: Any, mid: int, reasons: Any, properties: Any) -> None:
@@ -264,5 +265,5 @@ def _place(url: str) -> SplitResult:
 
 
 def _bytes_of(message: Any) -> int:
-    """Return the approximate memory size of a received message; None is a mark between messages."""
+    """Return the approximate memory size of a received message; None stands for a new session."""
     return 0 if message is None else 4000 + len(message.payload)

@@ -26,7 +26,7 @@ ADVICE = {
     ),
     NOT_REACHED: "Start the server, or correct the address",
 }
-"""What to do about the errors of the client library, by the names of their classes."""
+"""Advice for the errors of the client library, by the names of the error classes."""
 
 
 class JetStream(MessageSource):
@@ -56,8 +56,8 @@ class JetStream(MessageSource):
         self.url, self.subject = url, subject
         self._subscription: Any = None
         self._last = 0  # the sequence number of the message returned last
-        self._created: str | None = None  # when the stream was created
-        self._received = 0  # messages of the current subscription
+        self._created: str | None = None  # the time at which the stream was created
+        self._received = 0  # number of messages received from the current subscription
         self._reconnects = 0  # number of reconnections when the subscription began
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
@@ -99,7 +99,7 @@ class JetStream(MessageSource):
     def _consumer(self) -> Any:
         """Return the state of the consumer; None if messages must be requested with a new subscription."""
         about = self._do(self._known_consumer())
-        # the server removes a consumer that asks for nothing; messages may be lost on the way
+        # The server removes an idle consumer. If messages were lost on the way, request them again.
         if about is None or about.delivered.consumer_seq > self._received:
             self._subscription = about = None
         return about
@@ -116,7 +116,7 @@ class JetStream(MessageSource):
             "allow_reconnect": False,
             "max_reconnect_attempts": 1,
             "reconnect_time_wait": 0.1,
-            "error_cb": _ignore,  # the error is raised; by default, it is logged with a traceback, too
+            "error_cb": _ignore,  # by default, the client also logs the error with a traceback
         }
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
@@ -139,7 +139,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages after `_last` were deleted; `received` is the next number, if known."""
+        """Report a gap if messages after `_last` were deleted; `received` is the number of the next."""
         name = await self._stream.find_stream_name_by_subject(self.subject)
         about = await self._stream.stream_info(name)
         state, created = about.state, None if about.created is None else about.created.isoformat()
@@ -186,6 +186,6 @@ async def _ignore(error: Exception) -> None:
 
 
 def _advice(error: Exception) -> str:
-    """Return what to do about an error."""
+    """Return advice for an error."""
     kinds = {kind.__name__ for kind in type(error).__mro__}
     return next((text for names, text in ADVICE.items() if kinds & {*names}), ADVICE[NOT_REACHED])

@@ -24,7 +24,7 @@ class DirectReader:
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
-        self.error: Exception | None = None  # raised by the next call of take, after the items before it
+        self.error: Exception | None = None  # the next call of `take` raises it, after the items before it
 
     def take(self, most: int, timeout: float | None) -> Items:
         """Return up to `most` items; the timeout is checked between items."""
@@ -138,7 +138,7 @@ def _read(iterator: Iterator[Any], exchange: _Exchange) -> None:
             exchange.give(next(iterator))
         except StopIteration:
             return exchange.end()
-        except BaseException as error:  # raised in the thread that waits
+        except BaseException as error:  # `take` raises it in the requesting thread
             exchange.fail(error)
     return None
 
@@ -162,7 +162,7 @@ async def _pump(items: AsyncIterable[Any], exchange: _Exchange) -> None:
     try:
         while not exchange.closed:
             if not exchange.wanted:
-                told.clear()  # `tell` of a request that arrives now runs during the wait
+                told.clear()  # if a request arrives now, `tell` runs during the wait
                 await told.wait()
                 continue
             try:

@@ -81,7 +81,7 @@ class RedisStream(MessageSource):
         if known or not self._redis.exists(self.stream):
             return entries
         about = self._redis.xinfo_stream(self.stream)
-        added = about.get("entries-added")  # since Redis 7
+        added = about.get("entries-added")  # this field exists since Redis 7
         removed = self._read if added is None else added - about["length"]
         if self._last == START:
             self._read = removed
@@ -97,7 +97,7 @@ class RedisStream(MessageSource):
     def _is_other(self, about: Mapping[str, Any], removed: int) -> bool:
         """Return whether this is another stream, because it lacks the entry that was read last.
 
-        Trimming would have removed all entries read before it, too, and a deletion would be recorded.
+        Trimming would also have removed all entries before that entry, and a deletion would be recorded.
         """
         return removed < self._read and _place(about["max-deleted-entry-id"]) < _place(self._last)
 
@@ -140,7 +140,7 @@ def _entries(got: Any) -> Entries:
 
 
 def _place(id: str | bytes) -> tuple[int, ...]:
-    """Return an id as numbers, which are in the order of the entries."""
+    """Return an id as a tuple of numbers, which sorts in the order of the entries."""
     return tuple(map(int, (id if isinstance(id, str) else id.decode()).split("-")))
 
 

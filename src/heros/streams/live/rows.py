@@ -24,10 +24,10 @@ from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, jo
 __all__ = ["OF_MESSAGES", "RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 OF_MESSAGES = Limits(features=10_000, classes=1_000, new=1_000)
-"""The limits on the growth of a schema by messages, which anybody may send."""
+"""The limits on the growth of a schema by messages, because anybody may send messages."""
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
-"""A function from a number of rows and a timeout to the available rows; empty or IDLE without rows."""
+"""A function of a number of rows and a timeout. It returns the available rows, or a signal without rows."""
 
 
 class RowBlocks:
@@ -41,8 +41,8 @@ class RowBlocks:
         self.name = name
         self.encoder = encoder
         self.bad_rows = BadRows()
-        self.read = 0  # rows processed: returned or skipped
-        self.given: list[int] = []  # indices of the returned rows among those processed last
+        self.read = 0  # number of rows processed, that is, returned or skipped
+        self.given: list[int] = []  # indices of the returned rows among the rows of the last `take`
         self.target = target
         self._skip = skip
         self._told: set[bool] = set()  # kinds of skipped rows that the user was warned about
@@ -50,7 +50,7 @@ class RowBlocks:
 
     def _forget(self) -> None:
         self._ahead: list[Any] = []  # rows that were fetched but not processed
-        self._error: Exception | None = None  # error of fetch, raised after the rows before it
+        self._error: Exception | None = None  # error of `fetch`, raised after the rows before it
         self._fault: DataError | None = None  # the error of the next row, or an error about too many bad rows
         self._ended = False
 
@@ -103,7 +103,7 @@ class RowBlocks:
                 if bad_rows.are_too_many(read + 1):
                     self._fault = bad_rows.error(self.name, read + 1)
             else:
-                if coded is None:  # it needs a larger schema
+                if coded is None:  # the row needs a larger schema
                     break
                 rows.append(coded[0])
                 labels.append(coded[1])
@@ -199,7 +199,7 @@ class RowSource(Source):
     {'offset': 1}
     """
 
-    _length = sys.maxsize  # instances after which the source ends
+    _length = sys.maxsize  # number of instances after which the source ends
 
     def __init__(self, name: str, *, target: str | None = None, **how: Any) -> None:
         owner = type(self).__name__
@@ -208,7 +208,7 @@ class RowSource(Source):
         self.name, self.target = name, target
         self._rows = rows_of(name, owner, target=target, **how)
         self._standing: dict[str, Any] = {}
-        self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows that were fetched, not processed
+        self._ahead: deque[Mapping[str, Any]] = deque()  # positions of rows that are not processed yet
 
     @abstractmethod
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:

@@ -28,16 +28,17 @@ Readers = Mapping[str, Callable[[str], Any]]
 def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **settings: Any) -> RowSource:
     """Open the source at an address.
 
-    ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``, ``nats://host:4222/subject``,
-    ``mqtt://host:1883/topic``, where the topic may have the wildcards ``+`` and ``#``. All sources support
-    the settings `follow` (``no``: end after the existing messages), `on_gap` (``go-on``: continue if messages
-    are lost) and, as comma-separated lists, `nominal`, `classes` and `columns` (the column names, if messages
-    are CSV lines). Kafka also supports `group` and `partitions`, Redis `db` and `keep`, MQTT `journal`.
+    The address is ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``,
+    ``nats://host:4222/subject`` or ``mqtt://host:1883/topic``. A topic of MQTT may have the wildcards ``+``
+    and ``#``. All sources support the settings `follow` (``no``: end after the existing messages), `on_gap`
+    (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`, `classes` and
+    `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and `partitions`,
+    Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
-    (`heros.streams.live.late.LateSource`). Its settings are `waiting`, the maximum number of waiting
-    instances; `longest`, their maximum waiting time in seconds; and `expired`, the label of instances that
-    waited too long.
+    (`heros.streams.live.late.LateSource`). The settings for this are `waiting`, the maximum number of
+    waiting instances; `longest`, their maximum waiting time in seconds; and `expired`, the label of instances
+    that waited too long.
 
     Parameters
     ----------
@@ -72,7 +73,8 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     how = {**read, **settings}
     if "labels" not in read:
         if needless := sorted(read.keys() & LATE.keys()):
-            raise _error("an address with labels= for the settings of late labels", needless[0])
+            rule = "an address with labels= if it sets id=, expired=, longest= or waiting="
+            raise _error(rule, needless[0])
         return _opened(at, name, directory, how)
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
@@ -151,7 +153,7 @@ _at_gap = partial(_word, "'stop' or 'go-on' for 'on_gap'", {"stop": "stop", "go-
 COMMON: Readers = {"classes": _list, "columns": _list, "follow": _yes, "nominal": _list, "on_gap": _at_gap}
 LATE: Readers = {"expired": str, "id": str, "labels": str, "longest": _seconds, "waiting": _number}
 JOINED = ["target", "schema", "nominal", "classes", "on_bad_row", "most_values", "task", "ignore", "missing"]
-"""The settings of the joined source rather than of its two queues."""
+"""The settings that apply to the joined source, not to its two queues."""
 MOST_WAITING = 100_000
 MQTT: Readers = {"journal": str, "keep": _number}
 REDIS: Readers = {"db": _number, "keep": _yes}
