@@ -370,3 +370,9 @@ def test_watts_on_the_command_line_reach_a_budget():
     assert ran.exit_code == 0, ran.output
     dial = json.loads(ran.stdout)["settings"]["dial"]
     assert float(dial["used"].split()[0]) == pytest.approx(2000 * dial["seconds_per_instance"], rel=0.01)
+
+
+@pytest.mark.parametrize("text", ["1e-320 ns", "1e-310 W", "1e308 kW", "1e308 kJ/h", "1e20 s"])
+def test_budgets_beyond_what_can_be_counted_are_refused(text):
+    with pytest.raises(ParameterError, match="at least 1e-15 and at most"):
+        SpendingLimit.of(text)

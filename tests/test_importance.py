@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 from heros import DataError, Heros, HerosError, ParameterError, Schema, evaluate, pools, streams
+from heros.ensemble import explain
+from heros.ensemble.explain import contributions
 from heros.ensemble.importance import AT_ONCE, EACH, POINTS, ROWS, Importance, RunningImportance
 from heros.ensemble.keyed import Keyed
 from heros.ensemble.late import LateLabels
@@ -296,3 +298,22 @@ def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code
     model.save(tmp_path / "forged.heros")
     with pytest.raises(DataError, match="impossible value of 'b'"):
         Heros.load(tmp_path / "forged.heros")
+
+
+def test_an_explanation_with_many_columns_is_predicted_in_parts(monkeypatch):
+    X, y, schema = planted(400)
+    model, x = fresh(schema=schema).learn(X, y), X[0]
+    sizes = list[int]()
+
+    def predict(X):
+        sizes.append(len(X))
+        return model.outputs(X, 0)
+
+    whole, all_at_once = contributions(x, model.sample, predict, schema), sizes.copy()
+    sizes.clear()
+    monkeypatch.setattr(explain, "LARGEST", 1)
+    parts = contributions(x, model.sample, predict, schema)
+    assert parts == whole
+    assert len(all_at_once) == 1
+    assert sum(sizes) == all_at_once[0]
+    assert set(sizes) == {len(NAMES) + 1}

@@ -4,6 +4,8 @@ import copy
 import math
 import pickle
 import signal
+import sys
+import threading
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
@@ -421,3 +423,31 @@ def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path
     archive.write(tmp_path / "late", "late labels", document, arrays)
     with pytest.raises(DataError, match="must hold a complete LateLabels"):
         LateLabels.load(tmp_path / "late")
+
+
+def test_threads_wait_for_each_other():
+    late, errors, learnt = LateLabels(fresh()), list[Exception](), list[int]()
+
+    def use(thread):
+        for i in range(40):
+            try:
+                late.answer(f"{thread} {i}", X[i])
+                learnt.append(late.learn(f"{thread} {i}", Y[i]))
+                learnt.append(late.learn("shared", Y[0]))
+                late.answer("shared", X[0])
+            except Exception as error:
+                errors.append(error)
+
+    switching = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=use, args=(thread,)) for thread in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switching)
+    assert not errors
+    assert sum(learnt) == late.counts.learnt == late.model.instances
+    assert copy.deepcopy(late).learn("shared", Y[0])

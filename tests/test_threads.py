@@ -262,3 +262,26 @@ def test_a_policy_may_read_the_model_it_chooses_for_but_not_change_it():
     model.policy = Curious()
     model.learn(*stream.draw(150))
     assert model.trained.sum() > 0
+
+
+def test_rows_read_before_another_thread_extended_the_schema_are_not_predicted():
+    model, stream = learner()
+    X, y = stream.draw(10)
+    model.learn(X, y)
+    with pytest.raises(HerosError, match="in use"):
+        model.outputs(X[:, :-1])
+
+
+def test_rows_read_while_another_thread_learns_a_new_value_are_not_predicted(monkeypatch):
+    model = Heros(POOLS["mlp"], k=2, seed=1).learn({"colour": "red"}, "no").learn({"colour": "red"}, "yes")
+    encoder = model.encoder()
+    read = encoder.read
+
+    def read_during_learning(x):
+        model._reader = None  # as `learn` does before the encoder learns a value
+        encoder.encode_for_training(x, "no")
+        return read(x)
+
+    monkeypatch.setattr(encoder, "read", read_during_learning)
+    with pytest.raises(HerosError, match="in use"):
+        model.predict({"colour": "blue"})

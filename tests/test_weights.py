@@ -399,3 +399,36 @@ def test_a_class_weight_names_its_class_as_a_label_does(key, classes):
 def test_keys_of_class_weights_must_be_distinct_classes(given):
     with pytest.raises(ParameterError, match="must be a mapping of distinct classes"):
         Heros(class_weight=given)
+
+
+class Breaks:
+    """A policy that raises an error at the 50th instance."""
+
+    times = 0
+
+    def choose(self, scores, costs, k, rng):
+        self.times += 1
+        if self.times == 50:
+            raise RuntimeError("broken")
+        return np.arange(len(scores)) < k
+
+
+def test_classes_of_instances_that_were_not_learnt_are_not_counted():
+    plain, refused = (fresh(CLASSES["mlp"], class_weight="balanced") for _ in range(2))
+    for model in (plain, refused):
+        model.learn(X[:150], Y[:150], sample_weight=0.7)
+    for wrong in ({"sample_weight": -1}, {"sample_weight": [1, 2]}, {"delay": -1}):
+        with pytest.raises(DataError):
+            refused.learn(X, Y, **wrong)
+    a, b = (model.test_then_train(X[150:], Y[150:]) for model in (plain, refused))
+    assert (a.probabilities == b.probabilities).all()
+
+    broken = fresh(CLASSES["mlp"], policy=Breaks(), k=1, warmup=0, class_weight="balanced")
+    with pytest.raises(RuntimeError, match="broken"):
+        broken.learn(X, Y, sample_weight=np.full(len(Y), 0.7))
+    weights = Weights("balanced")
+    n = broken.instances
+    assert 0 < n < len(Y)
+    weights.of(Y[:n].astype(np.float64), 0.7, STREAM.schema.classes)
+    for name, array in weights.state().items():
+        assert (broken.state()["weights"][name] == array).all()

@@ -185,3 +185,34 @@ def test_a_value_that_cannot_be_is_refused_and_changes_nothing(x, predictions, s
     assert monitor.seen == 0
     monitor.update([np.nan, np.nan, np.nan], [np.nan, 0.5])
     assert monitor.seen == 1
+
+
+def test_a_state_for_another_window_or_a_damaged_state_is_refused():
+    state = Monitor(SCHEMA, window=500)
+    state.update(rows(300))
+    kept = state.state()
+    other = Monitor(SCHEMA, window=100)
+    with pytest.raises(DataError, match="fewer than 100 instances"):
+        other.restore(kept)
+    assert other.seen == 0
+    infinite = kept["inputs_recent"].copy()
+    infinite[0, 0] = np.inf
+    predicted = np.zeros((7, 2))
+    wrong = [{"inputs_recent": infinite}, {"predictions_recent": predicted}, {"predictions_usual": predicted + np.inf}]  # fmt: skip
+    for damage in (*wrong, {"seen": np.empty(0)}, {"seen": np.array([-5])}):
+        with pytest.raises(DataError):
+            Monitor(SCHEMA).restore(kept | damage)
+    with pytest.raises(DataError, match="seen"):
+        Monitor(SCHEMA).restore({name: array for name, array in kept.items() if name != "seen"})
+
+
+def test_predictions_that_are_passed_in_some_calls_only_are_refused():
+    monitor = Monitor(SCHEMA)
+    monitor.update(rows(10))
+    with pytest.raises(DataError, match="every call"):
+        monitor.update(rows(10), np.full((10, 2), 0.5))
+    monitor = Monitor(SCHEMA)
+    monitor.update(rows(10), np.full((10, 2), 0.5))
+    with pytest.raises(DataError, match="every call"):
+        monitor.update(rows(10))
+    assert monitor.seen == 10

@@ -214,3 +214,11 @@ def test_a_callback_logs_to_the_run_it_is_given(tracking):
     evaluate(model, streams.Agrawal().take(1000), callback=heros.mlflow.Callback(run_id=other.info.run_id))
     assert history(other, "accuracy")
     assert history(tracking, "accuracy") == []
+
+
+def test_a_callback_serves_a_second_model(tracking):
+    callback = heros.mlflow.Callback()
+    for hidden in ([8], [8, 16]):
+        model = Heros(pools.MLPGrid(hidden=hidden), k=2, seed=1)
+        run = evaluate(model, streams.Agrawal(function=2).take(2000), callback=callback)
+        assert run.n_instances == 2000

@@ -87,3 +87,29 @@ def test_numbers_that_come_late(make):
     assert late.metric.get() == metric.get()
     with pytest.raises(ParameterError, match="The 'most' parameter of LateRegressor"):
         LateRegressor(make(), most=0)
+
+
+class BrokenMetric(metrics.Accuracy):
+    def update(self, *given):
+        raise TypeError("broken")
+
+
+def test_an_instance_is_learnt_once_even_if_the_metric_raises_an_error():
+    late = LateClassifier(heros(), BrokenMetric())
+    late.answer_one(0, {"size": 1})
+    assert late.learn_one(0, "small")
+    late.answer_one(1, {"size": 2})
+    with pytest.raises(TypeError, match="broken"):
+        late.learn_one(1, "large")
+    assert not late.learn_one(1, "large")
+    assert (late.model.heros.instances, late.counts.learnt, late.waiting) == (2, 2, 0)
+
+
+def test_an_instance_with_nan_may_be_sent_again():
+    late = LateClassifier(heros())
+    late.model.learn_one({"size": 1.0, "n": 2.0}, "small")
+    first = late.answer_one(0, {"size": float("nan"), "n": 1.0})
+    assert late.answer_one(0, {"size": float("nan"), "n": 1.0}) == first
+    for other in ({"size": 1.0, "n": 1.0}, {"size": float("nan")}, {"size": float("nan"), "n": 2.0}):
+        with pytest.raises(DataError, match="waiting"):
+            late.answer_one(0, other)

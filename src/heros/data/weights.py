@@ -81,9 +81,9 @@ class Weights:
         """Return the weights (n,) and the repetitions (n,) of instances; None if no weights are set."""
         if self.class_weight is None and sample_weight is None:
             return None
-        weights = self._class_weights(targets, classes)
-        if sample_weight is not None:
-            weights = weights * checked_weights(sample_weight, len(targets))
+        own = None if sample_weight is None else checked_weights(sample_weight, len(targets))
+        weights = self._class_weights(targets, classes)  # counts the labels, so the checks come first
+        weights = weights if own is None else weights * own
         return weights, self._times(weights)
 
     def _class_weights(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:

@@ -108,6 +108,8 @@ class Monitor:
         """
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
+        if self._predictions.waiting != (0 if P is None else self._inputs.waiting):
+            raise DataError("predictions must be passed in every call of update, or in no call.")
         before, start = len(self._changes), 0
         while start < len(X):
             stop = min(len(X), start + self.window - self._inputs.waiting)
@@ -200,7 +202,7 @@ class Monitor:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the reference and the current window as arrays for `restore`, without the changes."""
-        kept = {"seen": np.array([self.seen])}
+        kept: dict[str, NDArray[Any]] = {"seen": np.array([self.seen], dtype=np.int64)}
         for name, sample in (("inputs", self._inputs), ("predictions", self._predictions)):
             kept[f"{name}_usual"], kept[f"{name}_recent"] = sample.usual, sample.recent()
         return kept
@@ -214,11 +216,22 @@ class Monitor:
                 array = state.get(part)
                 if array is None or array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != width:
                     raise DataError(f"The state of a Monitor must have an array {part!r} (n, {width}).")
+                if name == "inputs":
+                    self._rows(array)
+                elif np.isinf(array).any():
+                    raise DataError(f"The state of a Monitor must have finite numbers in {part!r}.")
             sample.usual = state[f"{name}_usual"]
             sample.take(state[f"{name}_recent"])
             samples.append(sample)
-        self.seen = int(state["seen"][0])
-        self._inputs, self._predictions = samples
+        inputs, predictions = samples
+        if inputs.waiting >= self.window or predictions.waiting not in (0, inputs.waiting):
+            rule = f"fewer than {self.window:,} instances in its window, since window={self.window}"
+            raise DataError(f"The state of a Monitor must have {rule}. Got {inputs.waiting:,}.")
+        seen = state.get("seen", np.empty(0))
+        if seen.dtype != np.int64 or seen.shape != (1,) or seen[0] < inputs.waiting:
+            raise DataError("The state of a Monitor must have the number of instances, 'seen'.")
+        self.seen = int(seen[0])
+        self._inputs, self._predictions = inputs, predictions
 
 
 def _numbers(values: Any, name: str) -> Floats:

@@ -11,6 +11,7 @@ from heros._base.errors import ParameterError
 from heros.meters.cpu import core_watts
 
 RULE = "a CPU time or an energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or '500 J/h'"
+LEAST, MOST = 1e-15, 1e15  # in seconds, joules or watts
 PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3}
 PERIODS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86400.0}
 NUMBER = r"\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -47,6 +48,9 @@ class SpendingLimit:
         prefix, unit, period = match.groups()[1:]
         kind: Kind = "time" if unit == "s" else "energy" if unit == "J" and period is None else "power"
         amount = number * PREFIXES[prefix] / PERIODS[period or "s"]
+        if not LEAST <= amount <= MOST:
+            rule = f"at least {LEAST:g} and at most {MOST:g} seconds, joules or watts"
+            raise ParameterError.of("budget", "Heros", rule, text)
         return cls(text.strip(), kind, amount, core_watts()[0] if watts is None else watts)
 
     @property

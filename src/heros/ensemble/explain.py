@@ -18,6 +18,7 @@ from heros.ensemble.importance import columns_of
 PAIRS = 32  # background instances to compare x with, each in a random order of the columns and its reverse
 FEWEST_PAIRS = 4
 MOST = 4000  # maximum number of predictions for one explanation, unless there are very many columns
+LARGEST = 1 << 26  # maximum size in bytes of the instances of one prediction, unless one order needs more
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,14 @@ def contributions(
     others = background[np.linspace(0, len(background) - 1, pairs).round().astype(np.int64)]
     permutations = [rng.permutation(len(columns)) for _ in others]
     orders = [order for forward in permutations for order in (forward, forward[::-1])]
-    paths = [_path(x, others[i // 2], [columns[c][1] for c in order]) for i, order in enumerate(orders)]
-    outputs = predict(np.concatenate(paths))
+
+    def paths(numbers: range) -> NDArray[np.float64]:
+        ways = [_path(x, others[i // 2], [columns[c][1] for c in orders[i]]) for i in numbers]
+        return np.concatenate(ways)
+
+    at_once = max(1, LARGEST // (x.nbytes * (len(columns) + 1)))  # all orders, unless there are many columns
+    parts = [range(len(orders))[start : start + at_once] for start in range(0, len(orders), at_once)]
+    outputs = np.concatenate([predict(paths(part)) for part in parts])
     target = 0
     if not schema.numeric:
         ends = outputs[len(columns) :: len(columns) + 1].mean(axis=0)

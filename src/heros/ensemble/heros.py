@@ -541,6 +541,8 @@ class Heros:
         late = np.arange(len(X)) if delay is None and len(X) > 1 else delay
         delays = checked_delays(late, len(X))
         with self._exclusive:
+            if X.shape[1] != learner.schema.n_features:  # another thread extended the schema meanwhile
+                raise HerosError(AT_WORK)
             return learner.step.predict(core_array(X, np.float64), delays)
 
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -682,9 +684,19 @@ class Heros:
         learner = self._bound_learner
         if sample_weight is not None:
             self._expect_weights_supported(learner.step)
+            sample_weight = checked_weights(sample_weight, len(X))
         with self._exclusive:
-            weights = self._weights.of(targets, sample_weight, learner.schema.classes)
-            return learner.run(X, targets, weights, checked_delays(delay, len(X)))
+            delays, classes = checked_delays(delay, len(X)), learner.schema.classes
+            if self.class_weight is None and sample_weight is None:
+                return learner.run(X, targets, None, delays)
+            earlier, at = copy.copy(self._weights), learner.step.instances
+            try:
+                return learner.run(X, targets, self._weights.of(targets, sample_weight, classes), delays)
+            except BaseException:  # the weights must count the same instances as the models
+                n = learner.step.instances - at
+                earlier.of(targets[:n], None if sample_weight is None else sample_weight[:n], classes)
+                self._weights = earlier
+                raise
 
     def _expect_weights_supported(self, step: _core.Step) -> None:
         """Raise an error if the pool has Python models, which do not support weights."""
@@ -711,7 +723,12 @@ class Heros:
         if (form := form_of(x)) == "array":
             return self._instances(x)
         _ = self._bound_learner
-        return self.encoder().read(x), form == "row"
+        encoder = self.encoder()
+        X = encoder.read(x)
+        if self._reader is None or self._reader[1] is not encoder:
+            # another thread learns with this encoder, which may know values that the models do not know yet
+            raise HerosError(AT_WORK)
+        return X, form == "row"
 
     # -- results of learning ------------------------------------------------------------------------------
 

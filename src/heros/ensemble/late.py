@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -45,6 +46,8 @@ class _Waiting:
 
 class LateLabels:
     """A model that predicts an instance at once and learns from it when its label arrives.
+
+    Several threads may use it: each call waits for the calls of other threads.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
     have waited too long. The measures use the original predictions, not predictions of the current model.
@@ -120,7 +123,15 @@ class LateLabels:
         self._measure()
         self.counts = Counts()
         self._expired = expired
+        self._lock = threading.RLock()
         self._delay = 0  # labels learnt between the prediction and the label of the last instance learnt
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.RLock())
 
     def _measure(self) -> None:
         """Create the measures; called again after the first label, which may determine the task."""
@@ -136,6 +147,10 @@ class LateLabels:
         returns the first prediction.
         """
         _expect_id(id)
+        with self._lock:
+            return self._answer(id, x)
+
+    def _answer(self, id: Id, x: Any) -> NDArray[np.float64]:
         self._waiting.enforce_limits()
         row = _kept(x)
         known = self._waiting.get(id)
@@ -164,6 +179,10 @@ class LateLabels:
         name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
+        with self._lock:
+            return self._learn_label(id, y)
+
+    def _learn_label(self, id: Id, y: Any) -> bool:
         self._waiting.enforce_limits()
         waiting = self._waiting.get(id)
         if waiting is None:
@@ -203,7 +222,8 @@ class LateLabels:
     def forget(self, id: Id) -> bool:
         """Drop a waiting instance whose label will not arrive; return False if no instance has this id."""
         _expect_id(id)
-        return self._waiting.evict(id)
+        with self._lock:
+            return self._waiting.evict(id)
 
     @property
     def most(self) -> int:
@@ -264,6 +284,10 @@ class LateLabels:
 
         `heros.data.values.plain_value` converts values that JSON cannot represent.
         """
+        with self._lock:
+            self._save(path)
+
+    def _save(self, path: str | os.PathLike[str]) -> None:
         model, learnt = serialization.pack(self.model)
         held = self._waiting.all()
         counted = {f"measures/{measure.name}": measure.state() for measure in self.measures}

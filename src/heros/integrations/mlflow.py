@@ -185,11 +185,14 @@ class Callback:
     def __init__(self, prefix: str = "", run_id: str | None = None) -> None:
         self._mlflow, self._prefix, self._run_id = _mlflow(), prefix, run_id
         self._before: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | None = None
+        self._model: Heros | None = None
         self._described = False
 
     def __call__(self, window: Window) -> None:
         """Log the window."""
         model = window.model
+        if model is not self._model:  # the first window of this model
+            self._model, self._before = model, None
         if not self._described:
             self._described = True
             parameters = {name: str(getattr(model, name))[:LONGEST] for name in SETTINGS}

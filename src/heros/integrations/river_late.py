@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
@@ -46,7 +47,7 @@ class _Late(Generic[Prediction]):
         self._waiting.enforce_limits()
         known = self._waiting.get(id)
         if known is not None:
-            if known[0] != x:
+            if not _is_same(known[0], x):
                 raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
             return copy(known[1])
         answer = self._predict(dict(x))
@@ -62,9 +63,11 @@ class _Late(Generic[Prediction]):
             self.counts.unknown += 1
             return False
         with DeferredInterrupts():  # so that the model and the waiting instances change together
-            self._learn(*waited, y)  # after an invalid label, the instance remains
+            x, answer = waited
+            self.model.learn_one(dict(x), y)  # after an invalid label, the instance remains
             self._waiting.take(id)
             self.counts.learnt += 1
+            self._update_metric(y, answer)  # may raise an error; the instance has been learnt
         return True
 
     def _predict(self, x: dict[Hashable, Any]) -> Prediction:
@@ -74,15 +77,24 @@ class _Late(Generic[Prediction]):
         """Update the metric with a target and the earlier prediction."""
         raise NotImplementedError
 
-    def _learn(self, x: Mapping[Hashable, Any], answer: Prediction, y: Any) -> None:
-        self.model.learn_one(dict(x), y)
-        if self.metric is not None:
-            self._update_metric(y, answer)
-
     def _on_evict(self, id: Id, waited: tuple[Mapping[Hashable, Any], Prediction]) -> None:
         self.counts.expired += 1
         if self.expired is not None:
-            self._learn(*waited, self.expired)
+            x, answer = waited
+            self.model.learn_one(dict(x), self.expired)
+            self._update_metric(self.expired, answer)
+
+
+def _is_same(known: Mapping[Hashable, Any], asked: Mapping[Hashable, Any]) -> bool:
+    """Return whether two instances have the same values; NaN equals NaN."""
+    if known.keys() != asked.keys():
+        return False
+    pairs = ((value, asked[name]) for name, value in known.items())
+    return all(a is b or a == b or (_is_nan(a) and _is_nan(b)) for a, b in pairs)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 class LateClassifier(_Late[dict[Any, float]]):
@@ -126,7 +138,7 @@ class LateClassifier(_Late[dict[Any, float]]):
         return dict(self.model.predict_proba_one(x))
 
     def _update_metric(self, y: Any, answer: dict[Any, float]) -> None:
-        if answer:  # the prediction is empty before the first label
+        if self.metric is not None and answer:  # the prediction is empty before the first label
             needs_labels = self.metric.requires_labels
             self.metric.update(y, max(answer, key=lambda label: answer[label]) if needs_labels else answer)
 
@@ -155,4 +167,5 @@ class LateRegressor(_Late[float]):
         return float(self.model.predict_one(x))
 
     def _update_metric(self, y: Any, answer: float) -> None:
-        self.metric.update(y, answer)
+        if self.metric is not None:
+            self.metric.update(y, answer)
