@@ -1,18 +1,22 @@
 """After a failure, a command prints a message and returns an exit code, without a traceback."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from typer.testing import CliRunner
 
-from heros import Heros, Schema, export, pools, streams
+from heros import DataNotice, Heros, Schema, WaitNotice, export, pools, streams
 from heros.cli import app
+from heros.cli.checkpoints import print_notices
 from heros.run import records
+from heros.run.checkpoints import CheckpointWarning
 
 runner = CliRunner()
 POOL = 'kind = "mlp"\n[grid]\nhidden = [4]\noptimizers = ["sgd"]\nlearning_rates = [0.05]\n'
@@ -272,3 +276,37 @@ def test_a_directory_without_checkpoints_has_an_empty_list(tmp_path):
     said = runner.invoke(app, ["checkpoints", str(tmp_path)])
     assert said.exit_code == 0
     assert said.stdout.startswith("checkpoint")
+
+
+# -- notices that nobody can read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["a pipe that nobody reads", "/dev/full"])
+def test_a_notice_that_cannot_be_printed_ends_nothing(where, monkeypatch):
+    """A service must not end because of the first notice after the reader of its log has ended."""
+    if where == "/dev/full":
+        if not os.path.exists(where):
+            pytest.skip("no /dev/full")
+        writer = os.open(where, os.O_WRONLY)
+    else:
+        reader, writer = os.pipe()
+        os.close(reader)
+    stderr = os.fdopen(writer, "w", buffering=1)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    with print_notices():
+        for category in (DataNotice, WaitNotice, CheckpointWarning):
+            warnings.warn("a notice", category, stacklevel=1)
+    with contextlib.suppress(OSError):
+        stderr.close()
+
+
+def test_results_are_printed_although_nobody_reads_the_notices(tmp_path, pool):
+    name = tmp_path / "rows.csv"  # with order numbers, which are left out with a notice
+    name.write_text("order,a,y\n" + "".join(f"A{i:05},{i % 7},{i % 2}\n" for i in range(300)))
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-c", "from heros.__main__ import main; main()", "run", str(name)]
+    command += ["--target", "y", "--pool", pool]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writer, timeout=120, check=False)
+    os.close(writer)
+    assert (done.returncode, b"AUROC" in done.stdout) == (0, True)

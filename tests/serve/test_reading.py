@@ -93,7 +93,7 @@ def test_a_late_column_is_told_with_the_name_it_resembles():
 def test_only_some_new_columns_are_compared_with_known_columns():
     """Comparing all names took minutes, during which the service did not reply."""
     names = [f"plant_north.line{i % 7}.machine_{i:04d}." + "temperature_" * 12 for i in range(900)]
-    with served(service()) as client:
+    with served(service(limits=Limits(growth=60.0))) as client:
         batch = [{"x": x, "y": y} for x, y in rows(150)]
         batch += [{"x": dict.fromkeys(names[i : i + 100], 1.0), "y": "even"} for i in range(0, 800, 100)]
         client.post("/learn/batch?wait=1", json={"instances": batch})

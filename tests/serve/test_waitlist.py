@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import errno
 import json
 import os
 import shutil
 import signal
 import sqlite3
 import time
+import warnings
 from contextlib import closing
 from functools import partial
 
@@ -74,6 +76,21 @@ def wait_for_all(service, clock):
     while service.queued and service.fault is None:
         assert time.monotonic() < deadline
         service.wait()
+
+
+def test_an_instance_is_accepted_although_its_notice_cannot_be_printed(turned, tmp_path, monkeypatch):
+    """The log may be on a full disk. The instance is on disk then, so an error would be wrong."""
+
+    def show(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(warnings, "showwarning", show)
+    with service_of(tmp_path, carbon=DIRTY, carbon_delay="3h") as service, warnings.catch_warnings():
+        warnings.simplefilter("always")
+        teach(service, 150)
+        service.learn({"x": {"size": 1.0, "weight": 2.0}, "y": "even"})
+        assert service.queued == len(service.waitlist) == 151
+        assert service.notices == ["New column 'weight' at instance 151."]
 
 
 def test_predictions_never_stop_and_the_wait_is_told(turned):

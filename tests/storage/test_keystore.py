@@ -1,6 +1,7 @@
 """The store of models by key on a full disk: commits are complete or have no effect, and no model is lost."""
 
 import contextlib
+import errno
 import os
 import shutil
 import sqlite3
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from faults.system import no_room_beyond
-from heros import DataError, HerosError
+from heros import DataError, Heros, HerosError, pools
 from heros.ensemble.keyed import Keyed
 from heros.storage import keystore
 from heros.storage.keystore import FILE, KeyStore, StoreDamaged, Tally
@@ -93,6 +94,33 @@ def test_a_store_that_a_full_disk_does_not_open_names_the_full_disk(tmp_path, mo
                 KeyStore(tmp_path)
             with pytest.raises(HerosError, match=f"waiting.sqlite cannot be .*: {error}{told}\\."):
                 Journal(tmp_path / "waiting.sqlite")
+
+
+def test_rows_that_extend_the_schema_are_learnt_all_or_not_at_all_on_a_full_disk(monkeypatch):
+    """Rows with new columns are learnt in several parts. A full disk must not stop the call between them."""
+    first, rows = {"a": 1.0}, [{"a": 1.0}, {"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0, "c": 3.0}]
+
+    def put(*_):
+        raise keystore.NotKept("the disk is full")
+
+    with Keyed(Heros(pools.NaiveBayesGrid(), seed=1), memory=10**9) as keyed:
+        for key in ("door", "roof"):
+            keyed.learn(key, [first, first], ["yes", "no"])
+        keyed.memory = keyed.bytes_in_memory + 100  # the new columns do not fit
+        monkeypatch.setattr(KeyStore, "put", put)
+        keyed.learn("roof", rows, ["yes", "no", "yes"])
+        with pytest.raises(HerosError, match="the disk is full"):
+            keyed.learn("roof", rows, ["yes", "no", "yes"])
+        assert keyed.figures("roof").instances == 5
+
+
+def test_a_machine_without_a_temporary_directory_is_told(monkeypatch):
+    def none(**_):
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("heros.ensemble.keyed.TemporaryDirectory", none)
+    with pytest.raises(HerosError, match="needs a temporary one: No usable temporary directory found"):
+        Keyed(template())
 
 
 @pytest.mark.matrix(most=1)

@@ -70,7 +70,7 @@ def distinguishing_settings(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the settings that distinguish each model, and the settings that all models share.
 
-    Models of different families are distinguished by family, and models of one family by its settings.
+    Models of different families are distinguished by family, and models of the same family by their settings.
 
     Examples
     --------

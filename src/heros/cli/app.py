@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import shlex
 from ast import literal_eval
@@ -136,4 +137,14 @@ def print_json(value: object) -> None:
 
 def say(message: str, style: str = "") -> None:
     """Print a line on standard error; results go to standard output."""
-    Console(stderr=True, soft_wrap=True).print(Text(message, style=style))
+    _StandardError(stderr=True, soft_wrap=True).print(Text(message, style=style))
+
+
+class _StandardError(Console):
+    """A console that only raises an error if nobody reads standard error.
+
+    By default, rich then discards everything on standard output and ends the program.
+    """
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,10 +85,10 @@ def print_notices(most: int | None = None) -> Iterator[None]:
             if issubclass(category, DataNotice):
                 text = in_options(str(message), FILE_OPTIONS)
                 if text not in printed and (most is None or len(printed) < most):
-                    say(f"heros: {text}")
+                    _say_if_possible(f"heros: {text}")
                 printed.add(text)
             elif issubclass(category, CheckpointWarning | WaitNotice):
-                say(f"heros: {message}", style="yellow")
+                _say_if_possible(f"heros: {message}", style="yellow")
             else:
                 show_default(message, category, *rest, **named)
 
@@ -96,6 +96,12 @@ def print_notices(most: int | None = None) -> Iterator[None]:
         yield
         if most is not None and len(printed) > most:
             say(f"heros: {len(printed) - most} more notices; heros look shows how each column is read")
+
+
+def _say_if_possible(text: str, style: str = "") -> None:
+    """Print a notice; do nothing if standard error is on a full disk or is a pipe that nobody reads."""
+    with suppress(OSError):
+        say(text, style)
 
 
 def recorded_before(

@@ -115,7 +115,7 @@ def serve_command(
         options.of_limits(
             min=1,
             help="Maximum number of labelled instances in the training queue; by default 20,000, or as many "
-            "as fit into 256 MB on disk if learning waits for a budget or a clean grid.",
+            "as fit into 256 MB on disk if training is delayed by a budget or by --carbon.",
         ),
     ] = None,
     watts: options.Watts = None,

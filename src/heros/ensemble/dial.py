@@ -133,7 +133,7 @@ class Dial:
         }
 
     def cut(self, at: int) -> int:
-        """Return the next instance after `at` before which `begin` must be called."""
+        """Return the index of the next instance, after `at`, that needs a call of `begin` first."""
         start = at - at % STRETCH
         return next(cut for cut in (*FIRST, start + SOON, start + STRETCH) if at < cut and self.is_due(cut))
 
@@ -216,7 +216,7 @@ class Dial:
     def _note_floor(self, cost: float, allowance: float) -> None:
         """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
 
-        A budget of power has no floor: waiting instances are learnt at the power of a busy core, and
+        A power budget has no floor. Training on queued instances draws the power of one busy core, and
         `heros.ensemble.schedule` limits the energy per hour.
         """
         alone = self.awake.sum() == 1 and self.effort < 0.1

@@ -31,6 +31,7 @@ from heros.ensemble.block import joined
 from heros.ensemble.copies import Copies
 from heros.ensemble.task import Task
 from heros.storage import archive
+from heros.storage.disk import reason
 from heros.storage.keystore import KeyStore, NotKept, Tally
 
 __all__ = ["KeyFigures", "Keyed"]
@@ -161,7 +162,10 @@ class Keyed:
         self._copies: Copies | None = None  # copies of the current template
         self.capacity = None if capacity is None else whole(capacity, "capacity", "Keyed", 1)
         self.memory = None if memory is None else whole(memory, "memory", "Keyed", 1)
-        self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        try:
+            self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
+        except OSError as error:
+            raise HerosError(f"Keyed without a directory needs a temporary one: {reason(error)}.") from None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
         self._reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and its schema
@@ -223,9 +227,13 @@ class Keyed:
             name = _name(key)
             return self._run(name, X, y) if form_of(X) == "array" else self._run_rows(name, X, y)
 
-    def _run(self, name: str, X: ArrayLike, y: ArrayLike) -> Block:
+    def _run(self, name: str, X: ArrayLike, y: ArrayLike, *, begun: bool = False) -> Block:
         with DeferredInterrupts():  # so that the model and its figures change together
-            resident = self._resident(name, make=True)
+            if begun:  # a full disk must not stop a call that has learnt some of its rows
+                resident = self._residents[name]
+                self._grow(resident)
+            else:
+                resident = self._resident(name, make=True)
             try:
                 block = resident.model.test_then_train(X, y)
             except BaseException:
@@ -248,7 +256,7 @@ class Keyed:
         self._reader = None  # after an error, the encoder's schema may be larger than that of the models
         for batch in list(encoder.learn(x, y)):  # read all rows before learning from the first row
             self.bind(batch.schema)
-            blocks.append(self._run(name, batch.X, batch.y))
+            blocks.append(self._run(name, batch.X, batch.y, begun=bool(blocks)))
         self._reader = (self.template.schema, encoder)
         blocks = blocks or [self._run(name, np.empty((0, encoder.schema.n_features)), [])]
         return joined([_widened(block, blocks[-1].outputs.shape[1]) for block in blocks])

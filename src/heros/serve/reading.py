@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 from typing import Any
 
-from heros._base.errors import DataError, DataNotice, HerosError
+from heros._base.errors import DataError, HerosError
 from heros.data.encoder import YOUNG, Encoder
 from heros.data.row_encoder import Step
 from heros.data.schema import Schema
@@ -88,11 +88,11 @@ class TrainingEncoder(Encoder):
         super().__init__(*known, **settings)
 
     def notify(self, text: str) -> None:
-        """Store a notice and issue it as a warning, which raises no error under any warning filter."""
+        """Store a notice and issue it as a warning, whose errors, such as a full disk, reject no instance."""
         if self.quiet:
             return
         self.notices.append(text)
-        with suppress(DataNotice):
+        with suppress(Exception):
             super().notify(text)
 
     def _grow(self, plan: list[Step], label: str | None) -> None:

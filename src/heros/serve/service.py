@@ -453,7 +453,8 @@ class Service:
     def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
         """Encode an instance and its label, which may extend the schema, and store them.
 
-        On an error nothing changes, because another encoder later reads the same instances from disk.
+        If an error occurs, the schema stays unchanged: otherwise it would differ from the schema of the
+        encoder that later reads the stored instances.
         """
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema

@@ -43,7 +43,7 @@ def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> N
     inputs = {os.path.realpath(path) for path in read}
     for path in written:
         if (real := os.path.realpath(path)) in inputs:
-            raise HerosError(f"The file {path} must not be both read and written, or be written twice.")
+            raise HerosError(f"The file {path} is used as input and as output, or as two outputs.")
         inputs.add(real)
 
 
