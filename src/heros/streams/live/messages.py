@@ -58,7 +58,7 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
 
 
 def decoded(decode: Decode, message: bytes | None) -> Any:
-    """Decode a message. If this fails, return an error text, which is reported as a bad row.
+    """Decode a message. If the message is invalid, return an error text, which is reported as a bad row.
 
     If `message` is None, the message has no value; Kafka calls such a message a tombstone.
 
@@ -91,7 +91,7 @@ def stops_at_gap(on_gap: str, owner: str) -> bool:
 
 
 def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
-    """Report `lost` messages: as an error that names the option `way`, or as a notice if `way` is None.
+    """Report `lost` messages as an error that names the option `way`, or as a notice if `way` is None.
 
     If `lost` is None, the queue was created again.
     """
@@ -145,7 +145,7 @@ class MessageSource(RowSource):
     def _at_end(self) -> bool:
         """Return whether all existing messages have been read.
 
-        The method is called only if `follow` is False and no message arrives.
+        This method is called only if `follow` is False and no message arrives.
         """
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:

@@ -36,11 +36,11 @@ class MqttTopic(MessageSource):
     journal. After a crash, the broker may resend messages whose acknowledgement it did not receive. Such
     duplicates have the same number, topic and content, and are skipped.
 
-    The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
-    library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
-    QoS 0 may be lost; if they arrive faster than they are learnt, the source drops them and issues a
-    `DataNotice`. It also issues a `DataNotice` if the broker has lost the session, and with the session the
-    messages that arrived while there was no connection.
+    The subscription uses quality of service (QoS) 1, even for messages published with QoS 2. With QoS 2, a
+    crash could lose messages, because the client library keeps parts of a delivery in memory.
+    Messages published with QoS 0 may be lost. If these messages arrive faster than models are trained, the
+    source drops messages and issues a `DataNotice`. The source also issues a `DataNotice` if the broker has
+    lost the session. Messages that arrived while there was no connection are then lost.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class MqttTopic(MessageSource):
     def _expect_all(self) -> bool:
         """Report messages that a damaged journal has lost; the broker does not send them again.
 
-        Return whether the journal has been used before, and raise an error if it was used for another topic.
+        Return whether the journal has been used before. Raise an error if it was used for another topic.
         """
         try:
             known = self._journal.topic
@@ -153,7 +153,7 @@ class MqttTopic(MessageSource):
         return messages
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
-        """Keep a message for the thread that reads; called in the thread of the connection."""
+        """Store a message for the reading thread. This method is called in the connection thread."""
         if message.qos == 0 and self._received - self._taken > MOST_BYTES:
             self._dropped += 1
             return

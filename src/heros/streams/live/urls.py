@@ -45,7 +45,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     address
         The address, as described above.
     directory
-        The directory in which a source stores the state that a resumed run needs (MQTT: its journal).
+        The directory for the state that a resumed run needs (for MQTT, the journal).
     **settings
         Additional settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
@@ -93,7 +93,7 @@ def is_address(text: str) -> bool:
 
 
 def _split(address: str) -> SplitResult:
-    """Split an address; ``#`` has no special meaning, since it is a wildcard of MQTT."""
+    """Split an address; ``#`` does not start a fragment, because it is an MQTT wildcard."""
     expect_servers(address.partition("://")[2].partition("/")[0] or address, "address", "connect", LIKE)
     try:
         return urlsplit(address, allow_fragments=False)
@@ -102,7 +102,7 @@ def _split(address: str) -> SplitResult:
 
 
 def _query(at: SplitResult) -> str:
-    """Return the settings; in a topic of MQTT, ``+`` is a wildcard and does not stand for a space."""
+    """Return the settings; in an MQTT topic, ``+`` is a wildcard and does not stand for a space."""
     if not at.scheme.startswith("mqtt"):
         return at.query
     return re.sub(r"(?<![^&])labels=[^&]*", lambda found: found[0].replace("+", "%2B"), at.query)
