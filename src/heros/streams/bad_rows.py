@@ -23,7 +23,7 @@ FEWEST, ONE_IN = 20, 20
 """A stream ends after `FEWEST` bad rows, if more than one row in `ONE_IN` with a target is bad."""
 
 UNLABELLED = 1000
-"""A stream ends if its first rows, this many, all lack a target. The target may be misspelt."""
+"""If no row has a target, the stream ends after this many rows. The target name may be misspelt."""
 
 
 class BrokenOff(DataError):
