@@ -106,7 +106,7 @@ class Codes(dict[str, int]):
 
 def many_values(name: str, codes: Codes) -> str:
     """Return a notice that a nominal feature has more values than inputs."""
-    inputs = f"{len(codes)} have an input each, all others share {codes.shared}"
+    inputs = f"{len(codes)} values have one input each, all other values share {codes.shared}"
     return f"The column {name!r} has very many values: {inputs} (most_values= sets the number of inputs)."
 
 

@@ -95,7 +95,7 @@ class Encoder(RowEncoder):
     """An encoder of rows to numbers, with a schema that grows as new columns, names and classes appear.
 
     The first value of a column determines the kind of the column: a number, a number in a string
-    (``"€12.50"``, ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An
+    (``"€12.50"``, ``"12 %"``), a date, or else a name. The page "How values are read" lists all rules. An
     instance changes the encoder only if all of its values can be read.
 
     Parameters

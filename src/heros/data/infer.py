@@ -16,7 +16,7 @@ from heros.data.number_format import NumberFormat, format_of, is_clear
 from heros.data.values import BLANKS, Refused, kind_of, name_of, shown
 
 FEWEST = 50
-"""A text column is taken as an identifier only if it has at least this many rows."""
+"""A text column is an identifier if all of its values are distinct in at least this many rows."""
 
 DAY = 86_400_000_000  # in microseconds
 

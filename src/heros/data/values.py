@@ -179,7 +179,7 @@ def expect_no_fraction(label: object, *, sure: bool = False) -> None:
         rule = "be text or a whole number"
         if math.isinf(label) or sure:  # one bad row does not show that the task is wrong
             raise Refused("label", repr(float(label)), rule)
-        why = "because it is a class (task='regression' learns numbers)"
+        why = "because it is a class (task='regression' predicts numbers)"
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
 
 

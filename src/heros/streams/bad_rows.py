@@ -154,7 +154,7 @@ class BadRows:
         """Return the error for too many bad rows among the first `rows` rows of a stream."""
         bad, among = self.count - self.unlabelled, rows - self.unlabelled
         if not among:
-            return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without one.")
+            return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without a target.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
             f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "

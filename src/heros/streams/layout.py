@@ -277,7 +277,7 @@ class Layout:
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):
-            return "most are numbers (numeric= reads them as such)"
+            return "most values are numbers (numeric= reads the column as numbers)"
         return ""
 
 

@@ -51,14 +51,14 @@ class ColumnLook:
     examples: tuple[str, ...]
     note: str = ""
     words: Mapping[str, int] = field(default_factory=dict)  # words read as missing, with counts
-    numbers_rows: bool = False  # whether the column seems to number the rows
+    numbers_rows: bool = False  # whether the column seems to hold row numbers
 
     @property
     def warning(self) -> str:
         """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
             way = f"(ignore=[{self.name!r}] leaves it out)"
-            return f"The column {self.name!r} is used as a feature, but seems to number the rows {way}."
+            return f"The column {self.name!r} is used as a feature, but seems to hold row numbers {way}."
         words = {word: n for word, n in self.words.items() if word.isalpha()}  # "NA" may be a name
         if self.kind not in ("names", "target") or not words:
             return ""

@@ -246,7 +246,7 @@ class TextReader(TableReader):
         """Return a record with the right number of cells and a valid encoding, or its error."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
-            quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
+            quoted = f" (it has {lines:,} lines, because a quote joins them)" if lines > 1 else ""
             return self._error_of(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         if not all(map(str.isascii, cells)):
             for name, cell in zip(self.names, cells, strict=True):

@@ -270,7 +270,7 @@ class LateSource(RowSource):
 
     def _refuse(self, row: Any) -> None:
         """Report a message that is neither an instance nor a label as a bad row."""
-        missing = f"(no {self._id!r}, or no {self._target!r})"
+        missing = f"({self._id!r} or {self._target!r} is missing)"
         if (
             isinstance(row, Mapping)
             and isinstance(row.get(self._id), int | float)

@@ -149,7 +149,7 @@ class MqttTopic(MessageSource):
         if self._dropped >= max(1, 10 * self._told):
             self._told = self._dropped
             why = f"{self._told:,} messages with quality of service 0 were dropped"
-            notice(f"{self.name}: {why}, because they arrive faster than they are learnt.", DataNotice)
+            notice(f"{self.name}: {why}, because they arrive faster than models are trained.", DataNotice)
         return messages
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
@@ -169,7 +169,7 @@ class MqttTopic(MessageSource):
                 seen.clear()
                 lost_session, self._had_session = self._had_session, True
                 if lost_session:
-                    why = "The broker has no session of this client any more"
+                    why = "The broker no longer has the session of this client"
                     what = "messages that arrived while there was no connection are lost"
                     notice(f"{self.name}: {why}: {what}.", DataNotice)
                 continue

@@ -73,13 +73,13 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     how = {**read, **settings}
     if "labels" not in read:
         if needless := sorted(read.keys() & LATE.keys()):
-            rule = "an address with labels= if it sets id=, expired=, longest= or waiting="
+            rule = "an address with labels=, which id=, expired=, longest= and waiting= require"
             raise _error(rule, needless[0])
         return _opened(at, name, directory, how)
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
-        raise _error("an address with id= if it has labels=, and with a target", address)
+        raise _error("an address with id= and a target, which labels= requires", address)
     features = _opened(at, name, directory, dict(how))
     if "journal" in how:  # a journal belongs to one topic
         how["journal"] = f"{how['journal']}-labels"
