@@ -59,7 +59,7 @@ class Validator:
 
 
 def delay_of(labels: int) -> int:
-    """Clip a delay, which is a number of labels, to the range that models accept."""
+    """Clip a delay (a number of labels) to the range that models accept."""
     return min(max(0, labels), MOST_LABELS)
 
 

@@ -188,7 +188,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Parse a string as a date in the column's format, or else in the first other format that matches."""
+    """Parse a string as a date in the column's format or, if this fails, in the first matching format."""
     if reading is not None:
         moment = reading.moment(text)
         if moment is not None or reading == TIMES:

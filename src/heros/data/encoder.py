@@ -96,7 +96,7 @@ class Encoder(RowEncoder):
 
     The first value of a column determines the kind of the column: a number, a number in a string
     (``"€12.50"``, ``"12 %"``), a date, or else a name. The page "How values are read" lists all rules. An
-    instance changes the encoder only if all of its values can be read.
+    instance changes the encoder only if all values of the instance can be read.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def infer_array(  # noqa: PLR0911  one per kind
 
 
 def reason_not_a_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type cannot be a feature; an empty string if it can."""
+    """Return the reason why an Arrow type cannot be a feature; an empty string if it can be a feature."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type

@@ -19,7 +19,7 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
-"""A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
+"""A number in the default format. Possessive quantifiers make matching take linear time."""
 
 LARGEST = sys.float_info.max
 MOST_BITS = 2048

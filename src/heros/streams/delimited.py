@@ -118,9 +118,9 @@ class DelimitedReader(TextReader):
     def _preamble(self, lines: Sequence[str]) -> int:
         """Return the number of lines above the header, such as titles, with an unusual number of cells.
 
-        A header that is merely shorter than its rows is not skipped: the first line with the usual number of
-        cells must have only distinct names. If the filled cells of a skipped line exceed half of the usual
-        number, there must also be a number below the header.
+        The first line with the usual number of cells must have only distinct names. Otherwise no line is
+        skipped, because this line is probably a row below a header with fewer cells. If a skipped line has
+        more filled cells than half of the usual number, a number must also occur below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]

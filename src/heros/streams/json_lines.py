@@ -61,7 +61,7 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _notify_late_fields(self, names: Iterable[str], line: int) -> None:
-        """Warn about up to five fields that appear too late to become columns."""
+        """Warn about up to five fields that are ignored because the first lines do not contain them."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)

@@ -54,7 +54,7 @@ def from_arrays(
     names
         Names of the features; default ``x1, x2, …``.
     nominal
-        Features (names or indices) whose numbers stand for names, not for quantities.
+        Features (names or indices) whose numbers stand for names and not for quantities.
     classes
         All classes in the order of their indices; by default the classes in y, sorted.
     task

@@ -56,7 +56,7 @@ class DriftPoint:
     position
         The instance, counted from the start of the stream, at which both concepts are equally likely.
     width
-        The number of instances over which the drift spreads; 1 for an abrupt drift.
+        The number of instances that the drift takes; 1 for an abrupt drift.
     """
 
     position: int
@@ -207,7 +207,7 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
 
 
 class OwnSource(Source):
-    """A wrapper around a user-defined source, which adds missing methods and validates its results."""
+    """A wrapper that adds missing methods to a user-defined source and validates the results."""
 
     def __init__(self, own: Any) -> None:
         self._own, self._kind = own, type(own).__name__

@@ -39,9 +39,9 @@ class Journal:
     """A journal of messages in order of arrival.
 
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
-    messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
-    them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
-    killed, but the newest may be lost in a power failure.
+    messages are stored in memory. The `recent` newest messages are never trimmed, because the broker may
+    send these messages again. Without `durable`, `append` does not wait for the disk. Messages then survive
+    if the process is killed, but the newest messages may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
     message is therefore also written to a small file. From this number, `lost` computes how many of the

@@ -61,7 +61,7 @@ class KafkaTopic(MessageSource):
     """A source of the messages of a Kafka topic, in order within each partition.
 
     Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
-    are committed to the group, so that other tools can see the progress. Rows of several partitions arrive in
+    are committed to the group. Other tools can then show the progress. Rows of several partitions arrive in
     no defined order. For reproducible models, read one partition, or use one model per key.
 
     Parameters

@@ -250,7 +250,7 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as a string, so that 7, 7.0 and "7" are equal; None if there is no id."""
+        """Return the id of a row as a string, or None without an id. The ids 7, 7.0 and "7" are equal."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
@@ -269,7 +269,7 @@ class LateSource(RowSource):
             self._join(id, *self._waiting.pop(id), *self._early.pop(id))
 
     def _refuse(self, row: Any) -> None:
-        """Report a message that is neither an instance nor a label as a bad row."""
+        """Report a message as a bad row, because the message is not an instance and not a label."""
         missing = f"({self._id!r} or {self._target!r} is missing)"
         if (
             isinstance(row, Mapping)

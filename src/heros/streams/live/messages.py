@@ -106,9 +106,9 @@ class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    raises an error. A message is also a bad row if it would extend the schema beyond 10,000 features or 1,000
-    classes or, after the first message, by more than 1,000 features and values. A given `schema` has no such
-    limits.
+    raises an error. A message is also a bad row if the schema would then have more than 10,000 features or
+    1,000 classes. After the first message, a message may add at most 1,000 features and values. These limits
+    do not apply to a given `schema`.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class MqttTopic(MessageSource):
         self._heard = time.monotonic()
 
     def _expect_all(self) -> bool:
-        """Report messages that a damaged journal has lost; the broker does not send them again.
+        """Report messages that a damaged journal has lost; the broker does not resend these messages.
 
         Return whether the journal has been used before. Raise an error if it was used for another topic.
         """
@@ -125,7 +125,7 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def _fill(self) -> None:
-        """Read the next messages from the journal, which may hold more than fit into memory."""
+        """Read the next messages from the journal. The journal may be larger than the memory."""
         if not self._written:
             self._written.extend(self._journal.after(self._read, AT_ONCE))
 

@@ -55,7 +55,7 @@ class RowBlocks:
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
-        """Start after `read` rows, and discard rows that were fetched but not processed."""
+        """Start after `read` rows; discard the rows that were fetched but not processed."""
         self.read, self.bad_rows = read, bad_rows
         self._told |= {row.unlabelled for row in bad_rows.first}
         self._forget()
@@ -166,7 +166,7 @@ class RowBlocks:
         return features, row.get(self.target)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without fetched rows, which a copy fetches again."""
+        """Return the state without fetched rows, because a copy fetches these rows again."""
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 

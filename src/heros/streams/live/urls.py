@@ -136,7 +136,7 @@ def _error(rule: str, given: str) -> ParameterError:
 
 
 def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    """Open the queue at an address; import its module only when needed."""
+    """Open the queue at an address. The module of the queue is imported only when it is needed."""
     server = at.netloc if at.scheme == "kafka" else f"{at.scheme}://{at.netloc}"
     if at.scheme.startswith("redis"):
         server = f"{server}/{settings.pop('db', 0)}"
