@@ -140,7 +140,7 @@ def test_first_labels_with_decimals_are_numbers_if_nothing_was_said(x, y):
 
 
 def test_a_number_with_decimals_is_no_new_class_unless_classes_were_asked_for():
-    text = r"The label( of row 1)? must be text or a whole number, .*\(task='regression' learns numbers\). Got 2.5 instead."
+    text = r"The label( of row 1)? must be text or a whole number, .*\(task='regression' predicts numbers\). Got 2.5 instead."
     for x, y in (({"a": 1.0}, 2.5), (frame(2), [1.0, 2.5])):
         with pytest.raises(DataError, match=text):
             Heros(POOL, k=1, seed=1).learn({"a": 1.0}, 1.0).learn(x, y)

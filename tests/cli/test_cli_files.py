@@ -86,7 +86,7 @@ def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missin
     told = runner.invoke(app, arguments)
     assert told.exit_code == 0, told.output
     for option in ("--ignore number", "--ignore '\"\"'"):
-        assert f"seems to number the rows ({option} leaves it out)" in told.stderr
+        assert f"seems to hold row numbers ({option} leaves it out)" in told.stderr
     assert 'has words that are read as missing: "NA" in 133 rows (--columns with' in told.stderr
     (place / "columns.json").write_text('{"country": ["NA", "DE"], "number": "ignore"}')
     said = [*arguments, "--ignore", '""', "--columns", str(place / "columns.json")]

@@ -218,7 +218,7 @@ def test_a_broker_that_has_forgotten_the_session_is_told(broker):
     broker.kill()
     broker.restart()  # without its session, and the three messages in it
     with broker.source(target="y") as source:
-        with pytest.warns(DataNotice, match="no session of this client any more"):
+        with pytest.warns(DataNotice, match="no longer has the session of this client"):
             source.poll(1, 0.5)
         broker.send(rows(3))
         polled(source, 3)

@@ -166,7 +166,7 @@ def test_identifiers_are_left_out_and_many_values_share_inputs(tmp_path):
     assert [feature.name for feature in stream.schema.features] == ["word", "a"]
     assert said[0].startswith("The column 'id' is left out: 3,000 values in 3,000 rows")
     assert said[1] == (
-        "The column 'word' has very many values: 24 have an input each, all others share 8 (most_values= sets the number of inputs)."
+        "The column 'word' has very many values: 24 values have one input each, all other values share 8 (most_values= sets the number of inputs)."
     )
     assert len(stream.schema.features[0].values) == 32
     X, _ = stream.draw(3000)
@@ -187,7 +187,7 @@ def test_a_pipe_of_identifiers_stays_as_wide_as_it_may_be():
     rows = [f"{i % 90 if i < 100 else i},{i % 7},{'xy'[i % 2]}" for i in range(5000)]
     data = ("id,a,label\n" + "\n".join(f"u{row}" for row in rows)).encode()
     stream = read_pipe(io.BytesIO(data))
-    with pytest.warns(DataNotice, match="'id' has very many values: 192 have an input each"):
+    with pytest.warns(DataNotice, match="'id' has very many values: 192 values have one input each"):
         sizes = [len(stream.schema.features[0].values) for _ in stream.blocks(100)]
     assert sizes[0] < 192
     assert sizes[-1] == 193  # almost all values are unique and share one code

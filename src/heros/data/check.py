@@ -59,7 +59,7 @@ class Validator:
 
 
 def delay_of(labels: int) -> int:
-    """Clip a delay, which is a number of labels, to the range that models accept."""
+    """Clip a delay (a number of labels) to the range that models accept."""
     return min(max(0, labels), MOST_LABELS)
 
 
@@ -81,7 +81,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Return whether this is a masked array, without importing `numpy.ma`, which takes 10 milliseconds."""
+    """Return whether this is a masked array. Do not import `numpy.ma`: the import takes 10 ms."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
 
@@ -201,7 +201,7 @@ def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Return whether the target is numeric, according to `task` if it is given, else to the values."""
+    """Return whether the target is numeric according to `task` or, without a task, to the values."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):

@@ -22,13 +22,13 @@ class Codes(dict[str, int]):
 
     ``true``, ``True`` and ``TRUE`` are the same name, which keeps its first spelling.
 
-    `most` is the maximum number of codes. Three quarters of the codes are assigned to names in order of
-    appearance. A hash maps each later name to a code in the last quarter. If hardly any name occurs twice,
-    as with identifiers, all later names share a single code.
+    `most` is the maximum number of codes. The first three quarters of the codes are assigned to names in
+    order of appearance. A hash maps each later name to a code in the last quarter. If hardly any name occurs
+    twice, for example in a column of identifiers, all later names share a single code.
 
-    The dictionary holds only names that do not share a code. `shared` is the number of shared codes, whose
-    labels in `labels` are ``#1 of 64`` and so on. A feature of a schema stores `labels` and `shared`, so the
-    schema alone determines the code of a new name.
+    The dictionary holds only names that do not share a code. `shared` is the number of shared codes. Their
+    labels in `labels` are ``#1 of 64`` and so on. A feature of a schema stores `labels` and `shared`. The
+    code of a new name therefore depends only on the schema.
 
     Examples
     --------
@@ -48,9 +48,9 @@ class Codes(dict[str, int]):
         for name in list(names)[: -shared or None]:
             self.setdefault(name, len(self))
         self.shared = shared
-        """The number of codes that later names share; 0 while each name has its own code."""
+        """The number of codes that new names share. It is 0 while each name has its own code."""
         self.closed = False
-        """Whether all names are known. If so, a number is the same name with and without ``.0``."""
+        """Whether all names are known. If True, a number with ``.0`` and one without are the same name."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Codes(dict[str, int]):
         return code
 
     def of_number(self, name: str) -> str:
-        """Return the name of a number as it was written before, with or without ``.0``.
+        """Return the known name of a number, which may differ from the given text in a trailing ``.0``.
 
         Examples
         --------
@@ -88,7 +88,7 @@ class Codes(dict[str, int]):
         return f"{name}.0" if name not in self and f"{name}.0" in self else name
 
     def add(self, name: str, seen: int | None = None) -> int:
-        """Return the code of a name; append the name if it is new and there is room.
+        """Return the code of a name. Append a new name if the maximum number of names is not yet reached.
 
         `seen` is the number of earlier values. If it is less than twice the number of names, the names are
         treated as identifiers.
@@ -106,7 +106,7 @@ class Codes(dict[str, int]):
 
 def many_values(name: str, codes: Codes) -> str:
     """Return a notice that a nominal feature has more values than inputs."""
-    inputs = f"{len(codes)} have an input each, all others share {codes.shared}"
+    inputs = f"{len(codes)} values have one input each, all other values share {codes.shared}"
     return f"The column {name!r} has very many values: {inputs} (most_values= sets the number of inputs)."
 
 

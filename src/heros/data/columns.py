@@ -1,4 +1,4 @@
-"""Types of table columns, which convert single values and whole arrays by the same rules."""
+"""Types of table columns. They convert single values and whole arrays by the same rules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from heros.data.values import (
 )
 
 Faults = dict[int, Refused]
-"""The values that could not be read, by row index."""
+"""A mapping from row indices to the values that cannot be read."""
 
 Values = NDArray[np.float64]
 """An array (n,), or (n, n_features) if the column provides several features."""
@@ -135,7 +135,7 @@ class NameColumn:
         self.values.closed |= self.closed
 
     def learn(self, labels: Mapping[str, int]) -> None:
-        """Assign codes to the names of the first rows; if there are too many, only to the most frequent."""
+        """Assign codes to the names of the first rows; if there are too many names, to the most frequent."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
             if not self.classes or not label.endswith("\0"):  # the row of such a class is a bad row
@@ -290,7 +290,7 @@ def _written(column: NumberColumn | DateColumn) -> str:
 
 
 def reading_of(column: Column) -> str:
-    """Describe the format of a column's text if it may surprise the user; else return ""."""
+    """Describe the format of a text column if the user may not expect this format; else return ""."""
     if isinstance(column, NumberColumn) and column.format is not None:
         return f"numbers with {column.format}"
     if not isinstance(column, DateColumn):
@@ -313,7 +313,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features by name; a column whose kind changed has its latest kind."""
+    """Return the source columns of features by name; a changed column has its latest kind."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""

@@ -37,7 +37,7 @@ class DateFormat:
 
     @property
     def written(self) -> str:
-        """The format as stored in the schema; empty if each date is unambiguous."""
+        """The format as the schema stores it; empty if every date is unambiguous."""
         return self.format or (self.name if self.name in ORDERS or self.name in SINCE_1970 else "")
 
     @classmethod
@@ -49,7 +49,7 @@ class DateFormat:
         return known[written] if written in known else cls(f"written {written}", format=written)
 
     def moment(self, text: str) -> datetime | None:
-        """Parse a string as a naive datetime (in UTC if it has a time zone); None if the format differs."""
+        """Parse a string as a naive datetime (UTC if a time zone is given); None if the format differs."""
         if len(text) > LONGEST:
             return None
         try:
@@ -113,7 +113,7 @@ def _without_zone(moment: datetime) -> datetime:
 
 
 def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
-    """Return the date format of a column, and whether another format fits equally well.
+    """Return the date format of a column, and whether another format matches equally well.
 
     Return None if no format matches at least nine in ten values.
 
@@ -142,7 +142,7 @@ def date_format_of(counts: Mapping[str, int]) -> tuple[DateFormat, bool] | None:
 
 
 def date_format_of_numbers(counts: Mapping[str, int]) -> DateFormat | None:
-    """Return the numeric date format, seconds or milliseconds since 1970; None if neither fits."""
+    """Return the numeric date format: seconds or milliseconds since 1970, or None if no format matches."""
     if not counts or not all(NUMBER.fullmatch(text) for text in counts):
         return None
     least, largest = min(map(float, counts)), max(map(float, counts))
@@ -188,7 +188,7 @@ def micros_of(value: object, reading: DateFormat | None) -> int | None:
 
 
 def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
-    """Parse a string as a date in the column's format, or else in the first other format that matches."""
+    """Parse a string as a date in the column's format or, if this fails, in the first matching format."""
     if reading is not None:
         moment = reading.moment(text)
         if moment is not None or reading == TIMES:

@@ -49,7 +49,7 @@ ROWS = 1 << 16
 """The number of table rows that are converted at once."""
 
 Item = tuple[int, int, Any]
-"""An item between stretches: the number of rows before it, the number of rows including it, and the item."""
+"""An item between stretches, after the number of rows before the item and the number including its row."""
 
 
 class Stretch(NamedTuple):
@@ -60,10 +60,10 @@ class Stretch(NamedTuple):
 
 
 class Stretches:
-    """The n rows of a table, split at the rows that must be encoded one by one.
+    """The n rows of a table, divided at each row that must be encoded separately.
 
-    `convert` returns all encoded rows, their targets, and the items between the stretches, in order. It is
-    called again when the encoder changes how it reads a column.
+    `convert` returns all encoded rows, their targets, and the items between the stretches, in order.
+    `convert` is called again if the encoder has changed the kind or the format of a column.
     """
 
     def __init__(self, encoder: Encoder, n: int, convert: Callable[[], tuple[Any, Any, list[Item]]]) -> None:
@@ -72,7 +72,7 @@ class Stretches:
         self._revision = -1  # the revision of the encoder when it converted the rows
 
     def next(self) -> list[Any]:
-        """Return a list with the next stretch, the item after it, or both; an empty list at the end."""
+        """Return a list with the next stretch, the next item, or both; an empty list at the end."""
         if self._revision != self._encoder.revision:
             self._X, self._y, items = self._convert()
             self._items = deque(item for item in items if item[0] >= self._at)
@@ -95,26 +95,26 @@ class Encoder(RowEncoder):
     """An encoder of rows to numbers, with a schema that grows as new columns, names and classes appear.
 
     The first value of a column determines the kind of the column: a number, a number in a string
-    (``"€12.50"``, ``"12 %"``), a date, or else a name. See the page "How values are read" for all rules. An
-    instance changes the encoder only if all of its values can be read.
+    (``"€12.50"``, ``"12 %"``), a date, or else a name. The page "How values are read" lists all rules. An
+    instance changes the encoder only if all values of the instance can be read.
 
     Parameters
     ----------
     schema
         The initial schema.
     nominal
-        Columns whose numbers are names, not quantities. None means that the caller has no such option;
-        notices then recommend a schema instead.
+        Columns whose numbers stand for names, not for quantities. None means that the caller does not offer
+        this option; notices then recommend a schema instead.
     ignore
         Columns to ignore.
     classes
         All classes, in the order of their indices.
     grows
-        Whether a given schema may grow.
+        Whether features, values and classes may be added to a given schema.
     most_values
         The maximum number of inputs of a nominal feature; see `heros.data.codes.Codes`.
     numeric
-        Whether the target is a number; a given schema takes precedence.
+        Whether the target is a number. If a schema is given, the schema decides this.
     fractions
         Whether a number with decimals may be a new class. If the user has not set a task, a number with
         decimals is more likely a numeric target.
@@ -123,7 +123,7 @@ class Encoder(RowEncoder):
     limits
         The limits on the growth of the schema.
     seen
-        The number of instances learnt so far.
+        The number of instances on which the model was trained so far.
 
     Examples
     --------
@@ -159,8 +159,8 @@ class Encoder(RowEncoder):
     def learn(self, x: Any, y: Any) -> Iterator[Batch]:
         """Yield encoded rows and labels in batches; the schema does not change within a batch.
 
-        Rows are encoded one by one. Like the first chunk of a file, the first data frame is inspected as a
-        whole before its first row is encoded.
+        Rows are encoded one by one. The first data frame, like the first chunk of a file, is inspected
+        completely before its first row is encoded.
         """
         form = form_of(x)
         if form == "row":
@@ -182,7 +182,7 @@ class Encoder(RowEncoder):
             raise why.error(at) from None
 
     def batches(self, rows: Iterable[Any]) -> Iterator[Batch]:
-        """Yield encoded rows with their labels in batches; the schema does not grow within a batch."""
+        """Yield batches of encoded rows with labels; the schema does not change within a batch."""
         waiting: list[Any] = []
         before = 0  # number of rows in stretches, minus 1 per stretch: `enumerate` counts a stretch as 1
         for at, row in enumerate(rows):
@@ -309,7 +309,7 @@ class Encoder(RowEncoder):
     def _rows_of(
         self, table: pa.Table, labels: Sequence[Any]
     ) -> Iterator[tuple[Mapping[Any, Any], Any] | Stretch]:
-        """Yield a table as stretches, but rows with new or unreadable values one by one."""
+        """Yield a table as stretches; yield rows with new or unreadable values one by one."""
         _expect_columns(table)
         table = joined_chunks(table)
         done, names = 0, table.column_names

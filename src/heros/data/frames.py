@@ -16,7 +16,7 @@ from heros._base.lazy import pa
 from heros.data.values import MISSING_TYPES, kind_of, label_of, listed, shown, text_of
 
 FEW = 32
-"""The maximum number of rows of a frame that is read row by row, since Arrow needs about 1 ms to start."""
+"""Frames with at most this many rows are read row by row, because Arrow needs about 1 ms to start."""
 
 DEEPEST = 8
 """The maximum nesting depth at which fields of mappings become columns."""
@@ -30,7 +30,7 @@ KINDS: tuple[Any, ...] = (
     str,
     int | float | np.number | Decimal,
 )
-"""The types that a column of objects may hold (one type per column), in the order of the attempts."""
+"""The types of values in a column of objects, in the order in which they are tried."""
 
 Form = Literal["array", "row", "rows", "frame"]
 

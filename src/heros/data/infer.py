@@ -16,7 +16,7 @@ from heros.data.number_format import NumberFormat, format_of, is_clear
 from heros.data.values import BLANKS, Refused, kind_of, name_of, shown
 
 FEWEST = 50
-"""The minimum number of rows for which distinct values in all rows indicate an identifier."""
+"""A text column is an identifier if all of its values are distinct in at least this many rows."""
 
 DAY = 86_400_000_000  # in microseconds
 
@@ -35,7 +35,7 @@ def infer(
     at least nine in ten values are dates in the same format. It is left out if its values are identifiers:
     all distinct, or more than `most` and mostly distinct. Otherwise it is nominal. `counts` holds the number
     of occurrences of each value, excluding missing values. `most` is the maximum number of inputs of a
-    nominal column, `comma` is as for `format_of`, and `names` means that numbers are names.
+    nominal column. `comma` is as for `format_of`. If `names` is True, numbers are read as names.
 
     Examples
     --------
@@ -61,13 +61,13 @@ def infer(
 
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
-    """Return a numeric column with this format; the format is tentative if all strings are ambiguous."""
+    """Return a numeric column with this format; the format may change if all strings are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a date column with this format; `other` means that the strings also match another order."""
+    """Return a date column with this format; if `other` is True, another order matches the strings too."""
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     moments = filter(None, map(form.moment, labels))
@@ -117,7 +117,7 @@ def infer_array(  # noqa: PLR0911  one per kind
 
 
 def reason_not_a_feature(kind: pa.DataType) -> str:
-    """Return why a column of this Arrow type cannot be a feature; an empty string if it can."""
+    """Return the reason why an Arrow type cannot be a feature; an empty string if it can be a feature."""
     types = pa.types
     if types.is_dictionary(kind):
         kind = kind.value_type

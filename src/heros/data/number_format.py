@@ -58,7 +58,7 @@ class NumberFormat:
 
     @property
     def written(self) -> str:
-        """The format as stored in the schema."""
+        """The format as the schema stores it."""
         return self.decimal + self.groups
 
     @classmethod
@@ -79,7 +79,7 @@ def format_of(
 ) -> tuple[NumberFormat | None, int]:
     """Return the most frequent format (None: the default format) and the number of matching values.
 
-    `comma` tells whether a comma is more likely a decimal mark than a thousands separator. If `comma` is a
+    If `comma` is True, a comma is more likely a decimal mark than a thousands separator. If `comma` is a
     function, it is called only for values that are valid in both formats.
 
     Examples
@@ -108,11 +108,12 @@ def format_of(
 
 
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
-    """Return whether ambiguous numbers such as ``1,234`` have decimal commas, judging by the table's columns.
+    """Return whether the columns of a table suggest that ``1,234`` has a decimal comma.
 
-    If all unambiguous columns have the same decimal mark, it is also the mark of ambiguous numbers. Otherwise
+    If all unambiguous columns have the same decimal mark, ambiguous numbers have this mark, too. Otherwise
     the result is `usual`, which is true if the file's delimiter suggests decimal commas. Numbers in the
-    default format (``12.5``) are evidence only if `usual` is true: a program may have written these numbers.
+    default format (``12.5``) are considered only if `usual` is true, because programs often write numbers
+    in this format.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark of a column, or "" if it is unclear; `plain` includes the default format."""
+    """Return the decimal mark of a column, or "" if the mark is unclear; `plain` includes ``12.5``."""
     first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""
@@ -149,8 +150,8 @@ def _mark(text: str) -> str:
 def parsed_number(text: str, own: NumberFormat | None = None) -> float | None:
     """Parse a trimmed string as a number; return None if it is not a number or is ambiguous.
 
-    A string that does not match `own`, the format of its column, is a number if all formats that match the
-    string give the same number.
+    `own` is the format of the column. A string that does not match this format is a number only if all other
+    matching formats give the same number.
 
     Examples
     --------
@@ -172,9 +173,10 @@ def parsed_number(text: str, own: NumberFormat | None = None) -> float | None:
 
 
 def _has_thousands(counts: Iterable[str]) -> bool:
-    """Return whether commas look like thousands separators: before three digits, and not in all numbers.
+    """Return whether commas look like thousands separators.
 
-    If each number with a comma also has a $ or £ sign, all numbers may have commas.
+    Each comma must stand before three digits. In addition, some numbers must have no comma, unless each
+    number with a comma also has a $ or £ sign.
     """
     bodies = [(value, found[0]) for value in counts if (found := re.search(r"\d[\d.,]*", value))]
     commas = [(value, body) for value, body in bodies if "," in body]

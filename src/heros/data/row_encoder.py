@@ -59,13 +59,13 @@ from heros.data.values import (
 __all__ = ["YOUNG", "Limits", "RowEncoder"]
 
 YOUNG = 100
-"""The number of initial instances in which columns may gain times of day or change from names to numbers."""
+"""Only in this many first instances may a column of dates gain times, or names become numbers."""
 
 MOST_COMPARED, ALIKE = 1000, 0.75
-"""The maximum number of unknown names that are compared with the features, and the minimum similarity."""
+"""How many unknown names are compared with the feature names at most, and the minimum similarity."""
 
 MOST_NUMBERS = 4
-"""A column of names becomes numeric if it has at least this many numbers per other value."""
+"""A column of names becomes numeric if it has at least this many numbers for each other value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class RowEncoder:
 
     @property
     def schema(self) -> Schema:
-        """The schema so far; the same object until a feature, value or class is added."""
+        """The current schema. The object stays the same until a feature, value or class is added."""
         if self._schema is None:
             features = dict(self._replaced)
             for column in self.known.values():
@@ -192,7 +192,7 @@ class RowEncoder:
         return text_of(name) in self.known or text_of(name) in self._parents
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
-        """Return the names of columns that have a value in a row but are neither features nor ignored.
+        """Return the columns with a value in this row that are not features and are not ignored.
 
         Examples
         --------
@@ -209,13 +209,13 @@ class RowEncoder:
     # -- one row ------------------------------------------------------------------------------------------
 
     def row(self, x: Mapping[Any, Any]) -> list[float]:
-        """Encode the known features of an instance, with NaN for others; raise `Refused` for a bad value."""
+        """Encode the known features, with NaN for missing features; raise `Refused` for a bad value."""
         row = self._blank.copy()
         self._fill(row, x)
         return row
 
     def row_to_predict(self, x: Mapping[Any, Any]) -> list[float]:
-        """Encode an instance like `row`; also raise `Refused` if it has features, but none is known."""
+        """Encode an instance like `row`; also raise `Refused` if all features in the row are unknown."""
         row = self._blank.copy()
         if not self._fill(row, x) and self.width:
             names = [name for name, _ in flat(x)]
@@ -243,7 +243,7 @@ class RowEncoder:
         return complete
 
     def _fill_slowly(self, row: list[float], name: str, value: Any) -> bool:
-        """Write a value into `row` that the fast path of `_fill` cannot handle."""
+        """Write a value into `row` if the fast path of `_fill` cannot handle the value."""
         column = self.known.get(name)
         if name in self.ignored:
             return True
@@ -270,13 +270,13 @@ class RowEncoder:
         return is_missing(self._known_value(value))
 
     def _cell(self, column: Column, value: Any) -> float | tuple[float, ...] | None:
-        """Convert a value; a known name of a column stays a name even if other columns read it as missing."""
+        """Convert a value; a known name stays a name, even if it is a missing value in other columns."""
         if not isinstance(column, NameColumn):
             value = self._known_value(value)
         return column.value(value, self.words)
 
     def _known_value(self, value: Any) -> Any:
-        """Return None for a number that is read as missing; other values unchanged."""
+        """Return None for a number that stands for a missing value; return other values unchanged."""
         duration = isinstance(value, timedelta | np.timedelta64)
         if not self.words.numbers or duration or kind_of(value) != "number":
             return value
@@ -300,8 +300,8 @@ class RowEncoder:
     ) -> tuple[list[float], float] | None:
         """Encode an instance as numbers, and its label as a class index or numeric target.
 
-        Return None if the schema would have to grow but `grow` is False. Raise `Refused` if a value is
-        unreadable.
+        Return None if the instance needs a larger schema but `grow` is False. Raise `Refused` if a value
+        is unreadable.
         """
         name: str | None = None
         if self.numeric:
@@ -371,7 +371,7 @@ class RowEncoder:
     def _plan(self, x: Mapping[Any, Any]) -> list[Step]:
         """Return the steps that add new features and values; raise `Refused` if a value is unreadable.
 
-        New columns are sorted by name, so the order of the fields in a row does not matter.
+        New columns are sorted by name. The result therefore does not depend on the order of the fields.
         """
         plan, columns, names = list[Step](), dict[str, Step](), set[str]()
         new, newest = 0, ""
@@ -523,7 +523,7 @@ class RowEncoder:
         self.notify(why)
 
     def _fix_format(self, x: Mapping[Any, Any]) -> None:
-        """Fix the format of columns whose strings were ambiguous so far, if this row shows the format."""
+        """Decide the format of a column with ambiguous strings if this row has an unambiguous string."""
         revealed = [(column, column.format, form, text) for column, form, text in self._revealed(x)]
         if not revealed:
             return
@@ -542,11 +542,11 @@ class RowEncoder:
         self._prepare()
 
     def reveals(self, x: Mapping[Any, Any]) -> bool:
-        """Return whether a row shows the format of a column whose strings were ambiguous so far."""
+        """Return whether this row has an unambiguous string in a column with ambiguous strings."""
         return bool(self.tentative) and any(self._revealed(x))
 
     def _revealed(self, x: Mapping[Any, Any]) -> Iterator[tuple[Any, Any, str]]:
-        """Yield each ambiguous column whose format a row shows, with the format and the row's string."""
+        """Yield each column that this row makes unambiguous, with its format and the unambiguous string."""
         values = dict(flat(x))
         for column in self.tentative:
             text = values.get(column.name)
@@ -554,7 +554,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
-        """Start with the columns and classes of a table; with many `rows`, all formats become final."""
+        """Start with the columns and classes of a table. If `rows` is large, all formats become final."""
         self._begun = rows
         for column in columns:
             self._add(column)
@@ -577,7 +577,7 @@ class RowEncoder:
         notice(text, DataNotice)
 
     def notify_misspelt(self, x: Mapping[Any, Any]) -> None:
-        """Warn about unknown names in a row to predict that resemble features missing from the row."""
+        """Warn about an unknown name in a row for prediction if it resembles a feature that the row lacks."""
         if len(self._ambiguous) >= MOST_COMPARED:
             return
         if not (new := [name for name in self.without_feature(x) if name not in self._ambiguous]):
@@ -596,7 +596,7 @@ class RowEncoder:
 
 
 def _format_shown(column: Any, text: str) -> Any:
-    """Return the format that a string shows for an ambiguous column; None if the string is ambiguous."""
+    """Return the format of an ambiguous column that this string reveals; None for an ambiguous string."""
     if isinstance(column, DateColumn):
         orders = [one for one in DATES if one.name in ORDERS and one.moment(text) is not None]
         return orders[0] if len(orders) == 1 else None

@@ -21,8 +21,8 @@ class Feature:
     name
         The name, unique in its schema.
     values
-        None for a numeric feature; the names of the values for a nominal feature. In a block, a nominal
-        value is represented by its 0-based code.
+        The names of the values of a nominal feature; None for a numeric feature. A block holds the 0-based
+        codes of nominal values.
     missing
         Whether values may be missing. A missing value is NaN in a block; if `missing` is False, a NaN
         raises an error.
@@ -36,8 +36,8 @@ class Feature:
         feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
         ``"name"`` if the kind of the column changed, or if an earlier feature already has its name.
     shared
-        The number of codes that all new names share; these codes are the last of `values`. 0 if each new name
-        gets its own code.
+        The number of codes that new names share. The labels of these codes are the last items of `values`.
+        0 means that each new name gets its own code.
 
     `written`, `column`, `part` and `shared` only define how values are read; they are ignored in comparisons.
 
@@ -196,7 +196,7 @@ def _extends(new: Feature, old: Feature) -> bool:
 
 
 def distinct(features: Iterable[Feature]) -> tuple[Feature, ...]:
-    """Make the names of features distinct by adding a prime to names that earlier features already have.
+    """Make feature names distinct: add a prime to each name that an earlier feature already has.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from heros._base.errors import DataError, ParameterError
 from heros._base.parameters import one_of
 
 NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?")
-"""A number in the default format. The quantifiers are possessive, so that matching takes linear time."""
+"""A number in the default format. Possessive quantifiers make matching take linear time."""
 
 LARGEST = sys.float_info.max
 MOST_BITS = 2048
@@ -27,13 +27,13 @@ MOST_BITS = 2048
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
 NO_TARGET = "have a value: it is the target"
-"""The rule that a row without a target violates. Such a row is skipped but does not count as a bad row."""
+"""The rule for rows without a target. These rows are skipped, but they are not counted as bad rows."""
 
 SHOWN = 200
 """The maximum length of a value in a message, in characters."""
 
 DEEPEST = 100
-"""The maximum nesting depth of lists and objects in a row; deeper rows could not be stored."""
+"""The maximum nesting depth of lists and objects in a row. Rows with deeper nesting cannot be stored."""
 NESTED = frozenset({dict, list})
 
 BLANKS = " \t"
@@ -43,13 +43,13 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "N
 """Strings that are read as missing values."""
 
 MISSING_TYPES = frozenset({"NoneType", "NaTType", "NAType"})
-"""The types whose values are all missing; they are given by name because pandas may not be installed."""
+"""Names of types whose values are always missing. Names work even if pandas is not installed."""
 
 BOOLEANS = {"true": "True", "false": "False"}
 """The boolean values in lower case, and their names in a schema."""
 
 Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
-"""The kind of a value according to its type; "none" is a type that no feature can hold."""
+"""The kind of a value according to its type; "none" means that no feature can hold the value."""
 
 
 class Refused(Exception):
@@ -72,7 +72,7 @@ class Refused(Exception):
 
 
 class NothingKnown(Refused):
-    """Error for a row to predict that has none of the known features."""
+    """Error for a row without known features, which cannot be predicted."""
 
     def error(self, at: int | None = None) -> DataError:
         """Return the error for the user."""
@@ -110,7 +110,7 @@ class Words(frozenset[str]):
     numbers: frozenset[float]
 
     def __new__(cls, words: Iterable[str] = ()) -> Self:
-        """Create the set and find its numbers; a set without numbers has the fast lookup of `frozenset`."""
+        """Create the set and find its numbers. Without numbers, the set keeps the fast `frozenset` lookup."""
         found = frozenset(words)
         numbers = frozenset(float(word) for word in found if NUMBER.fullmatch(word))
         kind: Any = _WordsWithNumbers if numbers else cls
@@ -179,7 +179,7 @@ def expect_no_fraction(label: object, *, sure: bool = False) -> None:
         rule = "be text or a whole number"
         if math.isinf(label) or sure:  # one bad row does not show that the task is wrong
             raise Refused("label", repr(float(label)), rule)
-        why = "because it is a class (task='regression' learns numbers)"
+        why = "because it is a class (task='regression' predicts numbers)"
         raise NotAClass("label", repr(float(label)), f"{rule}, {why}")
 
 

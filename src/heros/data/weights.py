@@ -41,7 +41,7 @@ def checked_class_weight(class_weight: object) -> ClassWeight:
 
 
 def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None:
-    """Issue a notice if class weights name a class that is not among the classes known so far."""
+    """Issue a notice if the class weights include a class that is not yet known."""
     if not isinstance(given, Mapping) or len(classes) < 2:  # more classes may appear later
         return
     codes = Codes(classes)
@@ -58,8 +58,8 @@ class Weights:
     instances so far (including this one), n_c the number of instances of class c, and C the number of
     classes. In the long run all classes have the same total weight.
 
-    Gradient-based models use the weight directly. Models that count instances, and the running scores, repeat
-    an instance a whole number of times; the remainder is carried over to the next instance.
+    Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
+    number of times; the remainder is carried over to the next instance. Running scores do the same.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class ArffReader(TextReader):
         self.names = self._distinct([column.name for column in self._columns])
 
     def declared(self, index: int) -> Column | None:
-        """Return the attribute as the header declares it; None if its kind must be inferred."""
+        """Return the column that the header declares; None if the kind of the column must be inferred."""
         column = self._columns[index]
         if not isinstance(column, NameColumn):
             return replace(column)

@@ -100,7 +100,7 @@ def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 class _FileReader(ArrowReader):
-    """A reader of a file without memory mapping: truncating a mapped file would crash the process."""
+    """A file reader without memory mapping, because truncating a mapped file would crash the process."""
 
     def __init__(self, path: Path, schema: pa.Schema, missing: Sequence[str] = ()) -> None:
         self._path, self._schema = path, schema
@@ -121,8 +121,8 @@ class _FileReader(ArrowReader):
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading. The statistics of the row groups are not used: if they are
-    damaged, the process ends, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading. The statistics of the row groups are not used. If these
+    statistics are damaged, the process ends, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -205,8 +205,8 @@ Row = tuple[int, Sequence[Any]]
 class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
-    Empty rows are skipped. Titles above the header are skipped with a notice. A row counts as a title if it
-    has at most half as many values as the fullest of the first 50 rows.
+    Empty rows are skipped. Titles above the header are skipped with a notice. A row is a title if it has at
+    most half as many values as the row with the most values among the first 50 rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:

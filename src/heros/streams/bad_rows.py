@@ -14,7 +14,7 @@ from heros.data.values import NO_TARGET, SHOWN
 __all__ = ["KEPT", "BadRow", "BadRows", "BrokenOff", "TooManyBadRows", "checked_skip", "notify_skipped"]
 
 KEPT = 10
-"""The number of skipped rows that are stored; the rest are only counted."""
+"""The number of skipped rows that are stored. Later skipped rows are only counted."""
 
 MOST = 100
 """The maximum number of columns, and of values per column, for which bad rows are counted separately."""
@@ -23,15 +23,15 @@ FEWEST, ONE_IN = 20, 20
 """A stream ends after `FEWEST` bad rows, if more than one row in `ONE_IN` with a target is bad."""
 
 UNLABELLED = 1000
-"""A stream ends if this many rows all lack a target: the name of the target may be misspelt."""
+"""If no row has a target, the stream ends after this many rows. The target name may be misspelt."""
 
 
 class BrokenOff(DataError):
-    """The rest of a stream cannot be read; `heros.evaluate` ends with the results so far."""
+    """Error if the rest of a stream cannot be read. `heros.evaluate` ends with the results so far."""
 
 
 class TooManyBadRows(BrokenOff):
-    """More than one row in twenty could not be read, or no row has a target."""
+    """Error if more than one row in twenty cannot be read, or if no row has a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class BadRow:
 
     @property
     def unlabelled(self) -> bool:
-        """Whether the only fault of the row is a missing target."""
+        """Whether the row is valid except for a missing target."""
         return self.rule == NO_TARGET
 
     def __str__(self) -> str:
@@ -85,7 +85,8 @@ class BadRows:
     first
         The first ten bad rows, and the first row without a target.
     unlabelled
-        The number of skipped rows whose only fault is a missing target. Such rows do not end a stream early.
+        The number of skipped rows that are valid except for a missing target. These rows do not end a stream
+        early.
     columns
         For each column, a mapping from invalid values to numbers of rows. The key "" stands for whole rows
         and for values that are not counted separately. `count` also includes bad rows of other columns.
@@ -136,7 +137,7 @@ class BadRows:
         return BadRows(self.count + other.count, first, self.unlabelled + other.unlabelled, columns)
 
     def are_too_many(self, rows: int) -> bool:
-        """Return whether the stream must end: too many rows are bad, or too many rows all lack a target.
+        """Return whether the stream must end, because too many rows are bad or no row has a target.
 
         Examples
         --------
@@ -153,7 +154,7 @@ class BadRows:
         """Return the error for too many bad rows among the first `rows` rows of a stream."""
         bad, among = self.count - self.unlabelled, rows - self.unlabelled
         if not among:
-            return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without one.")
+            return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without a target.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
             f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "

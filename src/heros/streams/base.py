@@ -69,9 +69,10 @@ class Stream(Source):
         return takewhile(lambda block: len(block[1]), (self.draw(size) for _ in count()))
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:
-        """Return up to `most` instances; stop before an instance for which the schema must grow.
+        """Return up to `most` instances; stop before an instance that extends the schema.
 
-        Only pipes and iterators may have to wait. After `timeout` seconds they return the instances so far.
+        Only pipes and iterators may have to wait for rows. After `timeout` seconds they return the instances
+        that are available.
 
         Examples
         --------
@@ -99,7 +100,7 @@ class Stream(Source):
         return FirstInstances(self, n)
 
     def with_target(self, feature: str) -> Stream:
-        """Return the stream with a numeric feature as the target; the old target is dropped.
+        """Return a stream that uses a numeric feature as the target; the old target is dropped.
 
         Examples
         --------
@@ -111,7 +112,7 @@ class Stream(Source):
         return Retargeted(self, feature)
 
     def with_weights(self, feature: str) -> Stream:
-        """Return the stream with a numeric feature turned into the weight of each instance.
+        """Return a stream that uses a numeric feature as the weight of each instance.
 
         `heros.evaluate` uses the weights like the `sample_weight` of `heros.Heros.learn`.
 
@@ -135,7 +136,7 @@ class Stream(Source):
         """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances like `_draw`, but with a fixed schema and within `timeout` seconds."""
+        """Return instances within `timeout` seconds; unlike in `_draw`, the schema does not change."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -149,11 +150,11 @@ class Stream(Source):
         return np.empty((0, self.schema.n_features)), np.empty(0, dtype=kind)
 
     def _copy_for_stream(self) -> Stream:
-        """Return a copy of this stream for another stream to read, or this stream if it cannot be copied."""
+        """Return a copy for another stream to read, or this stream itself if it cannot be copied."""
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """Return the drift points from the current position on, relative to this position."""
+        """Return the drift points that are not yet passed, relative to the current position."""
         at = self._position
         return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 

@@ -27,10 +27,10 @@ __all__ = ["DelimitedReader"]
 csv.field_size_limit(max(csv.field_size_limit(), LONGEST + READ_BYTES))
 
 LONG_LINES, LONG_BYTES = 1000, 1 << 20
-"""A longer quoted value probably has an unclosed quote if most of its lines look like rows."""
+"""If a quoted value is longer and most of its lines look like rows, its quote is probably unclosed."""
 
 NOTHING_SCANNED = b"", np.empty(0, np.intp)
-"""The last bytes that were searched for quotes, and the offsets of the quotes."""
+"""The bytes that were last searched for quotes, and the offsets of their quotes."""
 
 LINES_LOOKED_AT = 50
 """The number of lines that are inspected to find the delimiter and the header."""
@@ -83,7 +83,7 @@ class DelimitedReader(TextReader):
             self.names = [f"x{i + 1}" for i in range(len(cells))]
 
     def _looks_like_a_row(self, names: Sequence[str], below: Sequence[str]) -> bool:
-        """Return whether each name is a number or also occurs as a value of its column.
+        """Return whether every column name is a number or also occurs as a value in its column.
 
         Consecutive numbers count as names, because pandas writes them for unnamed columns.
         """
@@ -118,9 +118,9 @@ class DelimitedReader(TextReader):
     def _preamble(self, lines: Sequence[str]) -> int:
         """Return the number of lines above the header, such as titles, with an unusual number of cells.
 
-        A header that is merely shorter than its rows is not skipped: the first line with the usual number of
-        cells must have only distinct names. If the filled cells of a skipped line exceed half of the usual
-        number, there must also be a number below the header.
+        The first line with the usual number of cells must have only distinct names. Otherwise no line is
+        skipped, because this line is probably a row below a header with fewer cells. If a skipped line has
+        more filled cells than half of the usual number, a number must also occur below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
@@ -141,7 +141,7 @@ class DelimitedReader(TextReader):
         return 0
 
     def _first_lines(self) -> list[bytes]:
-        """Return the first lines without leading blank lines; set `_at` to their start."""
+        """Skip leading blank lines, and return the first lines after them; set `_at` to their start."""
         head = self._first_bytes(lambda head: _filled(head).count(b"\n") >= LINES_LOOKED_AT)
         start = _filled(head)
         if not start.strip():
@@ -265,7 +265,7 @@ def _filled(head: bytes) -> bytes:
 
 
 def _likeliest_delimiter(lines: Sequence[str], quote: str) -> str:
-    """Return the delimiter that gives most lines the same number of cells; in a tie, more cells win."""
+    """Return the delimiter that gives most lines the same number of cells (in a tie: the most cells)."""
     filled = [line.rstrip("\r\n") for line in lines if line.strip()]
     if quote:  # delimiters between quotes are ignored
         filled = ["".join(line.split(quote)[::2]) for line in filled]

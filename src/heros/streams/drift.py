@@ -23,8 +23,8 @@ class Drift(Stream):
 
     .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
 
-    and otherwise from `before`. Each of the two streams advances only when an instance is drawn from it. For
-    several drifts, nest to the left: ``Drift(Drift(a, b, 1000), c, 2000)``.
+    and otherwise from `before`. A stream advances only when one of its instances is drawn. For several
+    drifts, pass a Drift as `before`: ``Drift(Drift(a, b, 1000), c, 2000)``.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Drift(Stream):
     position
         The instance at which both streams are equally likely.
     width
-        The number of instances over which the change spreads; 1 for an abrupt change.
+        The number of instances that the change takes; 1 for an abrupt change.
     seed
         Seed of the random choice between the two streams.
 
@@ -116,7 +116,7 @@ class Drift(Stream):
 
 
 def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
-    """Return up to n instances of one stream, and the error that stopped the stream, if any."""
+    """Return up to n instances of one stream, and the error if the stream stopped with an error."""
     block = side._nothing()
     try:
         block = side.draw(n)

@@ -76,8 +76,8 @@ def read(
     target
         The target column, by name or index; by default the last column.
     nominal
-        Columns whose values are names even if they look like numbers; a mapping also lists all values of each
-        column.
+        Columns whose values are names, even if the values look like numbers. A mapping also lists all values
+        of each column.
     numeric
         Columns whose values are numbers, regardless of the first block.
     ignore
@@ -86,9 +86,9 @@ def read(
         All classes, in the order of their indices.
     on_bad_row
         How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
-        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten. If at
-        least twenty rows, and more than one in twenty rows with a target, are bad,
-        `heros.streams.TooManyBadRows` is raised; `heros.evaluate` then returns the results so far.
+        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten.
+        `heros.streams.TooManyBadRows` is raised if at least twenty rows, and more than one in twenty rows
+        with a target, are bad. `heros.evaluate` then returns the results so far.
     name
         The name of the stream; by default the file name without its suffixes, followed by the target if it is
         not the last column.

@@ -202,8 +202,8 @@ class LED(Synthetic):
 class Numbers(Generator):
     """An endless stream of uniform features in [0, 1] and a numeric target that depends on them, with noise.
 
-    Features, noise and other random numbers have separate generators, so that instances do not depend on the
-    block size.
+    Features, noise and other random numbers have separate random generators. The instances therefore do not
+    depend on the block size.
     """
 
     def __init__(self, name: str, features: int, noise: float, seed: int) -> None:
@@ -246,9 +246,9 @@ class Friedman(Numbers):
     drift
         The kind of drift; None for no drift.
     length
-        The number of instances; the drift points are at its quarters.
+        The number of instances. The drift points are after one, two and three quarters of the instances.
     width
-        The width of a gradual drift; by default a twentieth of the length.
+        The number of instances that a gradual drift takes; by default `length` / 20.
     noise
         The standard deviation of the noise.
     seed
@@ -360,7 +360,7 @@ class Wave(Numbers):
     """A stream with a periodic target and noise, like demand over time.
 
     y = 10 sin(2π t/period) + 5 sin(2π x1)·x2 + 3 x3 + noise. The last two features are the sine and cosine of
-    the phase, so that the period can be learnt; the other features are uniform.
+    the phase; models can learn the period from them. The other features are uniform.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class JsonReader(TextReader):
                 yield number, [self._cell_of(row.get(name)) for name in self.names]
 
     def _notify_late_fields(self, names: Iterable[str], line: int) -> None:
-        """Warn about up to five fields that appear too late to become columns."""
+        """Warn about up to five fields that are ignored because the first lines do not contain them."""
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
@@ -98,7 +98,7 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance; the last early field stays last, as a possible target."""
+    """Return the fields in order of appearance, but keep the last early field last as a possible target."""
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # fields that first appear after a hundred lines
     for number, line in enumerate(lines):

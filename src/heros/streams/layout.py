@@ -21,7 +21,7 @@ from heros.streams.readers import Chunk, TableReader
 __all__ = ["Layout", "similar"]
 
 FEW_NUMBERS = 20
-"""Up to this many distinct numbers may be classes even if some have decimals."""
+"""Up to this many distinct numbers may be classes even if some of the numbers have decimals."""
 
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the target is numeric by the options, or has many numbers with decimals."""
+        """Return whether the options make the target numeric, or many target values have decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -113,7 +113,7 @@ class Layout:
         return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
-        """Return whether other columns, or else the delimiter, suggest that a comma is a decimal mark."""
+        """Return whether commas are probably decimal marks, as other columns or the delimiter suggest."""
         names, excluded = self.reader.names, {*self.options.ignore, *self.options.nominal}
         arrays = enumerate(self.first.columns)
         texts = (index for index, array in arrays if is_text(array.type) and names[index] not in excluded)
@@ -143,7 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _declared_or_inferred(self, index: int) -> Column | str | None:
-        """Return a declared or inferred column, or the reason to ignore it; None if it has no values yet."""
+        """Return a declared or inferred column, or the reason to ignore the column; None without values."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -277,7 +277,7 @@ class Layout:
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):
-            return "most are numbers (numeric= reads them as such)"
+            return "most values are numbers (numeric= reads the column as numbers)"
         return ""
 
 

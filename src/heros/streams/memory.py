@@ -40,7 +40,7 @@ def from_arrays(
 ) -> Stream:
     """Create a stream of the rows of X with the labels y.
 
-    The arrays are not copied: do not change them while the stream is in use. Blocks are copies.
+    The arrays are not copied. Do not change the arrays while the stream is in use. Blocks are copies.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def from_arrays(
     y
         (n,) labels: strings, whole numbers or booleans as classes, or numeric targets.
     schema
-        The schema. If it is given, X holds codes of nominal features, and y holds class indices or class
-        names.
+        The schema. If a schema is given, X must hold the codes of nominal values, and y must hold class
+        indices or class names.
     names
         Names of the features; default ``x1, x2, …``.
     nominal
-        Features (names or indices) whose numbers are names, not quantities.
+        Features (names or indices) whose numbers stand for names and not for quantities.
     classes
         All classes in the order of their indices; by default the classes in y, sorted.
     task

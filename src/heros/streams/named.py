@@ -35,8 +35,9 @@ def load(name: str, *, length: int | None = None) -> Stream:
     name
         One of `NAMES` or `EXAMPLES`.
     length
-        The number of instances. The three drifts of a synthetic stream are at its quarters, and a gradual
-        drift spreads over a twentieth of this number. A real stream is cut to its first instances.
+        The number of instances. The three drifts of a synthetic stream are after one, two and three quarters
+        of the instances. A gradual drift takes `length` / 20 instances. A real stream ends after its first
+        `length` instances.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""User options for the columns of a table."""
+"""Options that a user sets for the columns of a table."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Options:
         return replace(self, dates=kinds.pop("date"), **kinds)
 
     def listed_values(self, names: Sequence[str]) -> dict[str, list[str]]:
-        """Return the values that `nominal` and `classes` list, by column."""
+        """Return a mapping from columns to the values that `nominal` and `classes` list."""
         listed = {name: values for name, values in self.nominal.items() if values is not None}
         if self.classes is not None:
             listed[self.target_among(names)] = self.classes

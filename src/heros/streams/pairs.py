@@ -40,9 +40,9 @@ def from_iter(
     """Create a stream of (features, label) pairs from a River data set, a queue or a generator.
 
     The pairs may be endless. `features` maps names to values: numbers become numeric features, strings and
-    booleans nominal features. Features, values and classes are appended to the schema as they appear. A
-    feature that is absent, None or NaN is missing. `evaluate` trains on the pairs available so far, and
-    extends the model before the first pair with a new feature, value or class.
+    booleans nominal features. New features, values and classes are appended to the schema. A feature that
+    is absent, None or NaN is a missing value. `evaluate` trains on the available pairs. It extends the model
+    before each pair with a new feature, value or class.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ def from_iter(
         An iterator can be read only once: such a stream cannot be restarted, copied or pickled, and
         ``take`` advances it. If the iterator raises an error, the pairs before it are returned first.
     schema
-        A fixed schema of the instances; a row that does not match is a bad row.
+        A fixed schema of the instances. A row that does not match the schema is a bad row.
     nominal, classes, on_bad_row, most_values, ignore, missing
         As for `heros.streams.read`.
     task
-        "regression" if the labels are numbers; otherwise they are names of classes.
+        "regression" if the labels are numeric targets; otherwise the labels are names of classes.
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
         async iterable runs in an event loop of that thread. The default is True for iterators and for results

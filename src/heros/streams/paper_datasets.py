@@ -33,7 +33,7 @@ __all__ = ["REAL", "RealStream", "copy_of", "data_directory", "open_real"]
 
 @dataclass(frozen=True)
 class RealStream:
-    """A real stream: its download addresses, and the properties by which a downloaded copy is validated."""
+    """A real stream: its download addresses, and the properties that a downloaded copy must have."""
 
     name: str
     urls: tuple[str, ...]
@@ -137,7 +137,7 @@ def _install(real: RealStream, path: Path) -> None:
 
 
 def _download(real: RealStream, arff: Path, path: Path) -> None:
-    """Download from the first address that works."""
+    """Try the addresses in order until a download succeeds."""
     errors = []
     for url in real.urls:
         try:

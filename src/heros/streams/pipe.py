@@ -23,7 +23,7 @@ from heros.streams.text import READ_BYTES, TextReader, checked_encoding
 __all__ = ["read_pipe"]
 
 FIRST_LINES = 100
-"""The number of lines from which types and initial values are inferred; the reader waits for these lines."""
+"""The number of first lines that decide types and initial values; the reader waits for these lines."""
 
 
 def read_pipe(
@@ -134,7 +134,7 @@ class PipeReader(TextReader):
         return self._pipe
 
     def _close(self) -> None:
-        """Do nothing: the pipe stays open, since it cannot be reopened."""
+        """Do nothing, because a closed pipe cannot be opened again."""
 
     def _read(self, file: Any, n: int) -> bytes:
         data: bytes = file.read()

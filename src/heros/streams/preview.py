@@ -31,10 +31,10 @@ EXAMPLES, WIDEST, MOST_CLASSES, WIDTH = 3, 22, 10, 80
 NAMES = 10  # a column with at most this many names shows all of them
 WORDS = 5  # maximum number of unreadable values, or of words read as missing, listed for a column
 MOST_COLUMNS, MOST_ODD = 40, 20
-"""For more than `MOST_COLUMNS` columns, only a summary and `MOST_ODD` unusual columns are shown."""
+"""For more than `MOST_COLUMNS` columns, only a summary and up to `MOST_ODD` unusual columns are shown."""
 
 NUMBERED = re.compile(r"|unnamed.*|(.*[\W_])?(id|idx|index|row|nr|no|number)", re.IGNORECASE)
-"""Names of columns that may number the rows."""
+"""Names of columns that may hold row numbers."""
 
 WORDS_FOR_NOTHING = "blank empty missing n.a. na nil none tba tbd undefined unknown unspecified xx xxx ?? ???"
 """Lower-case names that may stand for a missing value."""
@@ -51,14 +51,14 @@ class ColumnLook:
     examples: tuple[str, ...]
     note: str = ""
     words: Mapping[str, int] = field(default_factory=dict)  # words read as missing, with counts
-    numbers_rows: bool = False  # whether the column seems to number the rows
+    numbers_rows: bool = False  # whether the column seems to hold row numbers
 
     @property
     def warning(self) -> str:
         """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
             way = f"(ignore=[{self.name!r}] leaves it out)"
-            return f"The column {self.name!r} is used as a feature, but seems to number the rows {way}."
+            return f"The column {self.name!r} is used as a feature, but seems to hold row numbers {way}."
         words = {word: n for word, n in self.words.items() if word.isalpha()}  # "NA" may be a name
         if self.kind not in ("names", "target") or not words:
             return ""
@@ -218,7 +218,7 @@ def _missing_words(array: pa.Array, raw: pa.Array) -> Counter[str]:
 
 
 def _words_note(words: Counter[str], kind: str) -> str:
-    """Return a note on the strings that are read as missing values; "" if all of them are empty."""
+    """Return a note on the strings that are read as missing values; "" if all these strings are empty."""
     if not any(words):
         return ""
     shown = ", ".join(f'"{_cut(word)}" {count:,}' for word, count in words.most_common(WORDS))
@@ -232,7 +232,7 @@ def _words_note(words: Counter[str], kind: str) -> str:
 
 
 def _is_row_number(layout: Layout, column: NumberColumn, index: int) -> bool:
-    """Return whether a column seems to number the rows, judging by its values or else by its name."""
+    """Return whether a column seems to hold row numbers, judging by its values or else by its name."""
     values, faults = column.convert(layout.first.columns[index])
     if faults or len(values) <= EXAMPLES or not (values % 1 == 0).all():
         return False

@@ -20,7 +20,7 @@ from heros.streams.live.base import END, Signal
 __all__ = ["CELLS", "Chunk", "TableReader", "written"]
 
 CELLS = 1 << 20
-"""The approximate number of values in a chunk: large enough for speed, small enough to save memory."""
+"""The approximate number of values in a chunk. A larger chunk is faster but needs more memory."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class TableReader(ABC):
         self.given_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
-        """Keep the strings that a column lists among its values, even if they usually mean missing values."""
+        """Keep the listed values of each column, even if such strings usually stand for missing values."""
         listed = {name: Words(names) for name, names in values.items()}
         self._kept_names = {
             name: {word for word in self.words if word in names} for name, names in listed.items()
@@ -91,7 +91,7 @@ class TableReader(ABC):
         """Go back to the first row."""
 
     def declared(self, index: int) -> Column | None:
-        """Return a column as the table declares it; None if its kind must be inferred."""
+        """Return the column that the table declares; None if the kind of the column must be inferred."""
         return None
 
     def has_nulls(self, index: int) -> bool:

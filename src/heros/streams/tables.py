@@ -32,7 +32,7 @@ Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], F
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream; if the options name a column of weights, use it as weights."""
+    """Return the stream; use the weight column as weights if the options name such a column."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
@@ -52,7 +52,7 @@ class TableStream(RowStream):
 
 
 class TableRows(RowBlocks):
-    """The rows of a table. Rows without new values are converted by columns, other rows one by one."""
+    """The rows of a table. Rows without new values are converted by column, other rows one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
     _stretches: Stretches | None  # stretches of the current chunk
@@ -122,7 +122,7 @@ class TableRows(RowBlocks):
         self._first, self._stretches = None, None  # set again with the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return the next stretch, and the next row that is bad or must be encoded alone (as an index)."""
+        """Return the next stretch, and the index of the next row that is bad or must be encoded alone."""
         try:
             while self._stretches is None or not (items := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)

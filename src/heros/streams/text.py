@@ -32,7 +32,7 @@ LONGEST = 1 << 24
 """The maximum length of a record in bytes; a longer record probably has an unclosed quote."""
 
 HEAD = 1 << 12
-"""The number of first bytes that show whether a file was rewritten; appended rows do not change them."""
+"""The number of first bytes that are compared to detect a rewritten file; appended rows are allowed."""
 
 BROKEN = (OSError, UnicodeError, EOFError, zlib.error, zipfile.BadZipFile)
 """Exceptions for files that cannot be read or decompressed."""
@@ -47,8 +47,8 @@ Record = tuple[int, list[str | None] | BadRow]
 class TextReader(TableReader):
     """A reader of the records of a text file, in chunks.
 
-    Arrow parses a chunk. If Arrow reports an error, the chunk is read record by record, with the same result,
-    to find the error and its line.
+    Arrow parses each chunk. If Arrow reports an error, the chunk is parsed record by record to find the line
+    with the error. Both ways of parsing give the same records.
     """
 
     _delimiter, _quote = ",", '"'
@@ -75,7 +75,7 @@ class TextReader(TableReader):
                 )
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """Read the first bytes of the file until `enough` returns True, so that the columns can be found."""
+        """Read the first bytes, which decide the columns, until `enough` returns True."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
@@ -113,7 +113,7 @@ class TextReader(TableReader):
         return np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
 
     def _closed(self, data: bytes, ended: bool) -> bytes:
-        """Replace rows whose quote is not closed in time by blanks, and note them in `_unclosed`."""
+        """Replace each row that has an unclosed quote with blanks, and record the row in `_unclosed`."""
         return data
 
     def _next_records(self) -> RawRecords | None:
@@ -231,7 +231,7 @@ class TextReader(TableReader):
 
     @property
     def _filler(self) -> bytes:
-        """The character that replaces the bytes of a row whose quote is not closed."""
+        """The character that replaces the bytes of a row with an unclosed quote."""
         return b"\t" if self._delimiter == " " else b" "
 
     def _without_blank_lines(self, data: bytes) -> bytes:
@@ -246,7 +246,7 @@ class TextReader(TableReader):
         """Return a record with the right number of cells and a valid encoding, or its error."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
-            quoted = f" (it has {lines:,} lines, since a quote joins them)" if lines > 1 else ""
+            quoted = f" (it has {lines:,} lines, because a quote joins them)" if lines > 1 else ""
             return self._error_of(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         if not all(map(str.isascii, cells)):
             for name, cell in zip(self.names, cells, strict=True):

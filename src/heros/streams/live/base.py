@@ -56,7 +56,7 @@ class DriftPoint:
     position
         The instance, counted from the start of the stream, at which both concepts are equally likely.
     width
-        The number of instances over which the drift spreads; 1 for an abrupt drift.
+        The number of instances that the drift takes; 1 for an abrupt drift.
     """
 
     position: int
@@ -64,7 +64,7 @@ class DriftPoint:
 
 
 def joined(parts: Sequence[Block]) -> Block:
-    """Concatenate blocks; features that first appear in a later block are missing in earlier blocks."""
+    """Concatenate blocks; a feature that first appears in a later block is missing in earlier blocks."""
     if len(parts) == 1:
         return parts[0]
     width = parts[-1][0].shape[1]
@@ -79,9 +79,9 @@ def passed(name: str, owner: str = "") -> Any:
 class Source(ABC):
     """A source of instances in order; each poll returns instances, IDLE or END.
 
-    The instances depend only on the rows, not on arrival times or on the calls of `poll`. A block ends
-    before the first row for which the schema must grow. A model that is bound to `schema` after each poll
-    therefore grows at the same rows in every run.
+    The instances depend only on the rows, not on arrival times or calls of `poll`. If a row extends the
+    schema, the block ends before this row. A model that is bound to `schema` after each poll is therefore
+    extended at the same rows in every run.
 
     Attributes
     ----------
@@ -126,14 +126,14 @@ class Source(ABC):
 
     @property
     def bad_rows(self) -> BadRows:
-        """The rows skipped so far: their number, and the first of them."""
+        """The number of rows skipped so far, and the first skipped rows."""
         return BadRows()
 
     def where(self) -> Mapping[str, Any] | None:
         """Return the position after the last returned instance as JSON data, for a checkpoint.
 
-        None means that the source is read again from its start, like a finite stream. Reading again costs
-        little compared with training, and verifies that the instances are still the same.
+        None means that a resumed run reads the source again from its start, like a finite stream. Reading
+        again takes little time compared with training. It also verifies that the instances are unchanged.
         """
         return None
 
@@ -142,13 +142,13 @@ class Source(ABC):
         raise NotImplementedError(f"{type(self).__name__} does not support seek")
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - optional
-        """Release the rows up to `where`: a checkpoint covers them, so they are not needed again."""
+        """Release the rows up to the position `where`, because a checkpoint has been written after them."""
 
     def hold(self) -> None:  # noqa: B027 - optional
-        """Receive messages that a broker would otherwise drop; called while no instances are read."""
+        """Receive messages that a broker would otherwise drop. Called while the caller reads no instances."""
 
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
-        """Start with the schema of a model that has learnt from `seen` instances.
+        """Start with the schema of a model that was trained on `seen` instances.
 
         The call has an effect only before the source has returned any instances.
         """
@@ -157,7 +157,7 @@ class Source(ABC):
         """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """Return predictions made on arrival for the instances of the last poll; None without predictions."""
+        """Return the predictions that were made when the instances of the last poll arrived, or None."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:
@@ -207,7 +207,7 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
 
 
 class OwnSource(Source):
-    """A wrapper around a user-defined source, which adds missing methods and validates its results."""
+    """A wrapper that adds missing methods to a user-defined source and validates the results."""
 
     def __init__(self, own: Any) -> None:
         self._own, self._kind = own, type(own).__name__

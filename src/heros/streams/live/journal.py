@@ -39,13 +39,13 @@ class Journal:
     """A journal of messages in order of arrival.
 
     Messages are on disk when `append` returns, and stay there until they are trimmed. Without a `path`,
-    messages are stored in memory. The `recent` newest messages are never trimmed, since the broker may send
-    them again. Without `durable`, `append` does not wait for the disk: messages survive if the process is
-    killed, but the newest may be lost in a power failure.
+    messages are stored in memory. The `recent` newest messages are never trimmed, because the broker may
+    send these messages again. Without `durable`, `append` does not wait for the disk. Messages then survive
+    if the process is killed, but the newest messages may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
-    message is therefore also written to a small file, so that `lost` can give the number of missing newest
-    messages.
+    message is therefore also written to a small file. From this number, `lost` computes how many of the
+    newest messages are missing.
 
     Examples
     --------
@@ -103,13 +103,13 @@ class Journal:
         return next((str(topic) for (topic,) in self._rows("SELECT topic FROM source")), None)
 
     def belong_to(self, topic: str) -> None:
-        """Note the topic whose messages this journal holds."""
+        """Store the name of the topic whose messages this journal holds."""
         with self._transaction():
             self._file.execute("INSERT INTO source VALUES (?)", [topic])
 
     @property
     def settled(self) -> int:
-        """The sequence number up to which all messages are covered by a checkpoint."""
+        """The sequence number of the last message that a checkpoint covers."""
         return int(self._rows("SELECT settled FROM reader")[0][0])
 
     @property
@@ -143,7 +143,7 @@ class Journal:
         return found
 
     def stored(self, sequence: int, most: int = -1) -> list[tuple[int, Received | None]]:
-        """Return the stored messages after this number, at most `most`; None for each damaged message."""
+        """Return at most `most` stored messages after this number, with None for each damaged message."""
         wanted = "SELECT sequence, number, CAST(topic AS BLOB), payload, digest FROM messages"
         rows = self._rows(f"{wanted} WHERE sequence > ? ORDER BY sequence LIMIT ?", [sequence, most])
         return [(number, _intact(number, *rest)) for number, *rest in rows]
@@ -160,7 +160,7 @@ class Journal:
             self._file.execute("DELETE FROM messages WHERE sequence <= ?", [upto])
 
     def skip_to(self, sequence: int) -> None:
-        """Give the next message the number `sequence` + 1."""
+        """Set the number of the next message to `sequence` + 1."""
         with self._transaction():
             self._file.execute("DELETE FROM sqlite_sequence WHERE name = 'messages'")
             self._file.execute("INSERT INTO sqlite_sequence VALUES ('messages', ?)", [sequence])
@@ -180,8 +180,8 @@ class Journal:
     def _transaction(self) -> Iterator[None]:
         """Execute the block as one transaction.
 
-        While another process locks the file, only the first transaction waits for the lock. Later
-        transactions fail at once, because an event loop must not wait for each of many messages.
+        If another process locks the file, the first transaction waits for the lock. Later transactions fail
+        at once, because waiting for each of many messages would block the event loop.
         """
         self._expect_same_file()
         with self._expected("written"):
@@ -213,7 +213,7 @@ class Journal:
             raise HerosError(f"The journal {self.path} cannot be {rule}: {told}.") from None
 
     def _expect_same_file(self) -> None:
-        """Raise an error if the file was removed or replaced: SQLite would still write to the old file."""
+        """Raise an error if the file was removed or replaced, because SQLite would write to the old file."""
         if self.path is not None and not is_in_place(self.path, self._opened):
             raise HerosError(f"The journal {self.path} was removed or replaced while in use.")
 

@@ -61,8 +61,8 @@ class KafkaTopic(MessageSource):
     """A source of the messages of a Kafka topic, in order within each partition.
 
     Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
-    are committed to the group, so that other tools can see the progress. Rows of several partitions arrive in
-    no defined order: for reproducible models, read one partition, or use one model per key.
+    are committed to the group. Other tools can then show the progress. Rows of several partitions arrive in
+    no defined order. For reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class KafkaTopic(MessageSource):
     topic
         The topic.
     group
-        The consumer group to which offsets are committed; None for no commits.
+        The consumer group for committed offsets; None means that no offsets are committed.
     partitions
         The partitions to read; by default all.
     options
@@ -160,7 +160,7 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions, only at the first read: a replaced assignment may still send messages."""
+        """Assign the partitions at the first read, because a replaced assignment may still send messages."""
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

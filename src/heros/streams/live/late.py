@@ -41,9 +41,9 @@ class LateSource(RowSource):
     """A source that joins the instances of one source with the labels of another source by their ids.
 
     The model predicts an instance when the instance arrives. When its label arrives, the prediction is
-    evaluated and the model learns from the instance, in the order of the labels. Waiting instances are kept
-    in a bounded store. Checkpoints contain this store and the positions of both sources. A label may arrive
-    a little before its instance.
+    evaluated and the model is trained on the instance. Instances are therefore processed in the order of
+    their labels. Instances that wait for their labels are kept in a bounded store. Checkpoints contain this
+    store and the positions of both sources. A label may arrive shortly before its instance.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ class LateSource(RowSource):
     target
         The field that holds the label in `labels`.
     most
-        The maximum number of waiting instances; at the limit, labels are read first.
+        The maximum number of instances that wait for a label. At this limit, labels are read first.
     longest
         The maximum waiting time in seconds; None for no limit.
     memory
-        The maximum memory of the waiting instances in bytes; an instance that needs more than a quarter of
-        this memory is a bad row.
+        The maximum memory in bytes for instances that wait for a label. An instance that needs more than a
+        quarter of this memory is a bad row.
     expired
         The label of instances whose own label does not arrive in time; None drops these instances.
     clock
@@ -186,7 +186,7 @@ class LateSource(RowSource):
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` instances with their labels, each with the position after its label."""
+        """Return up to `most` labelled instances; each has the position after its label."""
         if self._fetched_some and self._model is not None:  # learn these rows before predicting more
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -206,7 +206,7 @@ class LateSource(RowSource):
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
     def _take_features(self, wait: float = 0.0) -> bool:
-        """Predict the available instances; return whether any were available."""
+        """Predict the available instances; return whether any instances were available."""
         room = max(1, min(1000, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
@@ -226,7 +226,7 @@ class LateSource(RowSource):
         return bool(got)
 
     def _take_labels(self, most: int, wait: float) -> bool:
-        """Join the available labels with their instances; return whether any were available."""
+        """Join the available labels with their instances; return whether any labels were available."""
         looked = False
         got = self._fetch_from("labels", most, wait)
         for row, position in got:
@@ -250,7 +250,7 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as a string, so that 7, 7.0 and "7" are equal; None if there is no id."""
+        """Return the id of a row as a string, or None without an id. The ids 7, 7.0 and "7" are equal."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
@@ -269,8 +269,8 @@ class LateSource(RowSource):
             self._join(id, *self._waiting.pop(id), *self._early.pop(id))
 
     def _refuse(self, row: Any) -> None:
-        """Report a message that is neither an instance nor a label as a bad row."""
-        missing = f"(no {self._id!r}, or no {self._target!r})"
+        """Report a message as a bad row, because the message is not an instance and not a label."""
+        missing = f"({self._id!r} or {self._target!r} is missing)"
         if (
             isinstance(row, Mapping)
             and isinstance(row.get(self._id), int | float)
@@ -367,5 +367,5 @@ def _id(id: Any) -> Id:
 
 
 def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the position of the source of labels, without the prefix of its parts."""
+    """Return the position of the label source; remove the prefix from the names of its parts."""
     return {part.removeprefix("labels "): place for part, place in position.items()}

@@ -58,7 +58,7 @@ def csv_decoder(names: Sequence[str], delimiter: str = ",") -> Decode:
 
 
 def decoded(decode: Decode, message: bytes | None) -> Any:
-    """Decode a message. If this fails, return an error text, which is reported as a bad row.
+    """Decode a message. If the message is invalid, return an error text, which is reported as a bad row.
 
     If `message` is None, the message has no value; Kafka calls such a message a tombstone.
 
@@ -91,7 +91,7 @@ def stops_at_gap(on_gap: str, owner: str) -> bool:
 
 
 def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
-    """Report `lost` messages: as an error that names the option `way`, or as a notice if `way` is None.
+    """Report `lost` messages as an error that names the option `way`, or as a notice if `way` is None.
 
     If `lost` is None, the queue was created again.
     """
@@ -106,9 +106,9 @@ class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    raises an error. A message is also a bad row if it would extend the schema beyond 10,000 features or 1,000
-    classes or, after the first message, by more than 1,000 features and values. A given `schema` has no such
-    limits.
+    raises an error. A message is also a bad row if the schema would then have more than 10,000 features or
+    1,000 classes. After the first message, a message may add at most 1,000 features and values. These limits
+    do not apply to a given `schema`.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class MessageSource(RowSource):
     def _at_end(self) -> bool:
         """Return whether all existing messages have been read.
 
-        The method is called only if `follow` is False and no message arrives.
+        This method is called only if `follow` is False and no message arrives.
         """
 
     def fetch(self, most: int, timeout: float | None) -> Rows | Signal:

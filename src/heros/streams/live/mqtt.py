@@ -36,11 +36,11 @@ class MqttTopic(MessageSource):
     journal. After a crash, the broker may resend messages whose acknowledgement it did not receive. Such
     duplicates have the same number, topic and content, and are skipped.
 
-    The subscription uses quality of service (QoS) 1, even for messages published with QoS 2: the client
-    library keeps parts of a QoS 2 delivery in memory, and a crash would lose them. Messages published with
-    QoS 0 may be lost; if they arrive faster than they are learnt, the source drops them and issues a
-    `DataNotice`. It also issues a `DataNotice` if the broker has lost the session, and with the session the
-    messages that arrived while there was no connection.
+    The subscription uses quality of service (QoS) 1, even for messages published with QoS 2. With QoS 2, a
+    crash could lose messages, because the client library keeps parts of a delivery in memory.
+    Messages published with QoS 0 may be lost. If these messages arrive faster than models are trained, the
+    source drops messages and issues a `DataNotice`. The source also issues a `DataNotice` if the broker has
+    lost the session. Messages that arrived while there was no connection are then lost.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class MqttTopic(MessageSource):
         self._heard = time.monotonic()
 
     def _expect_all(self) -> bool:
-        """Report messages that a damaged journal has lost; the broker does not send them again.
+        """Report messages that a damaged journal has lost; the broker does not resend these messages.
 
-        Return whether the journal has been used before, and raise an error if it was used for another topic.
+        Return whether the journal has been used before. Raise an error if it was used for another topic.
         """
         try:
             known = self._journal.topic
@@ -125,7 +125,7 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def _fill(self) -> None:
-        """Read the next messages from the journal, which may hold more than fit into memory."""
+        """Read the next messages from the journal. The journal may be larger than the memory."""
         if not self._written:
             self._written.extend(self._journal.after(self._read, AT_ONCE))
 
@@ -149,11 +149,11 @@ class MqttTopic(MessageSource):
         if self._dropped >= max(1, 10 * self._told):
             self._told = self._dropped
             why = f"{self._told:,} messages with quality of service 0 were dropped"
-            notice(f"{self.name}: {why}, because they arrive faster than they are learnt.", DataNotice)
+            notice(f"{self.name}: {why}, because they arrive faster than models are trained.", DataNotice)
         return messages
 
     def _on_message(self, client: Any, data: Any, message: Any) -> None:
-        """Keep a message for the thread that reads; called in the thread of the connection."""
+        """Store a message for the reading thread. This method is called in the connection thread."""
         if message.qos == 0 and self._received - self._taken > MOST_BYTES:
             self._dropped += 1
             return
@@ -169,7 +169,7 @@ class MqttTopic(MessageSource):
                 seen.clear()
                 lost_session, self._had_session = self._had_session, True
                 if lost_session:
-                    why = "The broker has no session of this client any more"
+                    why = "The broker no longer has the session of this client"
                     what = "messages that arrived while there was no connection are lost"
                     notice(f"{self.name}: {why}: {what}.", DataNotice)
                 continue

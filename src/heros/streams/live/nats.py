@@ -97,7 +97,7 @@ class JetStream(MessageSource):
         return about is not None and int(about.num_pending) == 0
 
     def _consumer(self) -> Any:
-        """Return the state of the consumer; None if messages must be requested with a new subscription."""
+        """Return the consumer state; None if a new subscription must request the messages."""
         about = self._do(self._known_consumer())
         # The server removes an idle consumer. If messages were lost on the way, request them again.
         if about is None or about.delivered.consumer_seq > self._received:
@@ -111,7 +111,7 @@ class JetStream(MessageSource):
             return None
 
     async def _connected(self) -> Any:
-        """Connect; fail at once if the server is unreachable, but reconnect if it disappears later."""
+        """Connect to the server. Fail at once if it is unreachable, but reconnect after a later failure."""
         once: dict[str, Any] = {
             "allow_reconnect": False,
             "max_reconnect_attempts": 1,
@@ -125,8 +125,8 @@ class JetStream(MessageSource):
     async def _subscribed(self) -> Any:
         """Subscribe with a temporary consumer from the current position.
 
-        The server does not send messages again by itself: messages sent to a broken connection are lost, and
-        a new subscription requests them again.
+        The server does not resend messages by itself. If messages were sent to a broken connection, a new
+        subscription must request these messages again.
         """
         self._received, self._reconnects = 0, self._connection.stats["reconnects"]
         await self._expect_no_gap()
@@ -139,7 +139,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages after `_last` were deleted; `received` is the number of the next."""
+        """Report a gap if messages after `_last` were deleted; `received` is the next message number."""
         name = await self._stream.find_stream_name_by_subject(self.subject)
         about = await self._stream.stream_info(name)
         state, created = about.state, None if about.created is None else about.created.isoformat()

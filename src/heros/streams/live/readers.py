@@ -50,8 +50,8 @@ class DirectReader:
 class BackgroundReader:
     """A reader of an iterator that may block or is async, which runs in a background thread.
 
-    The thread reads only on request. After a timeout it reads at most the item for which it already waits.
-    The thread ends with the iterator, with this object or with the process.
+    The thread reads only on request. After a timeout, the thread may still finish reading one item. The
+    thread ends with the iterator, with this object or with the process.
     """
 
     def __init__(self, items: Any) -> None:

@@ -23,8 +23,8 @@ class RedisStream(MessageSource):
     """A source of the entries of a Redis stream, in order.
 
     An entry has either one field ``data`` with a message to be decoded, or one field per value, in which
-    case numbers are parsed. Checkpoints store the position; nothing is written to Redis unless `keep` is
-    False.
+    case numbers are parsed. Checkpoints store the position. The source does not write to Redis unless
+    `keep` is False.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class RedisStream(MessageSource):
     stream
         The key of the stream.
     keep
-        Whether entries stay in Redis after a checkpoint; if not, the entries before the checkpoint are
-        trimmed.
+        Whether entries stay in Redis after a checkpoint. If `keep` is False, entries before the checkpoint
+        are trimmed.
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
@@ -72,10 +72,10 @@ class RedisStream(MessageSource):
         return rows
 
     def _without_gap(self, entries: Entries, most: int) -> Entries:
-        """Return the entries read; report a gap if entries before them are lost.
+        """Return the next entries; report a gap if entries before these entries are lost.
 
-        If the stream still contains the entry that was read last, no later entry was trimmed. The check comes
-        after reading, because entries may be trimmed at any time.
+        If the stream still contains the entry that was read last, no later entry was trimmed. This check is
+        made after reading, because entries may be trimmed at any time.
         """
         known = self._last != START and self._redis.xrange(self.stream, self._last, self._last)
         if known or not self._redis.exists(self.stream):
@@ -95,9 +95,11 @@ class RedisStream(MessageSource):
         return entries
 
     def _is_other(self, about: Mapping[str, Any], removed: int) -> bool:
-        """Return whether this is another stream, because it lacks the entry that was read last.
+        """Return whether the stream has been replaced by another stream with the same key.
 
-        Trimming would also have removed all entries before that entry, and a deletion would be recorded.
+        The caller has found that the entry that was read last is missing. If this entry had been trimmed,
+        all earlier entries would also have been removed. If it had been deleted, Redis would have recorded
+        the deletion.
         """
         return removed < self._read and _place(about["max-deleted-entry-id"]) < _place(self._last)
 

@@ -24,10 +24,10 @@ from heros.streams.live.base import END, IDLE, Block, Polled, Signal, Source, jo
 __all__ = ["OF_MESSAGES", "RowBlocks", "RowSource", "encoder_of", "rows_of"]
 
 OF_MESSAGES = Limits(features=10_000, classes=1_000, new=1_000)
-"""The limits on the growth of a schema by messages, because anybody may send messages."""
+"""The limits on the growth of a schema. Messages need limits because they may come from anybody."""
 
 Fetch = Callable[[int, float | None], Sequence[Any] | Signal]
-"""A function of a number of rows and a timeout. It returns the available rows, or a signal without rows."""
+"""A function that takes a number of rows and a timeout, and returns rows, or a signal if there are none."""
 
 
 class RowBlocks:
@@ -55,7 +55,7 @@ class RowBlocks:
         self._ended = False
 
     def start_at(self, read: int, bad_rows: BadRows) -> None:
-        """Start after `read` rows, and discard rows that were fetched but not processed."""
+        """Start after `read` rows; discard the rows that were fetched but not processed."""
         self.read, self.bad_rows = read, bad_rows
         self._told |= {row.unlabelled for row in bad_rows.first}
         self._forget()
@@ -70,7 +70,7 @@ class RowBlocks:
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
         """Return the next block; with `span`, the schema may grow within the block.
 
-        An interrupt loses no rows: rows that were not returned are returned by the next call.
+        An interrupt loses no rows, because the next call returns the rows that were not yet returned.
         """
         self.given = []
         self._raise_what_is_due()
@@ -166,7 +166,7 @@ class RowBlocks:
         return features, row.get(self.target)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without fetched rows, which a copy fetches again."""
+        """Return the state without fetched rows, because a copy fetches these rows again."""
         return {**self.__dict__, "_ahead": [], "_error": None, "_ended": False}
 
 
@@ -228,7 +228,7 @@ class RowSource(Source):
     read_as = passed("read_as", "_rows")
 
     def stop_after(self, n: int) -> None:
-        """End after the first n instances, counted from the start of the source even if a run is resumed."""
+        """End after the first n instances; a resumed run also counts from the start of the source."""
         self._length = whole(n, "n", "stop_after", 1)
 
     def poll(self, most: int, timeout: float | None = None) -> Polled:

@@ -45,7 +45,7 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     address
         The address, as described above.
     directory
-        The directory in which a source stores the state that a resumed run needs (MQTT: its journal).
+        The directory for the state that a resumed run needs (for MQTT, the journal).
     **settings
         Additional settings of the source, e.g. `target` or `decode`: see
         `heros.streams.live.messages.MessageSource`.
@@ -73,13 +73,13 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     how = {**read, **settings}
     if "labels" not in read:
         if needless := sorted(read.keys() & LATE.keys()):
-            rule = "an address with labels= if it sets id=, expired=, longest= or waiting="
+            rule = "an address with labels=, which id=, expired=, longest= and waiting= require"
             raise _error(rule, needless[0])
         return _opened(at, name, directory, how)
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
-        raise _error("an address with id= if it has labels=, and with a target", address)
+        raise _error("an address with id= and a target, which labels= requires", address)
     features = _opened(at, name, directory, dict(how))
     if "journal" in how:  # a journal belongs to one topic
         how["journal"] = f"{how['journal']}-labels"
@@ -93,7 +93,7 @@ def is_address(text: str) -> bool:
 
 
 def _split(address: str) -> SplitResult:
-    """Split an address; ``#`` has no special meaning, since it is a wildcard of MQTT."""
+    """Split an address; ``#`` does not start a fragment, because it is an MQTT wildcard."""
     expect_servers(address.partition("://")[2].partition("/")[0] or address, "address", "connect", LIKE)
     try:
         return urlsplit(address, allow_fragments=False)
@@ -102,7 +102,7 @@ def _split(address: str) -> SplitResult:
 
 
 def _query(at: SplitResult) -> str:
-    """Return the settings; in a topic of MQTT, ``+`` is a wildcard and does not stand for a space."""
+    """Return the settings; in an MQTT topic, ``+`` is a wildcard and does not stand for a space."""
     if not at.scheme.startswith("mqtt"):
         return at.query
     return re.sub(r"(?<![^&])labels=[^&]*", lambda found: found[0].replace("+", "%2B"), at.query)
@@ -136,7 +136,7 @@ def _error(rule: str, given: str) -> ParameterError:
 
 
 def _opened(at: SplitResult, name: str, directory: Any, settings: dict[str, Any]) -> MessageSource:
-    """Open the queue at an address; import its module only when needed."""
+    """Open the queue at an address. The module of the queue is imported only when it is needed."""
     server = at.netloc if at.scheme == "kafka" else f"{at.scheme}://{at.netloc}"
     if at.scheme.startswith("redis"):
         server = f"{server}/{settings.pop('db', 0)}"
