@@ -141,7 +141,7 @@ def serve(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the event loop factory of uvloop, which is faster, or None if uvloop is not installed."""
+    """Return the event loop factory of uvloop, a faster event loop, or None if uvloop is not installed."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:
