@@ -173,7 +173,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:
-    """Return whether the path still refers to the opened file, which may have been removed or replaced."""
+    """Return whether the path still refers to the opened file; False if the file was removed or replaced."""
     try:
         return os.path.samestat(os.stat(path), opened)
     except OSError:
