@@ -372,7 +372,7 @@ def _with(notices: list[str]) -> dict[str, list[str]]:
 
 
 async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
-    """Yield a few instances at a time, and process other requests in between."""
+    """Yield a few instances at a time, and let the server process other requests in between."""
     for start in range(0, len(instances), SLICE):
         if start:
             await asyncio.sleep(0)

@@ -170,7 +170,7 @@ def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[s
 def _plain(held: Held) -> dict[str, NDArray[Any] | archive.Parts]:
     """Return the waiting instances as arrays, because arrays are faster to write than a JSON document.
 
-    The large arrays are made in parts, because the waiting instances may take most of the memory.
+    The large arrays are created in parts, because the waiting instances may take most of the memory.
     """
     lengths = np.array([len(waiting.row) for _, waiting, _ in held], np.int64)
     outputs = np.array([len(waiting.predicted) for _, waiting, _ in held], np.int64)

@@ -1,8 +1,8 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
-General-purpose servers do not limit the size of headers or the time of slow clients, and take more time per
-request than a small model. Requests are parsed by httptools. The application gets a request body in one
-piece, and a reply is sent with one write.
+General-purpose servers limit neither the size of headers nor the time of slow clients. They also take more
+time per request than the prediction of a small model. Requests are parsed by httptools. The application gets
+a request body in one piece, and a reply is sent with one write.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Request:
         """Free the body, and subtract its size from the server's count of body bytes.
 
         A connection and its parser refer to each other, so both remain in memory until the next garbage
-        collection. The body must not remain with them.
+        collection. This method frees the body immediately.
         """
         self._connection.server.bodies -= self.size
         self.size = 0

@@ -44,7 +44,7 @@ class Labelled(NamedTuple):
 class ServedOutput(NamedTuple):
     """A prediction: the classes and their probabilities, or a number without classes.
 
-    Before the model is trained, both fields are empty.
+    Before the model is trained, `classes` and `predicted` are empty.
     """
 
     classes: tuple[str, ...]

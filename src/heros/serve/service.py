@@ -34,7 +34,7 @@ from heros.serve.reading import Reading, TrainingEncoder
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, is_at, write_options
 
-GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
+GATHER = 0.004  # seconds to collect labelled instances, because training on a block is cheaper
 FEW = 64  # wait for more instances if fewer than this number are queued
 IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time

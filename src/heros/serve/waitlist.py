@@ -105,7 +105,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; an empty list means that no more can be read."""
+        """Return intact instances with numbers and bytes; the list is empty if no instance is left."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
