@@ -122,7 +122,8 @@ PoolName = Annotated[
     str | None,
     of_model(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
-        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
+        "models of seven kinds with their own policy, k and answer (others for regression); for heros "
+        "compare: mlp."
     ),
 ]
 PolicyName = Annotated[
