@@ -207,7 +207,7 @@ def test_no_file_is_read_and_replaced(place, monkeypatch):
         ["predict", "m.heros", "rows.csv", "--out", "rows.csv", "--force"],
     ):
         done = runner.invoke(app, asked)
-        assert (done.exit_code, "is used as input and as output" in done.stderr) == (2, True), done.output
+        assert (done.exit_code, "is used as both input and output" in done.stderr) == (2, True), done.output
     assert (place / "rows.csv").read_text() == rows
 
 

@@ -201,8 +201,8 @@ def test_a_trained_model_that_has_just_been_served(browser, tmp_path):
     with served(Service(OneModel(Heros.load(tmp_path / "m.heros")))) as client:
         page = opened(browser, client, "light", fragment="")
         page.wait_for_selector("#board tr")
-        assert page.inner_text("#why") == "Nothing has been learnt since the service started."
-        assert page.inner_text("#trained") == "nothing learnt since the service started"
+        assert page.inner_text("#why") == "No model has been trained since the service started."
+        assert page.inner_text("#trained") == "not trained since the service started"
         assert page.inner_text("#trained-note") == "4 models"
         assert "after 500 before the service" in page.inner_text("#tiles")
         trained_on = max(one["trained"] for one in client.get("/leaderboard").json()[:1])

@@ -86,7 +86,7 @@ class DataNotice(UserWarning):
 
 
 class WaitNotice(UserWarning):
-    """A warning that learning waits until a given time, or that the carbon intensity is unknown."""
+    """A warning that training is delayed until a given time, or that the carbon intensity is unknown."""
 
 
 class MissingExtra(HerosError, ImportError):

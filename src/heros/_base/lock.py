@@ -42,7 +42,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the next dictionary, which all callers use after the holder of this dictionary has ended."""
+    """Return the next dictionary, which replaces `place` when the function that holds `place` has ended."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

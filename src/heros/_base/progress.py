@@ -1,4 +1,4 @@
-"""Progress bars on standard error or in a notebook, removed on completion."""
+"""Progress bars on standard error or in a notebook, which disappear on completion."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from urllib.request import BaseHandler, HTTPHandler, HTTPSHandler, Request, buil
 def fetched(request: Request, seconds: float, most: int, *handlers: type[BaseHandler]) -> bytes:
     """Return at most `most` bytes of a reply; raise an OSError if the reply is not complete in time.
 
-    The timeout of `urllib` applies only to each single read: a slow server that keeps sending bytes could
-    block the thread forever. This function closes the connection when the total time is up.
+    The timeout of `urllib` applies to each single read. A slow server that keeps sending bytes could
+    therefore block the thread forever. This function closes the connection when the total time is up.
     """
     connection = _LimitedConnections(seconds)
     opener = build_opener(_on(HTTPHandler, connection), _on(HTTPSHandler, connection), *handlers)

@@ -141,9 +141,9 @@ def say(message: str, style: str = "") -> None:
 
 
 class _StandardError(Console):
-    """A console that only raises an error if nobody reads standard error.
+    """A console that raises an error if the reader of standard error has closed the pipe.
 
-    By default, rich then discards everything on standard output and ends the program.
+    Without this class, rich would discard all further text on standard output and end the program.
     """
 
     def on_broken_pipe(self) -> None:

@@ -77,7 +77,9 @@ Dates = Annotated[Texts, of_files(help="Columns of dates or times; detected by d
 MostValues = Annotated[
     int | None,
     of_files(
-        min=2, help="Maximum inputs per nominal column (default 256); later values share a quarter of them."
+        min=2,
+        help="Maximum number of inputs per nominal column (default 256); later values share a quarter of the "
+        "inputs.",
     ),
 ]
 ColumnsFile = Annotated[
@@ -110,7 +112,7 @@ WeightsColumn = Annotated[
     str | None, of_files(help="The column with the training weight of each row; it is not used as a feature.")
 ]
 Epsilon = Annotated[
-    float | None, of_model(help="Probability of exploration: a step that trains k random models.")
+    float | None, of_model(help="Probability of an exploration step, which trains k random models.")
 ]
 K = Annotated[
     int | None,
@@ -120,7 +122,8 @@ PoolName = Annotated[
     str | None,
     of_model(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
-        "models of seven kinds with their own policy, k and answer (others for regression); compare: mlp."
+        "models of seven kinds with their own policy, k and answer (others for regression); for heros "
+        "compare: mlp."
     ),
 ]
 PolicyName = Annotated[
@@ -134,8 +137,8 @@ BudgetName = Annotated[
     str | None,
     of_model(
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
-        "'500 J/h'; models are paused if the budget is too small for all. With a power, learning stops when "
-        "the energy of an hour is used up, and continues in the next hour."
+        "'500 J/h'; models are paused if the budget is too small for all models. With a power, training "
+        "stops when the energy of an hour is used up, and continues in the next hour."
     ),
 ]
 AnswerName = Annotated[
@@ -189,12 +192,12 @@ CarbonFile = Annotated[
     str | None,
     of_costs(
         metavar="FILE|URL",
-        help="Learn when the grid is clean: a CSV file or JSON list of times and their g CO2e per kWh.",
+        help="Train when the carbon intensity is low: a CSV file or JSON list of times and g CO2e per kWh.",
     ),
 ]
 CarbonDelay = Annotated[
     str,
-    of_costs(metavar="6h", help="With --carbon: the maximum time that an instance waits for a clean grid."),
+    of_costs(metavar="6h", help="With --carbon: the maximum delay of training on an instance, e.g. 6h."),
 ]
 Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
 Out = Annotated[

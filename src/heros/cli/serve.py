@@ -53,7 +53,7 @@ def serve_command(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help="All classes; other labels are refused. By default new classes are learnt.",
+            help="All classes; other labels are rejected. By default, new classes are added.",
         ),
     ] = None,
     host: Annotated[

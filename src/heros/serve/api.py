@@ -263,7 +263,7 @@ class Api:
         right = type(request) is dict and request.keys() == {"instances"}
         instances = request["instances"] if right else None
         if type(instances) is not list:
-            raise Wrong('A batch must be an object with a list of "instances" and nothing else.')
+            raise Wrong('A batch must be an object whose only field is a list of "instances".')
         if not 0 < len(instances) <= self.limits.batch:
             raise Wrong(f"A batch must have 1 to {self.limits.batch:,} instances. Got {len(instances):,}.")
         return instances
@@ -357,10 +357,10 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 
 
 def _all_rejected(taken: LearnOutcome) -> Refusal:
-    """Return the error for a batch without an accepted instance.
+    """Return the error for a batch in which all instances were rejected.
 
-    If an instance may be accepted later, the reply has the status of this instance: the batch may then be
-    accepted, too.
+    If an instance may be accepted later, the reply has the status of this instance, because the batch may
+    then be accepted, too.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
@@ -372,7 +372,7 @@ def _with(notices: list[str]) -> dict[str, list[str]]:
 
 
 async def _slices(instances: list[Any]) -> AsyncIterator[list[Any]]:
-    """Yield a few instances at a time; other requests are processed in between."""
+    """Yield a few instances at a time, and let the server process other requests in between."""
     for start in range(0, len(instances), SLICE):
         if start:
             await asyncio.sleep(0)
@@ -398,8 +398,9 @@ async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes
 async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
     """Send an error and return its status.
 
-    This is a separate function because a variable that holds an error refers to its own frame, and thus to
-    the whole request. Such cycles stay in memory until the next garbage collection, which is rare.
+    An error refers to the frame in which it is caught. If a variable of this frame also held the error, the
+    whole request would stay in memory until the next garbage collection. This separate function has the
+    variable instead.
     """
     why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
     await _send(send, why.status, _dumped({"detail": str(why)}), PLAIN + why.headers)
@@ -407,7 +408,7 @@ async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge the start and the shutdown of a server, which do not start or stop the service."""
+    """Acknowledge the start and the shutdown of a server; the service itself does not start or stop."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

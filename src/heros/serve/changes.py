@@ -1,4 +1,4 @@
-"""Changes detected by a service: they are counted, shown on its page and sent to a URL."""
+"""Count the changes that a service detects, show them on its page, and send them to a URL."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ChangeLog:
 
 def _text(change: Change) -> str:
     if math.isnan(change.before):
-        return f"At instance {change.at:,} the error rose, over all keys."
+        return f"The error over all keys rose at instance {change.at:,}."
     return str(change)
 
 
@@ -114,14 +114,14 @@ def _shown(change: Change) -> dict[str, Any]:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A handler that rejects redirections: a redirected POST would arrive as a GET without the event."""
+    """A handler that rejects redirections, because a redirected POST request becomes a GET without a body."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class Webhook:
-    """A thread that sends events to a URL as JSON, in order and one at a time. `put` never waits.
+    """A thread that sends events to a URL as JSON, in order and one at a time. `put` never blocks.
 
     An event is delivered if the reply has a status of 200 to 299. Otherwise the event is sent again after 1,
     2, 4, … seconds, with eight attempts in total.

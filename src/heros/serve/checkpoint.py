@@ -1,4 +1,7 @@
-"""The checkpoint of a service, replaced atomically: a file, or bytes in the database of models by key."""
+"""The checkpoint of a service, which is replaced atomically.
+
+With one model, the checkpoint is a file. With one model per key, it is stored in the database of models.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,7 @@ class CheckpointDirectory:
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
-        """Accept only a checkpoint of a service that began with this model file."""
+        """Raise an error unless the service in the checkpoint began with this model file."""
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
@@ -167,7 +170,7 @@ def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[s
 def _plain(held: Held) -> dict[str, NDArray[Any] | archive.Parts]:
     """Return the waiting instances as arrays, because arrays are faster to write than a JSON document.
 
-    The large arrays are made in parts, because the waiting instances may take most of the memory.
+    The large arrays are created in parts, because the waiting instances may take most of the memory.
     """
     lengths = np.array([len(waiting.row) for _, waiting, _ in held], np.int64)
     outputs = np.array([len(waiting.predicted) for _, waiting, _ in held], np.int64)

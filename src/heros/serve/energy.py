@@ -35,7 +35,7 @@ class Bill:
         self.meter.start()
 
     def resume(self, document: Mapping[str, float]) -> None:
-        """Add the energy and time of an earlier process, as stored in a checkpoint."""
+        """Add the energy and time that an earlier process stored in a checkpoint."""
         self._earlier = {name: number(document[name], name, "Bill", 0) for name in self._earlier}
 
     def document(self) -> dict[str, float]:

@@ -27,9 +27,10 @@ COUNTS = ("learnt", "drift_count", "spent", "window")
 
 
 class Nearness:
-    """A score in [0, 1] for numeric predictions: 1 − |error| / (|error| + s).
+    """A score in [0, 1] for numeric predictions, which is 1 for an error of 0.
 
-    s is the standard deviation of recent targets, as in `heros.ensemble.task.Regression`.
+    The score is 1 − |error| / (|error| + s), with the standard deviation s of recent targets, as in
+    `heros.ensemble.task.Regression`.
 
     Examples
     --------
@@ -157,7 +158,7 @@ class History:
         spent: NDArray[np.float64],
         now: float,
     ) -> None:
-        """Add a block: labels (n,), predictions (n, width), trained models (n, M) and costs Σγ (n,)."""
+        """Add a block: labels (n,), predictions (n, width), trained models (n, M) and training costs (n,)."""
         start = 0
         while start < len(y):
             part = slice(start, start + self.window - self._held)
@@ -213,7 +214,7 @@ class History:
 
     @property
     def figures(self) -> dict[str, float]:
-        """The values of the measures over all instances, including those since the last point."""
+        """The values of the measures over all instances, including the instances since the last point."""
         return {
             measure.name: self._with_open(measure, part).value if self._held else measure.value
             for measure, part in zip(self.measures, self._parts, strict=True)

@@ -1,8 +1,8 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
-General-purpose servers do not limit the size of headers or the time of slow clients, and take more time per
-request than a small model. Requests are parsed by httptools. The application gets a request body in one
-piece, and a reply is sent with one write.
+General-purpose servers limit neither the size of headers nor the time of slow clients. They also take more
+time per request than the prediction of a small model. Requests are parsed by httptools. The application gets
+a request body in one piece, and a reply is sent with one write.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Request:
         """Free the body, and subtract its size from the server's count of body bytes.
 
         A connection and its parser refer to each other, so both remain in memory until the next garbage
-        collection. The body must not remain with them.
+        collection. This method frees the body immediately.
         """
         self._connection.server.bodies -= self.size
         self.size = 0
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection for replies to complete requests: the client may only have stopped sending."""
+        """Keep the connection if a reply is missing, because the client may only have stopped sending."""
         self.ended = True
         working = self._working
         if working is not None:
@@ -195,10 +195,10 @@ class _Connection(asyncio.Protocol):
             self._start_incoming()
 
     def _without_upgrade(self, rest: memoryview) -> memoryview:
-        """Return the headers without Upgrade and the bytes after them; nothing after a CONNECT request.
+        """Return the request without its Upgrade header, to be parsed again.
 
-        No other protocol is supported, so the server ignores Upgrade. httptools treats the body of such a
-        request as data of the other protocol, so the headers are parsed once more.
+        The server supports no other protocol, so it ignores Upgrade. httptools treats the body of such a
+        request as data of the other protocol. For a CONNECT request, return no bytes.
         """
         if not self._in_head:
             return rest[:0]
@@ -420,7 +420,7 @@ class Server:
         self.app, self.socket, self.limits = app, sock, limits
         self.most = _affordable(limits.connections)
         self.connections: set[_Connection] = set()
-        self.quiet: dict[_Connection, None] = {}  # connections waiting for a request, longest-waiting first
+        self.quiet: dict[_Connection, None] = {}  # idle connections, the longest idle first
         self.bodies = 0  # bytes of request bodies being received or processed
         self.tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
@@ -483,7 +483,7 @@ class Server:
         self.quiet[connection] = None
         if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
             other.refuse(429, "Too many connections.")
-            if other.unsent:  # closing would wait until the client has read everything
+            if other.unsent:  # close() would wait until the client has read all replies
                 other.transport.abort()
             self.forget(other)
 
@@ -516,7 +516,7 @@ class Server:
         self.quiet.pop(connection, None)
 
     def start(self, connection: _Connection, request: _Request) -> None:
-        """Run the application on a request immediately; if the application has to wait, go on in a task."""
+        """Run the application on a request immediately; if it has to wait, continue in a task."""
         if request.complete:
             self.quiet.pop(connection, None)
         work = self._deal(connection, request)

@@ -44,7 +44,7 @@ class Labelled(NamedTuple):
 class ServedOutput(NamedTuple):
     """A prediction: the classes and their probabilities, or a number without classes.
 
-    Before the model is trained, both fields are empty.
+    Before the model is trained, `classes` and `predicted` are empty.
     """
 
     classes: tuple[str, ...]
@@ -54,11 +54,11 @@ class ServedOutput(NamedTuple):
 
 NOTHING = ServedOutput((), np.zeros(0))
 Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]
-"""Labels (n,), the predictions that clients got (n, width), trained models (n, M) and costs Σγ (n,)."""
+"""Labels (n,), the predictions that clients got (n, width), trained models (n, M) and training costs (n,)."""
 
 
 class NotLearnt(HerosError):
-    """Some models cannot be stored, so `rows` were not learnt; the other rows of the block were learnt."""
+    """Some models cannot be stored, so training on `rows` failed. Training on the other rows succeeded."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -69,7 +69,7 @@ class ServedLearner(ABC):
     """Base class of learners. One thread trains; other threads may predict at the same time."""
 
     keyed = False
-    chunk = 64  # maximum number of instances per training block; predictions may have to wait for a block
+    chunk = 64  # maximum number of instances per training block; a block may delay predictions
     damaged: Mapping[Id, str] = MappingProxyType({})  # keys whose models cannot be read, with the reason
     store_error: str | None = None  # why the last prediction could not read any model
     lost: str | None = None  # why the models are older than the last checkpoint
@@ -182,7 +182,7 @@ class OneModel(ServedLearner):
             for at in range(0, len(X), AT_ONCE):  # other threads may take the lock between two steps
                 with self._looking:
                     if self._reader is None or self._reader[0] is not schema:
-                        raise Refusal("The schema has just grown; try again.", 409)
+                        raise Refusal("The schema has just been extended; try again.", 409)
                     some = X[at : at + AT_ONCE]
                     outputs.append(self._shown.outputs(some, np.full(len(some), self._delay)))
             return np.concatenate(outputs)
@@ -213,7 +213,7 @@ class OneModel(ServedLearner):
 
 
 class ModelPerKey(ServedLearner):
-    """A learner with one model per key. A prediction may wait while a model is trained on a few rows."""
+    """A learner with one model per key. Training on a few rows may delay a prediction."""
 
     keyed = True
     chunk = 1024  # larger than for one model, to group the rows of a key, whose model may be on disk

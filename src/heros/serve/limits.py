@@ -14,7 +14,7 @@ MOST_NESTED = 100_000  # maximum number of values in the lists and objects of an
 class Refusal(Exception):
     """A rejected request, with the reason, the status of the reply and additional headers.
 
-    A Retry-After header means that the same request may be accepted later.
+    If the headers include Retry-After, the same request may be accepted later.
     """
 
     status = 400
@@ -45,7 +45,7 @@ class NotNow(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a service. Instances that wait for labels have the limits of `Pending` instead.
+    """The limits of a service. `Pending` limits the instances that wait for their labels.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Limits:
     requests: int = 512  # concurrent requests
     batch: int = 5_000  # instances in one request
     queue: int | None = None  # labelled instances in the training queue; None: 20,000, or no limit on disk
-    queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if learning may have to wait
+    queue_bytes: int = 256_000_000  # bytes of the training queue, or on disk if training may be delayed
     bodies: int = 256_000_000  # bytes of all request bodies being received or processed
     replies: int = 256_000_000  # bytes of all replies that clients have not read
     features: int = 1_000

@@ -58,7 +58,7 @@ class _Collector:
         self._state, self._requests = state, requests
 
     def collect(self) -> Iterable[Metric]:
-        """Yield all metrics; values that are not known yet are omitted."""
+        """Yield all metrics, and omit values that are not known yet."""
         yield from self._requests.families()
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
@@ -70,7 +70,7 @@ class _Collector:
             "learnt": ("Training instances.", pending["learnt"]),
             "expired": ("Instances whose label arrived too late or never.", pending["expired"]),
             "unknown": ("Labels with an id for which no instance waits.", pending["unknown"]),
-            "failed": ("Instances on which a model raised an error, or that are lost.", state["failed"]),
+            "failed": ("Instances that are lost, or for which a model raised an error.", state["failed"]),
             "ignored": ("Predicted instances with a name that is not a feature.", state["ignored"]),
             "joules": (f"Energy ({bill['source']}).", bill["joules"]),
             "cpu_seconds": ("CPU time.", bill["cpu_seconds"]),
@@ -80,10 +80,10 @@ class _Collector:
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
-            "learning_waits_until": ("Time until which learning waits, in seconds since 1970, or 0.", until),
-            "hour_joules": ("Energy of learning in the current hour.", hour.get("joules")),
-            "hour_budget_joules": ("Budget for the energy of learning in an hour.", hour.get("budget")),
-            "training_share": ("Training cost as a share of that of training every model.", bill["share"]),
+            "learning_waits_until": ("End of the delay of training, in seconds since 1970, or 0.", until),
+            "hour_joules": ("Energy used for training in the current hour.", hour.get("joules")),
+            "hour_budget_joules": ("Energy budget for training in one hour.", hour.get("budget")),
+            "training_share": ("Training cost divided by the cost of training every model.", bill["share"]),
             "memory_bytes": ("Resident memory.", state["memory"]),
             "fault": ("1 if the service can no longer train.", state["fault"] is not None),
             "checkpoint_failed": ("1 if the last checkpoint could not be written.", unsaved),

@@ -77,7 +77,7 @@ class Reading:
 
 
 class TrainingEncoder(Encoder):
-    """An encoder that stores its notices, and reports columns and classes that first appear late.
+    """An encoder that stores its notices, and reports new columns and classes after many instances.
 
     Such a column or class may be a mistake of the client.
     """
@@ -88,7 +88,7 @@ class TrainingEncoder(Encoder):
         super().__init__(*known, **settings)
 
     def notify(self, text: str) -> None:
-        """Store a notice and issue it as a warning, whose errors, such as a full disk, reject no instance."""
+        """Store a notice and issue it as a warning; ignore errors of the warning, such as a full disk."""
         if self.quiet:
             return
         self.notices.append(text)
@@ -114,8 +114,8 @@ class TrainingEncoder(Encoder):
 def _closest(name: str, known: Iterable[str]) -> str | None:
     """Return the most similar known name, or None if none is similar.
 
-    The event loop waits for this function, so it compares only beginnings and ends: `difflib` would take
-    minutes for hundreds of long names.
+    This function blocks the event loop, so it compares only the beginnings and ends of names. `difflib` would
+    take minutes for hundreds of long names.
 
     Examples
     --------

@@ -78,7 +78,8 @@ class Running:
     def work(self, started: Callable[[str], object] = lambda address: None) -> None:
         """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances.
 
-        `started` is called once with the URL of the service, when signals can no longer lose instances.
+        `started` is called once with the URL of the service, after the signal handlers are installed.
+        Afterwards, a signal to stop the service loses no accepted instance.
         """
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
@@ -141,7 +142,7 @@ def serve(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return the event loop factory of uvloop, which is faster, or None if uvloop is not installed."""
+    """Return the event loop factory of uvloop, a faster event loop, or None if uvloop is not installed."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:

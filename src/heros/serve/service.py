@@ -34,7 +34,7 @@ from heros.serve.reading import Reading, TrainingEncoder
 from heros.serve.waitlist import FILE as WAITING
 from heros.serve.waitlist import WaitingLabel, Waitlist, expect_options, is_at, write_options
 
-GATHER = 0.004  # seconds to collect labelled instances: training on a block is cheaper than on single rows
+GATHER = 0.004  # seconds to collect labelled instances, because training on a block is cheaper
 FEW = 64  # wait for more instances if fewer than this number are queued
 IDLE = 1.0  # maximum sleep of the training thread in seconds
 SHARE = 20  # publishing takes at most 1/20 of the time
@@ -84,7 +84,7 @@ class LearnOutcome:
 class Service:
     """A model that predicts for any number of clients while it is trained.
 
-    Predictions come from a published copy of the model, so that they do not wait for training. Publishing
+    Predictions come from a published copy of the model, so training does not delay them. Publishing
     (updating the copy) takes at most a twentieth of the time and happens at most 50 times a second. A label
     arrives with its instance, or later with the id of the instance.
 
@@ -109,15 +109,15 @@ class Service:
     nominal
         The names of features that are nominal even if their values are numbers.
     classes
-        All classes; an instance with another class is refused. By default new classes are learnt.
+        All classes; an instance with another class is rejected. By default, new classes are added.
     window
         The initial number of instances per point of the curves.
     on_change
         A URL to which detected changes are sent (see `heros.serve.changes.Webhook`).
     carbon, carbon_delay
-        The carbon intensity of the grid over time, and the maximum time for which an instance may wait for a
-        clean grid, as for `heros.evaluate`. With `carbon`, or if the model has a power budget, labelled
-        instances wait in the store until they may be learnt.
+        The carbon intensity of electricity over time, and the maximum delay of training on an instance, as
+        for `heros.evaluate`. Training is delayed until the carbon intensity is low, or until a power budget
+        of the model allows it. Meanwhile, labelled instances stay in the store.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class Service:
         self.last_error: str | None = None
         self.fault: str | None = None  # why the service can no longer train
         self.publish_error: str | None = None  # why predictions are out of date
-        self.storage_error: str | None = None  # why training waits: models cannot be written
+        self.storage_error: str | None = None  # why models cannot be written; training is then paused
         self.checkpoint_error: str | None = None  # why the last checkpoint could not be written
         self.bill = Bill() if bill is None else bill
         self.store, self.every, self.seconds = store, every, seconds
@@ -175,7 +175,7 @@ class Service:
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
         self._jobs: deque[Labelled | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
-        self.waitlist: Waitlist | None = None  # labelled instances on disk, if learning may have to wait
+        self.waitlist: Waitlist | None = None  # labelled instances on disk, if training may be delayed
         self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions, if there is a waitlist
         self._queued = self._queued_bytes = 0
         self._expected = 0  # number of instances in batches that are being received
@@ -190,7 +190,7 @@ class Service:
         # Seconds of the last growth; seconds of all growths, reduced by half of the elapsed time.
         self._growth_cost = self._growth_debt = 0.0
         self._growth_time = time.monotonic()
-        self._next_grows = False  # whether the next waiting instance waits for time to extend the schema
+        self._next_grows = False  # whether the next waiting instance must not extend the schema yet
         # The time of the next retry, and the time after which a stopping service does not retry.
         self._retry = self._patience = 0.0
         with self._closed_on_error():
@@ -395,7 +395,7 @@ class Service:
         if self.fault is not None:
             raise HerosError(f"The service can no longer train: {self.fault}")
         if self.storage_error is not None:
-            why = f"Training waits until models can be written: {self.storage_error}"
+            why = f"Training is paused until models can be written: {self.storage_error}"
             raise Refusal(why, 507, (b"retry-after", b"5"))
         size, most = self._queued_bytes, QUEUE if self.limits.queue is None else self.limits.queue
         if self.waitlist is not None:
@@ -432,7 +432,7 @@ class Service:
         self._enqueue(Labelled(waiting.key, *coded, waiting.predicted, waiting.known))
 
     def _expect_intact(self, key: Id | None) -> None:
-        """Refuse labels of a key whose model cannot be read, because the labels would be lost."""
+        """Reject labels for a key whose model cannot be read, because the labels would be lost."""
         if key is not None and key in self.learner.damaged:
             raise Wrong(f"The model of the key {key!r} cannot be read: {self.learner.damaged[key]}")
 
@@ -491,15 +491,15 @@ class Service:
         return coded
 
     def _may_grow(self) -> bool:
-        """Return whether the schema may grow now; while large models grow, other requests wait.
+        """Return whether an instance may extend the schema now; extending large models delays other requests.
 
-        While learning waits for a budget or a clean grid, no model grows. The queued growths are then not
-        counted, because otherwise no instance could extend the schema until learning continues.
+        While a budget or the carbon intensity delays training, no model is extended. Queued extensions are
+        then not counted, because otherwise no instance could extend the schema until training continues.
         """
         return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
 
     def _has_time_to_grow(self, queued: int) -> bool:
-        """Return whether the schema may grow again after the queued growths; the caller holds the lock."""
+        """Return whether the schema may be extended after `queued` extensions; the caller holds the lock."""
         now = time.monotonic()
         self._growth_debt = max(0.0, self._growth_debt - (now - self._growth_time) / 2)
         self._growth_time = now
@@ -528,7 +528,7 @@ class Service:
 
     @property
     def learning_waits(self) -> Wait | None:
-        """The reason why learning waits and the time until which it waits; None if learning does not wait."""
+        """The reason for a delay of training and the time when the delay ends; None if there is no delay."""
         return None if self.schedule is None or not self._queued else self.schedule.wait
 
     @property
@@ -550,7 +550,7 @@ class Service:
     def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
         """Run an action in the training thread, after training on all queued instances.
 
-        With a waitlist, the action also runs while learning must wait. With `at_once`, it runs after the
+        With a waitlist, the action also runs while training is delayed. With `at_once`, it runs after the
         current block.
         """
         done: Future[Any] = Future()
@@ -707,7 +707,7 @@ class Service:
         return True
 
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Queue the next instances of the waitlist that may be learnt now; return whether there are any."""
+        """Take the instances on which training is allowed now; return whether any were taken."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         if self._next_grows and not self._may_take_growth(0):
@@ -749,7 +749,7 @@ class Service:
         return bool(labels)
 
     def _note_learnt(self, n: int) -> None:
-        """Count learnt instances of the waitlist, if there is one; the caller holds the lock."""
+        """Count n instances of the waitlist, if there is one, as learnt; the caller holds the lock."""
         if self.waitlist is None:
             return
         self._learnt_since_checkpoint += n
@@ -758,10 +758,10 @@ class Service:
             self._checkpoint_if_due(self._learnt_since_checkpoint)
 
     def _may_take_growth(self, queued: int) -> bool:
-        """Return whether an instance that extends the schema may be learnt now.
+        """Return whether training on an instance that extends the schema is allowed now.
 
-        Growths that were accepted while learning had to wait may take the same share of the time as others.
-        A stopping service does not wait for time to grow.
+        Extensions that were accepted while training was delayed have the same time limit as other extensions.
+        A stopping service has no time limit for extensions.
         """
         with self._door:
             known = queued == 0 or self._growth_cost > 0  # the first growth measures the cost
@@ -858,13 +858,13 @@ class Service:
 
     @property
     def waitlist_error(self) -> str | None:
-        """Why an instance could not be stored within the last minute, unless a later instance was stored."""
+        """The error if an instance was not stored in the last minute and no later instance was stored."""
         told = self._not_stored
         return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 
     @property
     def errors(self) -> dict[str, str | None]:
-        """The current errors of the service; None where there is no error."""
+        """The current error of each kind, or None for a kind without an error."""
         return {
             "fault": self.fault,
             "storage_error": self.storage_error or self.learner.store_error,
@@ -919,7 +919,7 @@ class Service:
     def _open_waitlist(
         self, carbon: Any, delay: float | str, resumed: Mapping[str, int]
     ) -> tuple[Schedule | None, Waitlist | None]:
-        """Return the learning schedule and the waitlist; None for each if learning never waits."""
+        """Return the training schedule and the waitlist; both are None if training is never delayed."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
@@ -1027,7 +1027,7 @@ def _number(output: ServedOutput) -> Prediction:
 
 
 def _trainable(learner: ServedLearner) -> ServedLearner:
-    """Raise an error if the pool cannot learn the task; training would fail at the first label."""
+    """Raise an error if the pool does not support the task; otherwise, training fails at the first label."""
     model = learner.model
     try:
         if model.schema is None:

@@ -193,7 +193,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return why and until when learning waits and how many instances are queued; None if learning runs."""
+    """Return the reason and end of a delay of training, and the queue length; None without a delay."""
     wait = service.learning_waits
     if wait is None:
         return None
@@ -202,7 +202,7 @@ def waiting(service: Service) -> dict[str, Any] | None:
 
 
 def _hour(service: Service) -> dict[str, float] | None:
-    """Return the joules spent on learning in this hour, and the hour's budget; None without a budget."""
+    """Return the joules used for training in this hour, and the hourly budget; None without a budget."""
     schedule = service.schedule
     if schedule is None or schedule.limit is None:
         return None
@@ -257,7 +257,7 @@ def _why(service: Service, model: Heros) -> dict[str, Any]:
     try:
         said = _explained(model)
     except HerosError as error:
-        why = "Nothing has been learnt since the service started."
+        why = "No model has been trained since the service started."
         if service.last_error is not None:
             why = f"The last instance was not learnt: {service.last_error}"
         if service.learner.keyed:  # the model may just have been read from its file

@@ -1,4 +1,4 @@
-"""Labelled instances on disk that wait to be learnt."""
+"""Labelled instances that are stored on disk until a model is trained on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from heros.streams.live.journal import Journal, Received, is_damage
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
-WAY_OUT = "Move the file away to start without the instances in it, which are then counted as failed."
+WAY_OUT = "Move the file away to start without its instances; the service then counts them as failed."
 OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
@@ -44,7 +44,7 @@ class Waitlist:
     """Labelled instances in order of arrival, stored on disk until a checkpoint covers them.
 
     No instance is lost if the process is killed after `add` has returned. A restarted service continues after
-    the last instance that its checkpoint covers, so that no instance is learnt twice. Thread-safe.
+    the last instance that its checkpoint covers, so no instance is learnt twice. Thread-safe.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; an empty list means that no more can be read."""
+        """Return intact instances with numbers and bytes; the list is empty if no instance is left."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -130,7 +130,7 @@ class Waitlist:
             return self._oldest
 
     def add(self, label: WaitingLabel) -> None:
-        """Write an instance to disk; if this fails, raise a HerosError and change nothing."""
+        """Write an instance to disk, or raise a HerosError and leave the waitlist unchanged."""
         predicted = None if label.predicted is None else label.predicted.tolist()
         payload = orjson.dumps(tuple(label._replace(predicted=predicted)))
         with self._lock:
@@ -138,7 +138,7 @@ class Waitlist:
             self.bytes += OVERHEAD + len(payload)
 
     def take(self, most: int) -> list[tuple[int, WaitingLabel]]:
-        """Return the next instances with their numbers; they are then no longer counted as waiting."""
+        """Return the next instances with their numbers, and stop counting these instances as waiting."""
         with self._lock:
             if most <= 0 or len(self) == 0:
                 return []
@@ -159,7 +159,7 @@ class Waitlist:
         return found
 
     def put_back(self, number: int) -> None:
-        """Count the instances that `take` has just returned as waiting again, from this number on."""
+        """Return instances of the last `take`, from this number on, to the waitlist."""
         with self._lock:
             self._oldest = None
             back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]
@@ -172,7 +172,7 @@ class Waitlist:
                 self._blocks.append((self.taken, size - returned))
 
     def settle(self, number: int) -> None:
-        """Delete the instances up to this number, which will not have to be learnt again."""
+        """Delete the instances up to this number, because training will not need them again."""
         with self._lock:
             self._journal.settle(number, number)
             while self._blocks and self._blocks[0][0] <= number:

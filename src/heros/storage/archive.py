@@ -50,7 +50,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A one-dimensional array that is written in parts, so that it is never in memory as a whole.
+    """A one-dimensional array that is written in parts, so the whole array is never in memory.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def read_one_of(
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the kind of a file, its document and its arrays.
 
-    If the file has none of these kinds, the error message names the first of `kinds`.
+    If the kind of the file is not in `kinds`, the error message names the first entry of `kinds`.
     """
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")

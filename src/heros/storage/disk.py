@@ -20,9 +20,9 @@ from heros._base.errors import HerosError
 DRAFT = ".draft"
 """The suffix of a file that is still being written; its name also begins with a dot."""
 LITTLE = 1_000_000
-"""A disk with fewer free bytes counts as full: SQLite needs hundreds of kB to create a file."""
+"""A disk with fewer free bytes counts as full, because SQLite needs hundreds of kB to create a file."""
 AS_IS: int = getattr(os, "O_BINARY", 0)
-"""A flag of `os.open`: without it, Windows translates line endings."""
+"""A flag of `os.open` that prevents Windows from translating line endings."""
 
 
 class OutputFile(io.RawIOBase):
@@ -173,7 +173,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def is_in_place(path: Path, opened: os.stat_result) -> bool:
-    """Return whether the path still refers to the opened file, which may have been removed or replaced."""
+    """Return whether the path still refers to the opened file; False if the file was removed or replaced."""
     try:
         return os.path.samestat(os.stat(path), opened)
     except OSError:

@@ -24,7 +24,7 @@ def generator_state(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def generator(state: object) -> np.random.Generator:
-    """Return a generator with the state returned by `generator_state`.
+    """Return a generator with a state that `generator_state` returned.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class StoreDamaged(NotKept, DataError):
 
 
 class Tally(NamedTuple):
-    """Sums over the instances of one key, from which the measures of the key are computed."""
+    """Sums over the instances of one key, for computing the measures of the key."""
 
     instances: int = 0
     hits: int = 0  # correct predictions, in classification
@@ -165,7 +165,7 @@ class KeyStore:
     def get(self, key: str) -> bytes | None:
         """Return the bytes of the model of a key, or None if the key is new.
 
-        Raise a DataError if this model cannot be read, and `StoreDamaged` if no model can.
+        Raise a DataError if this model cannot be read, and `StoreDamaged` if no model can be read.
         """
         query = "SELECT (SELECT learnt FROM models WHERE id = model) FROM present WHERE key = ?"
         try:
@@ -219,7 +219,7 @@ class KeyStore:
         return note
 
     def attached(self) -> bytes:
-        """Return the bytes that were attached to the last commit; empty if there are none."""
+        """Return the bytes that were attached to the last commit, or an empty string of bytes."""
         with self._said():
             return b"".join(row[0] for row in self._file.execute("SELECT bytes FROM attached ORDER BY piece"))
 
@@ -288,7 +288,7 @@ class KeyStore:
                 self._begin()
 
     def _empty_log(self, how: Callable[[sqlite3.Connection], bool]) -> None:
-        """Move all commits from the write-ahead log to the file; no effect while another process reads."""
+        """Move all commits from the write-ahead log to the file, unless another process reads the file."""
         self._file.execute("PRAGMA busy_timeout=0")
         how(self._file)
         self._file.execute(f"PRAGMA busy_timeout={BUSY}")

@@ -19,7 +19,8 @@ class DirectoryLock:
     """A lock that keeps other processes out of a directory; the directory is created if it does not exist.
 
     The file `.lock` in the directory is locked, and names the process that holds the lock. The operating
-    system releases the lock when the process ends. On a file system without locks there is no protection.
+    system releases the lock when the process ends. On a file system without locks, the directory is not
+    protected.
 
     Examples
     --------

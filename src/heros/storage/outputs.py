@@ -39,16 +39,16 @@ def expect_table_place(path: Path, parameter: str, owner: str) -> None:
 
 
 def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> None:
-    """Raise an error if the same file would be both read and written, or written twice."""
+    """Raise an error if a file is used as both input and output, or for two outputs."""
     inputs = {os.path.realpath(path) for path in read}
     for path in written:
         if (real := os.path.realpath(path)) in inputs:
-            raise HerosError(f"The file {path} is used as input and as output, or as two outputs.")
+            raise HerosError(f"The file {path} is used as both input and output, or for two outputs.")
         inputs.add(real)
 
 
 def as_csv(table: pa.Table, header: bool = True) -> bytes:
-    """Return a table as CSV; numbers are written with all digits, so that they are read back exactly."""
+    """Return a table as CSV; numbers have all digits, so reading the table returns the same numbers."""
     import pyarrow.csv  # noqa: PLC0415  only needed here
 
     plain = pa.table(

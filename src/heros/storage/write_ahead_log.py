@@ -20,7 +20,8 @@ def empty_log(file: sqlite3.Connection) -> bool:
 def remove_failed(file: sqlite3.Connection, path: Path | None) -> bool:
     """Remove rolled-back transactions from the log, then empty the log; return whether it is empty.
 
-    Emptying the log alone may fail: the commits may need space in the file, or another process may read them.
+    Emptying the log may fail, because the commits may need space in the file, or another process may read
+    them. Rolled-back transactions are therefore removed first.
     """
     if path is not None:
         log = Path(f"{path}-wal")
