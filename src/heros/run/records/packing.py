@@ -31,7 +31,7 @@ NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg"
 def load(directory: Path_) -> pa.Table:
     """Return a table with one row per run below this directory: settings, measures and costs.
 
-    The table has a column for every measure that any run has; the cells of runs without this measure are
+    The table has a column for every measure that at least one run has. If a run lacks a measure, the cell is
     empty.
     """
     documents = [(place, details(place)) for place in find(directory)]

@@ -151,7 +151,7 @@ def _readings(lines: Sequence[Line], end: float) -> str:
 
 
 def _reading(line: Line, left: float, right: float) -> str:
-    """Return the last value of a line in a strip, with its position unless this is the strip's end."""
+    """Return the last value of a line in a strip; add its position if it differs from the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""
