@@ -50,8 +50,8 @@ class Clock:
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the time spent so far on evaluation (row 0) and on training (row 1).
 
-        There is a column for each part of a joined pool, and one for the rest of a step. The unit is
-        arbitrary. For other pools the rows are empty.
+        A joined pool has a column for each of its parts, and a last column for the rest of a step. The unit
+        is arbitrary. For other pools the rows are empty.
         """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
@@ -217,8 +217,8 @@ class Dial:
     def _note_floor(self, cost: float, allowance: float) -> None:
         """If the cheapest model alone exceeds the budget, store its cost in `floor` and issue one warning.
 
-        A power budget has no floor. Training on queued instances draws the power of one busy core, and
-        `heros.ensemble.schedule` limits the energy per hour.
+        A power budget has no such minimum cost. Training on queued instances draws the power of one busy
+        core, and `heros.ensemble.schedule` limits the energy per hour.
         """
         alone = self.awake.sum() == 1 and self.effort < 0.1
         if self.budget.kind == "power" or not alone or cost <= 1.05 * allowance:

@@ -63,7 +63,7 @@ class Heros:
     For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
     each model is evaluated and its running score is updated. The policy chooses at most k models, based on
     the scores and the costs, and these models are trained. With `watch`, models that are not trained need not
-    be evaluated; such models cost nothing. In the paper, and by default if you pass a pool, the model with
+    be evaluated. Such models have no cost. In the paper, and by default if you pass a pool, the model with
     the highest running score predicts.
 
     Parameters
@@ -98,10 +98,10 @@ class Heros:
     watch
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
-        does the same and also evaluates each idle model on every n-th instance, the models in turn. Unless
-        `watch` is "all", the policy chooses first, from the current L. Then the required models are evaluated
-        and predict, the L of these models is updated, and the chosen models are trained. The L of a model
-        that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
+        does the same and also evaluates each idle model on every n-th instance. The idle models take turns.
+        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models are
+        evaluated and predict, the L of these models is updated, and the chosen models are trained. The L of a
+        model that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
         `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If `answer` uses
         the whole pool, all models are evaluated.
     burst
@@ -613,7 +613,7 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from a batch of a `heros.data.Encoder`; extend the models if the schema has grown."""
+        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema is larger."""
         self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
@@ -784,7 +784,7 @@ class Heros:
         ----------
         fresh
             Whether to measure all columns now, with about 4,000 predictions. Otherwise the values are the
-            running means of the history, which are less exact but cost nothing.
+            running means of the history. These means are less exact but need no predictions.
 
         Examples
         --------

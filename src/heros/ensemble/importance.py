@@ -48,7 +48,7 @@ class Importance:
         The number of instances at each point of the history (P,).
     history
         The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
-        is `values` if these were measured now. The other points are means of at most eight predictions per
+        is `values` if `values` was measured now. The other points are means of at most eight predictions per
         column: they show large changes, but a single point is uncertain.
 
     Examples
@@ -153,7 +153,7 @@ class RunningImportance:
         self.history = np.empty((0, len(self.columns)))
 
     def grow(self, schema: Schema) -> None:
-        """Adopt a schema that has grown; the values of new features are missing in the sample."""
+        """Adopt an extended schema; in the sample, the values of new features are missing values."""
         self.columns = columns_of(schema)
         self.rows = _widened(self.rows, schema.n_features)
         for name in ("means", "counts", "history"):

@@ -113,7 +113,7 @@ class Keyed:
     """A separate `Heros` for each key.
 
     The first instance of a key creates its model, a copy of the given model. When memory is full, the least
-    recently used models are written to a file. They are read back unchanged when they are needed.
+    recently used models are written to a file. A model in the file is read back unchanged when it is needed.
 
     Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
     All keys share one schema, which grows with the rows and is stored with the models.

@@ -24,11 +24,11 @@ class Prices:
 
     The time of each part of the pool is measured, but not the time of each model. `sizes` has the number of
     models in each part. A part has three prices: for work that its models share, for evaluating all its
-    models and for training them. Each model has a share of the latter two in proportion to its cost. If the
-    measured time of a part differs from its prices, the prices are corrected in proportion to their squares.
-    The price of training is corrected less if its relative error is usually large, as with models that are
-    trained rarely. The prices of a sleeping part slowly approach the product of the part's cost and the price
-    per unit of cost of the awake parts.
+    models and for training them. Each model has a share of the prices of evaluation and training, in
+    proportion to its cost. If the measured time of a part differs from its prices, the prices are corrected
+    in proportion to their squares. The price of training is corrected less if its relative error is usually
+    large, as with models that are trained rarely. The prices of a sleeping part slowly approach an estimate:
+    the part's cost × the awake parts' price per unit of cost.
 
     Examples
     --------
@@ -124,8 +124,8 @@ class Prices:
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
         """Return a mask of the models to wake: the lowest price × factor first, as long as a model fits.
 
-        Each chosen model of a part doubles the factors of the part's other models, because models of one kind
-        make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
+        Each chosen model of a part doubles the factors of the part's other models, because models of the same
+        kind make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
         training that must fit. This share is .35 if a third of the limit would otherwise stay unused.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))

@@ -56,8 +56,8 @@ class Schedule:
 
     With a carbon signal, training is delayed until the carbon intensity is lowest, within the remaining delay
     of the oldest instance. Without a limit, training starts at the single best moment. With a limit, training
-    uses several of the best moments. Their share of the remaining delay equals the share of the limit that
-    was used in the last 24 hours.
+    uses several of the best moments. The share of these moments in the remaining delay equals the share of
+    the limit that was used in the last 24 hours.
 
     Parameters
     ----------
