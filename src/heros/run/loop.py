@@ -128,7 +128,7 @@ def evaluate(
         If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints are not changed.
     allow_code
-        Whether checkpoints may hold your own models and those of other libraries (`heros.pools.Models`) as
+        Whether checkpoints may hold your own models and models of other libraries (`heros.pools.Models`) as
         pickles. Loading a pickle can run any code. Therefore resume such a run only from a directory that
         only you can write to. Without `allow_code`, such a pool cannot have checkpoints.
     on_interrupt

@@ -73,9 +73,9 @@ class Serial(Executor):
 class Processes(Executor):
     """An executor that runs jobs in several processes, each with a new interpreter.
 
-    The processes end when the parent process ends, even if it is killed. Jobs are pickled: your own classes
-    must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies is
-    retried in another process; other items are not affected.
+    The processes end when the parent process ends, even if the parent is killed. Jobs are pickled: your own
+    classes must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies
+    is retried in another process; other items are not affected.
 
     Parameters
     ----------

@@ -73,9 +73,8 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
 def pack(directory: str | os.PathLike[str]) -> int:
     """Collect the single records below a directory in its `records.parquet`; return the number of records.
 
-    A packed record has the same content as before and is found under the same path. A single record replaces
-    a packed record with the same id. A single record is removed only after it has been read back from the
-    file unchanged.
+    A packed record keeps its content and its path. A single record replaces a packed record with the same id.
+    A single record is removed only after it has been read back from the file unchanged.
 
     Examples
     --------

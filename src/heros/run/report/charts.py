@@ -102,7 +102,8 @@ def _clickable(change: Change, end: float) -> str:
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
     """Return a chart of labelled points, with a line through the Pareto front.
 
-    A point dominates all points that are further right and lower (higher, if `higher` is False).
+    A point dominates all points that are further right and lower. If `higher` is False, a point dominates all
+    points that are further right and higher.
     """
     across = axis(np.array([0.0, *(point.x for point in points)]))
     up = axis(np.array([point.y for point in points]))
