@@ -188,7 +188,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_keeps_its_budget(tmp_path, monkeyp
     again = evaluate(model, streams.Agrawal(function=2).take(5000), **kept, resume=True)
     assert model.dial.as_dict() == whole.dial.as_dict()
     assert again.settings["dial"] == run.settings["dial"] == whole.dial.as_dict()
-    assert "9 us asked" in str(run)
+    assert "limit 9 us" in str(run)
 
 
 def test_blocks_may_be_cut_anyhow():

@@ -18,7 +18,7 @@ STANDING = ("rng", "schema")  # entries of a document that are neither parts nor
 
 
 class Copies:
-    """A factory for copies of one model, either fresh or restored from the output of `serialization.pack`.
+    """A factory for copies of one model, either new or restored from the output of `serialization.pack`.
 
     The model must not change afterwards. Built-in parts are immutable, so all copies share them; user-defined
     parts are copied.

@@ -44,7 +44,7 @@ class GivenParts:
     def completed(self, task: Task, watch: Watch, budget: bool = False) -> Parts:
         """Return all parts after checking them; missing parts get the defaults of the task or the pool.
 
-        With a budget, all awake models are trained by default: the budget replaces the limit k.
+        With a budget, all awake models are trained by default, because the budget replaces the limit k.
         """
         defaults = _defaults_for_task(task, watch) if self.pool is None else _defaults_for_pool(self.pool)
         if budget:

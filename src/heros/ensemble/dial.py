@@ -43,15 +43,15 @@ class Clock:
     """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return two sums of CPU seconds over all steps so far: without training, and of training alone."""
+        """Return the CPU seconds of all steps so far: first without training, then for training alone."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the time spent so far on evaluation (row 0) and on training (row 1).
 
-        There is a column for each part of a joined pool, and one for the rest of a step. The unit is
-        arbitrary. For other pools the rows are empty.
+        A joined pool has a column for each of its parts, and a last column for the rest of a step. The unit
+        is arbitrary. For other pools the rows are empty.
         """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
@@ -71,15 +71,16 @@ class Clock:
 class Dial:
     """The controller of a budget, which decides which models are awake and how much they are trained.
 
-    Every 200 instances, and 50 instances after each choice of the awake models, the measured cost is
-    compared with the budget, and the effort is adjusted. At reduced effort, slow models (forests) are trained
-    less while the loss is steady. Below an effort of .3, more instances count as expected, and the models are
-    not trained on most expected instances (`heros.policies.Surprise`). Every 1,000 instances the awake models
-    are chosen again, cheapest first, as long as they fit into the budget with 1.2 times the price of their
-    training. A model counts as more expensive if its score L is below the best score, or if a model of the
-    same kind is already awake. The other models sleep: they are neither evaluated nor trained. Every tenth
-    choice adds a model that has been asleep for a long time. The choice after a fall of the best score also
-    adds such a model, and the scores of sleeping models are then no longer trusted.
+    The measured cost is compared with the budget every 200 instances, and 50 instances after each choice of
+    the awake models. The effort is then adjusted. At reduced effort, slow models (forests) are trained less
+    while the loss is steady. Below an effort of .3, more instances count as expected, and the models are not
+    trained on most expected instances (`heros.policies.Surprise`). The awake models are chosen again every
+    1,000 instances, cheapest first, as long as the models fit into the budget. This choice multiplies the
+    price of training by 1.2. A model counts as more expensive if its score L is below the best score. The
+    same applies if another model of its kind is already awake. The other models sleep: they are neither
+    evaluated nor trained. Every tenth choice adds a model that has been asleep for a long time. The next
+    choice after the best score falls also adds such a model. After this fall, the scores of sleeping models
+    are no longer trusted.
 
     Examples
     --------
@@ -165,7 +166,7 @@ class Dial:
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
 
     def _target(self, allowance: float) -> float:
-        """Return the allowance plus a part of the savings, or minus a part of the overspending."""
+        """Return the allowance, raised by a part of the savings or lowered by a part of the excess."""
         change = self.balance / (PAY_BACK if self.balance < 0 else SAVED)
         return min(max(allowance + change, 0.1 * allowance), 2 * allowance)
 
@@ -177,7 +178,7 @@ class Dial:
         allowance: float,
         costs: NDArray[np.float64],
     ) -> None:
-        """Update the totals, the prices of models and the trust in scores from a stretch of n instances."""
+        """Update the totals, the models' prices and the trust in scores with the costs of n instances."""
         spent = float(cost.sum())
         self.instances, self.seconds = self.instances + n, self.seconds + n * spent
         self.asked_seconds += n * allowance
@@ -194,7 +195,7 @@ class Dial:
         self.trust = np.where(self.awake, self.trust + n, self.trust * 0.5 ** (n / FORGET))
 
     def _choose(self, scores: NDArray[np.float64], allowance: float) -> None:
-        """Choose the awake models: cheap models first, models with low scores last, as long as they fit."""
+        """Choose the awake models within the budget: cheap models first, models with low scores last."""
         self.peaks = np.where(self.awake, np.maximum(self.peaks, scores), 0.0)
         has_fallen = scores[self.peaks.argmax()] < self.peaks.max() - WORSE
         if has_fallen:  # the awake models have become worse, so sleeping models may now be better
@@ -214,10 +215,10 @@ class Dial:
                 self.awake[int(np.argmin(np.where(unknown, self.trust, math.inf)))] = True
 
     def _note_floor(self, cost: float, allowance: float) -> None:
-        """If the cheapest model alone exceeds the budget, note its cost as the floor, and warn once.
+        """If the cheapest model alone exceeds the budget, store its cost in `floor` and issue one warning.
 
-        A power budget has no floor. Training on queued instances draws the power of one busy core, and
-        `heros.ensemble.schedule` limits the energy per hour.
+        A power budget has no such minimum cost. Training on queued instances draws the power of one busy
+        core, and `heros.ensemble.schedule` limits the energy per hour.
         """
         alone = self.awake.sum() == 1 and self.effort < 0.1
         if self.budget.kind == "power" or not alone or cost <= 1.05 * allowance:

@@ -63,7 +63,7 @@ class Heros:
     For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
     each model is evaluated and its running score is updated. The policy chooses at most k models, based on
     the scores and the costs, and these models are trained. With `watch`, models that are not trained need not
-    be evaluated; such models cost nothing. In the paper, and by default if you pass a pool, the model with
+    be evaluated. Such models have no cost. In the paper, and by default if you pass a pool, the model with
     the highest running score predicts.
 
     Parameters
@@ -79,8 +79,9 @@ class Heros:
         method ``choose(scores, costs, k, rng)`` that returns a mask. You can change the policy at any time:
         ``model.policy = policies.Cheapest()``.
     k
-        The maximum number of models to train per step; by default 60 % of the models of a given pool, else 11
-        of 14 models (for regression all 16). You can change `k` at any time.
+        The maximum number of models to train per step; the default is 60 % of the models of a given pool.
+        Without a given pool, the default is 11 of 14 models (for regression all 16). You can change `k` at
+        any time.
     task
         "classification", "regression", or a task of `heros.ensemble.task`. The default follows from the
         target of the schema.
@@ -89,18 +90,18 @@ class Heros:
         object with a method ``bind(models)``: see `heros.scores.Score`.
     answer
         Which models predict: "best" (the model with the highest score L before the label is known; the lowest
-        index breaks ties), the best few models together (`heros.Top`), all models with learnt weights
-        (`heros.Stack`), or the mean of all models' probabilities, plain ("average") or weighted by L
-        ("weighted"). The default is "best" if the pool is given, else
+        index breaks ties), the best few models together (`heros.Top`), or all models with learnt weights
+        (`heros.Stack`). "average" is the mean of all models' probabilities, and "weighted" is their mean
+        weighted by L. The default is "best" if the pool is given, else
         ``Stack(rate=(0.005, 0.02, 0.1), sure=0.99)`` (for regression without `sure`), or ``Top()`` if `watch`
         is not "all". A model whose output is not finite never predicts for the ensemble.
     watch
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
-        does the same and also evaluates each idle model on every n-th instance, the models in turn. Unless
-        `watch` is "all", the policy chooses first, from the current L. Then the required models are evaluated
-        and predict, the L of these models is updated, and the chosen models are trained. The L of a model
-        that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
+        does the same and also evaluates each idle model on every n-th instance. The idle models take turns.
+        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models are
+        evaluated and predict, the L of these models is updated, and the chosen models are trained. The L of a
+        model that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
         `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If `answer` uses
         the whole pool, all models are evaluated.
     burst
@@ -110,14 +111,14 @@ class Heros:
     warmup
         The number of instances at the start on which all models are trained.
     budget
-        The maximum cost of an instance as CPU time ("20 us") or energy ("0.4 mJ"), or the maximum power of
-        the model ("5 W", "500 J/h"); None means no limit. The cost of evaluation and training is measured
-        every 200 instances. If the budget is too small, the models are trained less on expected instances,
-        and some models sleep: they are neither evaluated nor trained until they fit into the budget or the
-        other models get worse. If the cheapest model alone exceeds the budget, a warning gives its cost. With
-        a budget, the default policy trains all awake models (``Surprise(Everything(), 0.98, steady=0.3)``).
-        Results depend on the speed of the machine: see `heros.ensemble.dial.Dial`. Energy is CPU time × watts
-        of a core, as in `heros.meters.Cpu`.
+        The maximum CPU time ("20 us") or energy ("0.4 mJ") per instance, or the maximum power of the model
+        ("5 W", "500 J/h"). None means no limit. The cost of evaluation and training is measured every 200
+        instances. If the budget is too small, the models are trained less on expected instances, and some
+        models sleep. A sleeping model is neither evaluated nor trained. It wakes when it fits into the budget
+        or when the other models get worse. If the cheapest model alone exceeds the budget, a warning gives
+        its cost. With a budget, the default policy trains all awake models
+        (``Surprise(Everything(), 0.98, steady=0.3)``). Results depend on the speed of the machine: see
+        `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a core, as in `heros.meters.Cpu`.
     class_weight
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
         frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
@@ -335,10 +336,10 @@ class Heros:
         return None if self._learner is None else self._learner.schema
 
     def bind(self, schema: Schema) -> Self:
-        """Create the models for this schema, or extend them to a schema that has grown.
+        """Create the models for this schema, or extend existing models to a larger schema.
 
-        In a grown schema, features, values or classes were appended. The models keep what they have learnt;
-        new weights are initialised like the first weights.
+        A larger schema has additional features, values or classes at the end. The models keep their learnt
+        state. New weights are initialised in the same way as the first weights.
 
         Examples
         --------
@@ -369,7 +370,7 @@ class Heros:
         return self
 
     def _finish_growing(self) -> None:
-        """Finish extending the models after Ctrl-C; models that have already grown stay as they are."""
+        """Finish extending the models after Ctrl-C; models that are already extended do not change."""
         if self._learner is not None and self._learner.growing is not None:
             with self._exclusive:
                 if self._learner.growing is not None:  # another thread may have finished the extension
@@ -415,13 +416,13 @@ class Heros:
         Parameters
         ----------
         x
-            One instance: an array (n_features,) gives an array (classes,); a dictionary with the feature
-            names as keys gives a dictionary with the class names as keys. Several instances: an array
-            (n, n_features) gives an array (n, classes); dictionaries in a list give dictionaries in a list; a
-            frame (pandas, polars, Arrow) gives a frame of the same library with a column per class. Nominal
-            values are codes in arrays and names elsewhere. Features that a dictionary or frame lacks and
-            unknown nominal values are missing values. Several instances are read in order, without labels
-            between them; the order matters only to `pools.LabelMemory`.
+            For one instance, an array (n_features,) gives an array (classes,). A dictionary with the feature
+            names as keys gives a dictionary with the class names as keys. For several instances, an array
+            (n, n_features) gives an array (n, classes), and a list of dictionaries gives a list of
+            dictionaries. A frame (pandas, polars, Arrow) gives a frame of the same library with a column per
+            class. Nominal values are codes in arrays and names elsewhere. Features that a dictionary or frame
+            lacks and unknown nominal values are missing values. Several instances are read in order, without
+            labels between them; the order matters only to `pools.LabelMemory`.
 
         Examples
         --------
@@ -508,7 +509,7 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """The number of prediction sets so far, their coverage of the true class and their mean size."""
+        """The number of prediction sets so far, the share of sets with the true class, and the mean size."""
         _, n, covered, sizes = self._sets()
         return {
             "instances": n,
@@ -561,10 +562,10 @@ class Heros:
     ) -> Self:
         """Learn from one labelled instance, or from several in order.
 
-        `predict_proba` lists the supported instances. With an array, labels are class indices or class
-        names of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are
-        the same). New features, values and classes are then appended to the schema, so no schema need be
-        given. If neither task nor schema was given and the first labels are numbers with decimals, the task
+        `predict_proba` lists the supported instances. With an array, labels are class indices or class names
+        of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are the
+        same). New features, values and classes are then appended to the schema, so you need not pass a
+        schema. If neither task nor schema was given and the first labels are numbers with decimals, the task
         is regression.
 
         Do not change an array while `learn` runs: the pool may read rows ahead.
@@ -614,7 +615,7 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from a batch of a `heros.data.Encoder`; extend the models if the schema has grown."""
+        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema is larger."""
         self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
@@ -708,8 +709,8 @@ class Heros:
         """Return the checked instances, and whether `x` is a single instance."""
         if self._learner is None:
             raise HerosError(
-                "This Heros has not learnt yet: call learn(X, y) first, with dictionaries or a data frame, "
-                "which name their features; for arrays, call bind(schema) or pass schema= before."
+                "This Heros has not learnt yet: call learn(X, y) first, with dictionaries or a data frame. "
+                "If X is an array, its features have no names: call bind(schema) first, or pass schema=."
             )
         self._finish_growing()
         try:
@@ -792,7 +793,7 @@ class Heros:
         return changes_of(noted, self.pool.configurations, schema.classes, self.task.numeric)
 
     def importance(self, *, fresh: bool = True) -> Importance:
-        """Return the feature importance: how much the predictions depend on each column, now and over time.
+        """Return the feature importance: the effect of each column on the predictions, now and over time.
 
         The model must be explainable: ``Heros(explainable=True)``.
 
@@ -800,7 +801,7 @@ class Heros:
         ----------
         fresh
             Whether to measure all columns now, with about 4,000 predictions. Otherwise the values are the
-            running means of the history, which are less exact but cost nothing.
+            running means of the history. These means are less exact but need no predictions.
 
         Examples
         --------

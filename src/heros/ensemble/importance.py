@@ -33,10 +33,10 @@ Predict = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 class Importance:
     """The importance of each column for the predictions, now and over time.
 
-    The importance of a column is the mean squared change of the prediction when the column's value is taken
-    from another recent instance. For classes, the changes of all probabilities are added up. If the
-    probabilities are correct, the importance is the increase of the Brier score (for numbers, of the squared
-    error) when the column is permuted.
+    The importance of a column is the mean squared change of the prediction when the column's value is
+    replaced by the value of another recent instance. For classes, the changes of all probabilities are added
+    up. If the probabilities are correct, the importance is the increase of the Brier score (for numbers, of
+    the squared error) when the column is permuted.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Importance:
         The number of instances at each point of the history (P,).
     history
         The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
-        is `values` if these were measured now. The other points are means of at most eight predictions per
+        is `values` if `values` was measured now. The other points are means of at most eight predictions per
         column: they show large changes, but a single point is uncertain.
 
     Examples
@@ -134,10 +134,10 @@ def columns_of(schema: Schema) -> list[tuple[str, list[int]]]:
 class RunningImportance:
     """A sample of recent instances, and the running mean of each column's effect on the predictions.
 
-    At regular intervals, an instance is predicted several more times before the model learns from it, each
-    time with one column taken from an instance of the sample. These predictions change no model, and their
-    positions depend only on the number of instances. The model therefore learns the same with and without
-    the measurements.
+    At regular intervals, an instance is predicted several more times before the model learns from it. For
+    each of these predictions, one column is taken from an instance of the sample. These predictions do not
+    change the models, and the number of instances alone determines when they are made. The model therefore
+    learns the same with and without the measurements.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -153,7 +153,7 @@ class RunningImportance:
         self.history = np.empty((0, len(self.columns)))
 
     def grow(self, schema: Schema) -> None:
-        """Adopt a schema that has grown; the values of new features are missing in the sample."""
+        """Adopt an extended schema; in the sample, the values of new features are missing values."""
         self.columns = columns_of(schema)
         self.rows = _widened(self.rows, schema.n_features)
         for name in ("means", "counts", "history"):
@@ -162,7 +162,8 @@ class RunningImportance:
     def to_predict(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
         """Return copies of instance `at` with one column changed in each; None if the sample is too small.
 
-        `alarm` is the instance of the last change of the error; earlier measurements are forgotten.
+        `alarm` is the instance at which the error last changed. Measurements before this instance are
+        dropped.
         """
         if len(self.rows) < FEWEST:
             return None
@@ -213,9 +214,9 @@ class RunningImportance:
             self.end, self.history = self.end[1::2], self.history[1::2]
 
     def result(self, values: NDArray[np.float64] | None = None, at: int = 0) -> Importance:
-        """Return the importance; `values`, measured at instance `at`, also become the history's last point.
+        """Return the importance, with `values` measured at instance `at` as the last point of the history.
 
-        By default, the values are the running means.
+        Without `values`, the importance of each column is its running mean.
         """
         names = tuple(name for name, _ in self.columns)
         if values is None or np.isnan(values).all():

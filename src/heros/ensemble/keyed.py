@@ -113,7 +113,7 @@ class Keyed:
     """A separate `Heros` for each key.
 
     The first instance of a key creates its model, a copy of the given model. When memory is full, the least
-    recently used models are written to a file. They are read back unchanged when they are needed.
+    recently used models are written to a file. A model in the file is read back unchanged when it is needed.
 
     Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
     All keys share one schema, which grows with the rows and is stored with the models.
@@ -128,9 +128,9 @@ class Keyed:
         The maximum memory of these models in bytes; None means no limit. The model in use always stays in
         memory.
     directory
-        The directory of the stored models. A `Keyed` that opens it later finds the state of the last
-        `commit`, even after a crash; its `model` must have the same pool and task. The default is a temporary
-        directory, deleted at the end.
+        The directory of the stored models. A `Keyed` that later opens this directory finds the state of the
+        last `commit`, even after a crash. Its `model` must have the same pool and task. The default is a
+        temporary directory, deleted at the end.
 
     Examples
     --------
@@ -315,9 +315,9 @@ class Keyed:
     def bind(self, schema: Schema) -> Self:
         """Extend each model to this schema when the model next learns.
 
-        A model that grows in several steps differs from a model that grows at once. Therefore the model of a
-        key grows only when it learns, whether it is in memory or in the file. A new model starts with the
-        whole schema.
+        A model that is extended in several steps differs from a model that is extended at once. Therefore the
+        model of a key is extended only when it learns, both in memory and in the file. A new model starts
+        with the whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -430,8 +430,8 @@ class Keyed:
     ) -> None:
         """Write all changed models, the position of the source and `attached`, if given, in one transaction.
 
-        After a crash, the models and `position` are in the state of the last commit. A full disk raises a
-        `heros.HerosError`; nothing is lost, and a later commit may succeed.
+        After a crash, the models and `position` are in the state of the last commit. If the disk is full, a
+        `heros.HerosError` is raised. No data is lost, and a later commit may succeed.
         """
         try:
             json.dumps(position)
@@ -498,8 +498,8 @@ class Keyed:
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
         """Load the model of a key into memory; with `make`, create one for a new key.
 
-        If no other model can be written to make room, a model that is to be trained raises an error. A model
-        that is only read is returned but does not stay in memory.
+        If no other model can be written to make room, loading a model for training raises an error. A model
+        that is loaded only for reading is returned but not kept in memory.
         """
         resident = self._residents.get(name)
         came = resident is None

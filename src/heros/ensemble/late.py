@@ -67,8 +67,8 @@ class LateLabels:
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since 1970, so that saved times stay valid. To replay
-        earlier data, return the time of the data.
+        A function that returns the time in seconds since 1970. Such times stay valid in saved files. To
+        replay earlier data, return the time of the data.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class Learner:
         return not calls and self.bound.pool.plain
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; call `grow` again to continue after Ctrl-C."""
+        """Extend the models to a larger schema; after Ctrl-C, call `grow` again to continue."""
         self.growing = schema
         try:
             with clear_memory_error(schema):

@@ -22,13 +22,13 @@ SAME = 2.0  # factor on the prices of the other models of a part, for each awake
 class Prices:
     """The estimated prices of evaluating and training each model, and of the rest of a step.
 
-    Only the time of each part of the pool is measured, not the time of each model; `sizes` are the numbers of
-    models of the parts. A part has three prices: for work that its models share, for evaluating all its
-    models and for training them. Each model has a share of the latter two in proportion to its cost. If the
-    measured time of a part differs from its prices, the prices are corrected in proportion to their squares.
-    The price of training is corrected less if its relative error is usually large, as with models that
-    are trained rarely. The prices of a sleeping part slowly approach the product of the part's cost and the
-    price per unit of cost of the awake parts.
+    The time of each part of the pool is measured, but not the time of each model. `sizes` has the number of
+    models in each part. A part has three prices: for work that its models share, for evaluating all its
+    models and for training them. Each model has a share of the prices of evaluation and training, in
+    proportion to its cost. If the measured time of a part differs from its prices, the prices are corrected
+    in proportion to their squares. The price of training is corrected less if its relative error is usually
+    large, as with models that are trained rarely. The prices of a sleeping part slowly approach an estimate:
+    the part's cost × the awake parts' price per unit of cost.
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Prices:
     ) -> None:
         """Correct the prices of the awake parts with a new measurement.
 
-        `seconds` holds the evaluation time and the training time per instance; `ticks` holds the same two
-        times for each part and for the rest of a step, in any unit. If `ticks` does not have these columns,
+        `seconds` holds the evaluation time and the training time per instance. `ticks` holds the same two
+        times, in any unit, for each part and for the rest of a step. If `ticks` does not have these columns,
         the time is divided in proportion to the known prices, or to the costs of the awake models.
         """
         costs = np.maximum(costs, 1e-9)
@@ -104,7 +104,7 @@ class Prices:
     def _bounded(
         self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the ticks with outliers clipped: clocks continue while another process uses the CPU."""
+        """Return the ticks, with outliers clipped: a clock also counts the time of other processes."""
         bounded = ticks.copy()
         for row, prices in zip(bounded, np.where(on, expected, 0), strict=True):
             scale = row[:-1].sum() / max(prices.sum(), 1e-300)
@@ -122,11 +122,11 @@ class Prices:
         return alone
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
-        """Return a mask of the models to wake: the lowest price × factor first, as long as they fit.
+        """Return a mask of the models to wake: the lowest price × factor first, as long as a model fits.
 
-        Each chosen model of a part doubles the factors of the part's other models, because models of one kind
-        make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
-        training that must fit; this share is .35 if a third of the limit would stay unused otherwise.
+        Each chosen model of a part doubles the factors of the part's other models, because models of the same
+        kind make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
+        training that must fit. This share is .35 if a third of the limit would otherwise stay unused.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit

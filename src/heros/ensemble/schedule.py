@@ -1,4 +1,4 @@
-"""The schedule of learning: within an hourly energy budget, and when the grid is clean."""
+"""A schedule of training that keeps an hourly energy budget and prefers times of low carbon intensity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from heros.storage.disk import write_whole
 FILE = "schedule.json"
 HOUR = 3600.0
 SHARE, PART = 0.01, 0.1  # a block uses at most these shares of the hour's budget and of the rest of it
-RESERVE = 0.02  # share of an hour's budget that is written to disk as spent before it is spent
+RESERVE = 0.02  # share of an hour's budget that is recorded on disk before it is used
 MOST_ASIDE = 0.1  # maximum share of an hour's budget that is reserved for work other than learning
 FALL = 0.1  # weight of a new price that is lower than the old price; a higher price replaces the old price
 LONGEST = 10.0  # maximum sleep in seconds, because some sources must receive messages while learning waits
@@ -35,7 +35,7 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": HOUR, "d": 86400.0}
 
 
 class Wait(NamedTuple):
-    """The time, in seconds since 1970, until which learning waits, and the reason."""
+    """The end of a delay of training, in seconds since 1970, and the reason for the delay."""
 
     until: float
     why: str
@@ -46,29 +46,31 @@ class Wait(NamedTuple):
 
 
 class Schedule:
-    """A schedule that limits how many instances may be learnt now, so that no hour exceeds a budget.
+    """A schedule that limits the number of training instances, to keep an energy budget per hour.
 
-    `allowed` estimates how many instances still fit into the current hour from the CPU time of earlier
-    instances; 0 means that learning has to wait. A block uses at most 1 % of the hour's budget, and at most a
-    tenth of the remaining budget, so that the budget is not exceeded if instances become more expensive.
-    Energy is CPU time × the watts of a busy core. At least one instance is learnt in each hour, regardless of
-    its cost.
+    `allowed` returns the number of instances that still fit into the current hour. This estimate uses the CPU
+    time of earlier instances. If the number is 0, training has to wait. A block uses at most 1 % of the
+    hour's budget and at most a tenth of the remaining budget. These limits keep the budget even if instances
+    become more expensive. Energy is CPU time × the watts of a busy core. The models are trained on at least
+    one instance in each hour, regardless of its cost.
 
-    With a carbon signal, learning waits for the cleanest known moments within the time that the oldest
-    instance may still wait. Without a limit, learning waits for the single cleanest moment. With a limit,
-    learning uses a share of that time: the share of the limit that was used in the last 24 hours.
+    With a carbon signal, training is delayed until the carbon intensity is lowest, within the remaining delay
+    of the oldest instance. Without a limit, training starts at the single best moment. With a limit, training
+    uses several of the best moments. The share of these moments in the remaining delay equals the share of
+    the limit that was used in the last 24 hours.
 
     Parameters
     ----------
     limit
         A budget of power; None means no limit per hour.
     signal
-        The carbon intensity of the grid; None means that learning does not wait for a clean grid.
+        The carbon intensity of the electricity; None means that training is not delayed for a lower
+        intensity.
     delay
-        The maximum time in seconds for which the signal may keep an instance waiting.
+        The maximum time in seconds for which the signal may delay training on an instance.
     path
-        A file that keeps the energy of the hour. A part of the budget is recorded as spent before it is
-        spent, so that a process that is killed and started again does not exceed the hour.
+        A file with the energy used in the current hour. Each part of the budget is recorded before it is
+        used. A process that is killed and restarted therefore does not exceed the budget.
     clock
         The clocks; CPU time is that of the calling thread.
     notify
@@ -131,7 +133,7 @@ class Schedule:
         directory: str | os.PathLike[str] | None = None,
         notify: Callable[[str], object] | None = None,
     ) -> Schedule | None:
-        """Return the schedule of a model with this budget; None if learning never waits."""
+        """Return the schedule of a model with this budget; None if training is never delayed."""
         parsed = None if budget is None else SpendingLimit.of(budget)
         limit = parsed if parsed is not None and parsed.kind == "power" else None
         seconds = expect_delay(delay)
@@ -145,7 +147,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming, but not as recurring work between blocks."""
+        """Count the CPU time of resuming the run, but not as work that recurs between blocks."""
         self.note()
         self.aside = 0.0
 
@@ -154,7 +156,7 @@ class Schedule:
         self._cpu = self.clock.cpu()
 
     def note(self, n: int = 0) -> float:
-        """Count the CPU time since the last call, in which n instances were learnt; return the time now."""
+        """Count the CPU time of n training instances since the last call; return the current time."""
         cpu, now = self.clock.cpu(), self.clock.now()
         cost, self._cpu = max(cpu - self._cpu, 0.0), cpu
         hour = int(now // HOUR)
@@ -165,7 +167,7 @@ class Schedule:
             self.used += share * (self.spent / (self.seconds * max(passed, 1)) - self.used)
             self.hour, self.spent, self._reserved = hour, 0.0, 0.0
             self.aside /= 2
-            self.price = min(self.price, self.seconds / 2)  # so that one instance fits and is measured
+            self.price = min(self.price, self.seconds / 2)  # at least one instance must fit, to be measured
         self.spent += cost
         if n == 0:
             self.aside = max(self.aside, cost)
@@ -185,7 +187,7 @@ class Schedule:
 
     @property
     def carbon(self) -> Carbon | None:
-        """The mean intensity, weighted by the energy of each moment; None if no intensity was known."""
+        """The mean carbon intensity, weighted by the energy used; None if no intensity was known."""
         if self.signal is None or self.joules == 0:
             return None
         return Carbon(self.grams / self.joules * JOULES_PER_KWH, f"{self.signal.name}, by time")
@@ -193,7 +195,7 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return how many of `most` instances may be learnt now; if none may, `wait` has the reason.
+        """Return the number of instances to train on now, at most `most`; if it is 0, `wait` has the reason.
 
         `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
         """
@@ -225,7 +227,7 @@ class Schedule:
         return int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
 
     def _for_grid(self, now: float) -> Wait | None:
-        """Return the wait for a cleaner moment within the delay of the oldest instance, if there is one."""
+        """Return the delay until a lower carbon intensity, or None; the oldest instance limits the delay."""
         if self.signal is None:
             return None
         self.signal.refresh(now)
@@ -233,7 +235,7 @@ class Schedule:
         best = None if present is None or now >= end else self.signal.cleanest(now, end, self.used)
         if best is None or present is None or best.time <= now:
             return None
-        return Wait(best.time, f"the grid then has {best.grams:g} g CO2e per kWh, now {present:g}")
+        return Wait(best.time, f"the carbon intensity is then {best.grams:g} g CO2e per kWh, now {present:g}")
 
     @property
     def pause(self) -> float:

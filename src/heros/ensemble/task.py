@@ -72,9 +72,9 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of the sets of `Heros.predict_set` that should contain the true class; None: no sets.
-        The probabilities of the true classes of the last 1000 instances set the threshold (conformal
-        prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
+        The share of the sets of `Heros.predict_set` that should contain the true class; None means no sets.
+        The threshold is computed from the probabilities of the true classes of the last 1000 instances
+        (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès 2021).
 
     Examples
     --------
@@ -117,23 +117,23 @@ class Regression(Task):
     """Regression, the prediction of a number.
 
     Each model predicts in the unit of the target. The ensemble adds a prediction interval and, as a
-    reference, the running mean of the targets. The outcome of a prediction is 1 − |error| / (|error| + s),
-    where s is the standard deviation of about the last 1000 targets, the current one included. The outcome is
-    1 for an exact prediction, 1/2 for an error of s, and approaches 0 for larger errors. A model's score L is
-    the running mean of its outcomes: a score of 0.8 is a typical error of s/4. ADWIN detects changes in these
-    outcomes, that is, errors that grow relative to the spread of the target.
+    reference, the running mean of the targets. The outcome of a prediction is 1 − |error| / (|error| + s).
+    Here s is the standard deviation of about the last 1000 targets, including the current target. The outcome
+    is 1 for an exact prediction, 1/2 for an error of s, and approaches 0 for larger errors. A model's score L
+    is the running mean of its outcomes. For example, a score of 0.8 corresponds to a typical error of s/4.
+    ADWIN detects changes in these outcomes, that is, errors that grow relative to the spread of the target.
 
     Perceptrons and linear models learn the standardised target: its distance from the running mean in running
-    standard deviations. When these moments have changed by a tenth, the weights are rescaled so that the
-    predictions stay the same. A distance of more than ten standard deviations is learnt as ten.
+    standard deviations. When the mean or the deviation has changed by a tenth, the weights are rescaled to
+    keep the predictions the same. Distances are limited to ten standard deviations.
 
     Parameters
     ----------
     level
-        The share of targets that the prediction interval should contain. The last 1000 errors set its width
-        (conformal prediction), and the level is corrected by the coverage so far (Gibbs and Candès 2021).
-        `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no target is
-        known; its error counts in the measures but not for the intervals.
+        The share of targets that the prediction interval should contain. The width is computed from the last
+        1000 errors (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès
+        2021). `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no target
+        is known yet. The measures include the error of this prediction, but the intervals do not.
 
     Examples
     --------

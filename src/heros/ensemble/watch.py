@@ -75,18 +75,18 @@ class Top(AnswerPart):
 class Stack(AnswerPart):
     """All models predict together: the ensemble adds up their log-odds with learnt weights.
 
-    The mixture of the n best models, as in `Top`, is one more input. It starts with half of the weight; the
-    models share the other half equally. After each label, each weight takes a gradient step on the log
-    loss of the ensemble's prediction. If models make different errors, a stack can be better than any mixture
-    of them: docs/policies.md has figures. In regression, the stack adds up each model's difference from the
-    mixture, with weights that start at 0 and follow the squared error (NLMS). All models are evaluated, since
-    all models predict; the policy still chooses which models are trained.
+    The mixture of the n best models, as in `Top`, is an additional input. The mixture starts with half of the
+    weight, and the models share the other half equally. After each label, each weight takes a gradient step
+    on the log loss of the ensemble's prediction. If models make different errors, a stack can be better than
+    any mixture of them: docs/policies.md has figures. In regression, the stack adds up each model's
+    difference from the mixture, with weights that start at 0 and follow the squared error (NLMS). All models
+    are evaluated, since all models predict; the policy still chooses which models are trained.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours with a window of more than
     1,000 instances) are evaluated last. If a separate stack of the other models gives a class a higher
-    probability than `sure`, the slow models are not evaluated. In the prediction and in their scores L, they
-    are then assumed to agree with that stack. This saves time only together with `policies.Surprise`, since
-    a model that is trained must be evaluated.
+    probability than `sure`, the slow models are not evaluated. Slow models that are not evaluated are assumed
+    to agree with that stack, both in the prediction and in the scores L. A `sure` below 1 saves time only
+    together with `policies.Surprise`, since a model that is trained must be evaluated.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ class Baselines:
     """Counts of labels, from which the measures of two simple predictors are computed.
 
     In classification, the predictors are the most frequent class (with the class frequencies as
-    probabilities) and the previous label. In regression, they are the mean of the targets so far and the
-    previous target.
+    probabilities) and the previous label. In regression, the predictors are the mean of the targets so far
+    and the previous target.
 
     Examples
     --------

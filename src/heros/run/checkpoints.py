@@ -195,7 +195,7 @@ class Checkpointer:
         self.content = None  # releases the memory of its arrays
 
     def _read_again(self, stream: Source, n: int, block: int, show: bool | None) -> None:
-        """Read the stream again up to the checkpoint; the schema grows at the same instances as before.
+        """Read the stream again up to the checkpoint; the schema is extended at the same instances as before.
 
         The checksums of the instances are computed again.
         """

@@ -23,10 +23,11 @@ LATEST = ("end", "scores", "invested")
 class Points:
     """The points of all curves so far, as one list per curve.
 
-    If there are too many points, neighbouring points are merged. A merged point covers the windows of both:
-    sums are added, measures are averaged (weighted by the lengths of the windows), and the other curves take
-    the later value. All points except the last cover the same number of instances. `figures`, `sums` and
-    `latest` are the names of these curves; `most` is the maximum number of points, an even number or None.
+    If there are too many points, neighbouring points are merged. A merged point covers the windows of both
+    points. Sums are added, and measures are averaged, weighted by the lengths of the windows. The other
+    curves take the later value. All points except the last cover the same number of instances. `figures`,
+    `sums` and `latest` are the names of these curves; `most` is the maximum number of points, an even number
+    or None.
 
     Examples
     --------

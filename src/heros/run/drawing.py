@@ -27,7 +27,7 @@ def html(run: Run) -> str:
     first, *rest = map(escape, lines(run))
     panels = [_panel(run, one.label, run.curves.figures[one.name]) for one in run.measures[:PANELS]]
     share = run.curves.spent / np.diff(run.curves.end, prepend=0)
-    panels.append(_panel(run, "share of Σγ spent", share, low=0.0))
+    panels.append(_panel(run, "training cost Σγ, as a share", share, low=0.0))
     return (
         f'<div style="font-family:sans-serif;font-size:13px;line-height:1.5"><b>{first}</b><br>'
         f'{"<br>".join(rest)}<div style="display:flex;flex-wrap:wrap;gap:12px">{"".join(panels)}</div></div>'

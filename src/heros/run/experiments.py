@@ -1,8 +1,8 @@
 """Experiments: runs that are described as plain data, can run in any process, and are recorded once.
 
 Runs that already have a record are skipped, runs with a damaged record are repeated, and failures are
-reported. Records are overwritten only on request. A set of runs that was stopped continues when it is started
-again.
+reported. Records are overwritten only on request. If a set of runs was stopped, start the set again to
+continue.
 """
 
 from __future__ import annotations

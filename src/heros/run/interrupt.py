@@ -1,8 +1,8 @@
 """End an evaluation on Ctrl-C, so that it can return the result so far.
 
-While the model is trained on a block, an interrupt only sets a flag, so that the model and the measures
-agree. A read from the stream is interrupted only if it takes another `PATIENCE` seconds or longer, because
-an interrupted read could lose rows.
+While the model is trained on a block, an interrupt only sets a flag. The model and the measures therefore
+always include the same instances. A read from the stream is interrupted only if it takes another `PATIENCE`
+seconds or longer, because an interrupted read could lose rows.
 """
 
 from __future__ import annotations

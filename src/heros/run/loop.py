@@ -64,13 +64,13 @@ def evaluate(
 ) -> Run:
     """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
-    Ctrl-C ends the evaluation after the current block: a checkpoint is written if `checkpoint` is given, and
-    the Run so far is returned with `interrupted` set. A second Ctrl-C, or Ctrl-C before any training, raises
-    KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with a
-    `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
+    Ctrl-C ends the evaluation after the current block. A checkpoint is written if `checkpoint` is given, and
+    the result so far is returned with `interrupted` set. A second Ctrl-C, or Ctrl-C before any training,
+    raises KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with
+    a `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
     If the model has a power budget, e.g. ``budget="500 J/h"``, no clock hour exceeds the budget by more than
-    1 %: when the hour's energy is spent, the stream is not read until the next hour begins. In this case, a
+    1 %. When the hour's energy is spent, the stream is not read until the next hour begins. In this case, a
     `heros.WaitNotice` is issued and a checkpoint is written.
 
     Parameters
@@ -78,15 +78,15 @@ def evaluate(
     model
         The model. It is bound to the stream's schema, unless it is already bound.
     stream
-        The stream, read from its current position to its end. Also accepted: any object with a `schema` and
-        ``poll(most, timeout)`` (see `heros.streams.live.Source`), a data frame (pandas, polars, Arrow), a
-        pair ``(X, y)`` of rows and labels, and an iterable of (features, label) pairs, such as a River data
-        set (see `heros.streams.from_iter`).
+        The stream, read from its current position to its end. Other sources are a data frame (pandas, polars,
+        Arrow), a pair ``(X, y)`` of rows and labels, and any object with a `schema` and
+        ``poll(most, timeout)`` (see `heros.streams.live.Source`). An iterable of (features, label) pairs,
+        such as a River data set, is also accepted (see `heros.streams.from_iter`).
     target
         The target column of a data frame; by default the last column.
     weights
         The weight of each instance in training (see `Heros.learn`): an array in the order of the stream, or
-        the name of a column, which is then not used as a feature (see also `weights` of
+        the name of a column. This column is then not used as a feature (see also `weights` of
         `heros.streams.read`). Measures do not use the weights.
     measures
         The measures to compute: objects of `heros.measures`, or any objects with a `name`, an
@@ -128,15 +128,16 @@ def evaluate(
         If a checkpoint cannot be written: "raise" a HerosError, or "warn" with a
         `heros.run.checkpoints.CheckpointWarning` and continue. Earlier checkpoints are not changed.
     allow_code
-        Whether checkpoints may hold your own models and those of other libraries (`heros.pools.Models`) as
-        pickles. Loading a pickle can run any code: resume such a run only from a directory that only you can
-        write to. Without `allow_code`, such a pool cannot have checkpoints.
+        Whether checkpoints may hold your own models and models of other libraries (`heros.pools.Models`) as
+        pickles. Loading a pickle can run any code. Therefore resume such a run only from a directory that
+        only you can write to. Without `allow_code`, such a pool cannot have checkpoints.
     on_interrupt
         On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
         with several runs.
     carbon
         The carbon intensity of the grid over time: a file or URL whose rows hold a time and g CO2e per kWh
-        (see `heros.meters.CarbonSignal`). The stream is read when the grid is cleanest within `carbon_delay`.
+        (see `heros.meters.CarbonSignal`). The stream is read when this intensity is lowest within
+        `carbon_delay`.
     carbon_delay
         The maximum time for which `carbon` may delay an instance: a number of seconds, or a string like "6h".
 

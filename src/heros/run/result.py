@@ -30,8 +30,8 @@ class Price:
     """The cost of evaluation and training, relative to evaluating and training every model at every step.
 
     The cost is not timed during the run. It is the number of evaluations and training steps of each model,
-    multiplied by the measured cost of a single step (see `heros.pools.timing`). Σγ, in contrast, counts only
-    training, with the costs γ that the policy uses.
+    multiplied by the measured cost of a single step (see `heros.pools.timing`). In contrast, the training
+    cost Σγ counts only training, with the costs γ that the policy uses.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Run:
     figures: dict[str, float]  # value of each measure over the whole stream
     measures: tuple[Caption, ...] = field(repr=False)  # names and labels of the measures, in order
     confusion: Confusion | None = field(repr=False)  # None if no measure computes the matrix
-    gamma_spent: float  # Σγ over all steps; equal to n_instances if every model is always trained
+    gamma_spent: float  # training cost Σγ; equal to n_instances if every model is always trained
     reward: float  # sum of the rewards R over all steps
     evaluated: NDArray[np.int64] = field(repr=False)  # (M,) number of evaluations of each model
     trained: NDArray[np.int64] = field(repr=False)  # (M,) number of training steps of each model
@@ -122,7 +122,7 @@ class Run:
 
     @property
     def gamma_share(self) -> float:
-        """Σγ as a share of the cost of training every model at every step."""
+        """The training cost Σγ, as a share of the cost of training every model at every step."""
         return self.gamma_spent / self.n_instances
 
     @property
@@ -192,7 +192,7 @@ class Window:
 
     end: int  # number of instances so far
     figures: dict[str, float]  # value of each measure over this window
-    gamma_share: float  # Σγ so far, as a share of the cost of training every model
+    gamma_share: float  # training cost Σγ so far, as a share of training every model
     model: Heros = field(repr=False)
     _measures: Sequence[Measure] = field(repr=False)
 

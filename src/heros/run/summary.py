@@ -72,18 +72,18 @@ def cost_table(run: Run, title: str | None = None) -> Table:
 
 
 def budget_row(run: Run) -> dict[str, str]:
-    """Return a row with the budget and the amount used; empty if the run had no budget."""
+    """Return a row with the budget and the used amount; empty if the run had no budget."""
     dial = run.settings.get("dial")
     if dial is None:
         return {}
-    models, share_awake = len(run.settings["models"]), "nothing learnt"
+    models, share_awake = len(run.settings["models"]), "no model trained"
     if dial["awake"] is not None:
         some_sleep = " (a sleeping model is neither evaluated nor trained)" * (dial["awake"] < models)
         share_awake = f"{dial['awake']:.1f} of {models} models awake on average{some_sleep}"
-    floor = f"; below the floor of {dial['floor']}" if dial["floor"] else ""
+    floor = f"; the cheapest model alone needs {dial['floor']}" if dial["floor"] else ""
     per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
-    return {"budget": f"{dial['asked']} asked, {used}, {share_awake}{floor}"}
+    return {"budget": f"limit {dial['asked']}, {used}, {share_awake}{floor}"}
 
 
 def changes_row(run: Run) -> dict[str, str]:

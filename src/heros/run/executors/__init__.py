@@ -1,8 +1,8 @@
 """Executors run a grid of independent jobs in this process, in several processes, or on many machines.
 
-An executor has one method, ``results(work, items)``: it calls ``work`` on every item, approximately in the
-given order, and yields ``(index of the item, result)`` as the items finish. ``work`` must handle its own
-errors; the executor only retries items whose worker died.
+An executor has one method, ``results(work, items)``. The method calls ``work`` on every item, approximately
+in the given order. It yields ``(index of the item, result)`` as the items finish. ``work`` must handle its
+own errors; the executor only retries items whose worker died.
 
 >>> from heros.run.executors import Serial
 >>> list(Serial().results(len, ["a", "bcd"]))
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 ATTEMPTS = 3
 """The maximum number of attempts for an item whose worker dies."""
 PATIENCE = 10.0
-"""The number of seconds to wait for a reply from a scheduler."""
+"""The maximum waiting time in seconds for a reply from a scheduler."""
 Worker = ProcessPoolExecutor  # one process per worker, so that the item of a dead process is known
 
 
@@ -73,9 +73,9 @@ class Serial(Executor):
 class Processes(Executor):
     """An executor that runs jobs in several processes, each with a new interpreter.
 
-    The processes end when the parent process ends, even if it is killed. Jobs are pickled: your own classes
-    must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies is
-    retried in another process; other items are not affected.
+    The processes end when the parent process ends, even if the parent is killed. Jobs are pickled: your own
+    classes must be in a module, and a script needs ``if __name__ == "__main__":``. An item whose process dies
+    is retried in another process; other items are not affected.
 
     Parameters
     ----------

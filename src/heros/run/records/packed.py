@@ -1,13 +1,13 @@
 """Many records in one Parquet file: one row per record, with measures, ``record.json`` and curves.
 
-The file ``records.parquet`` replaces the single records below its directory: the row with the id
-``agr_a/mlp50/cand/k30/seed1`` is the record with this path relative to the directory. `heros.run.records`
-finds and reads both kinds of records; `heros.run.records.pack` packs single records.
+The file ``records.parquet`` replaces the single records below its directory. A row's id, e.g.
+``agr_a/mlp50/cand/k30/seed1``, is the path of the record relative to the directory. `heros.run.records` finds
+and reads both kinds of records; `heros.run.records.pack` packs single records.
 
-A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs, the unchanged text
-of ``record.json`` in the column ``document``, and a list per curve. Curves with a value per model or per
-phase are flattened, and the metadata of the column holds their width. If a record does not have a curve, its
-cell is null.
+A row has plain columns (stream, policy, seed, AUROC, CPU seconds, ...) for other programs. The column
+``document`` has the unchanged text of ``record.json``, and each curve is a list. Curves with a value per
+model or per phase are flattened, and the metadata of the column holds their width. If a record does not have
+a curve, its cell is null.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg"
 def load(directory: Path_) -> pa.Table:
     """Return a table with one row per run below this directory: settings, measures and costs.
 
-    The table has a column for every measure that any run has; the cells of runs without this measure are
+    The table has a column for every measure that at least one run has. If a run lacks a measure, the cell is
     empty.
     """
     documents = [(place, details(place)) for place in find(directory)]
@@ -73,9 +73,8 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
 def pack(directory: str | os.PathLike[str]) -> int:
     """Collect the single records below a directory in its `records.parquet`; return the number of records.
 
-    A packed record has the same content as before and is found under the same path. A single record replaces
-    a packed record with the same id. A single record is removed only after it has been read back from the
-    file unchanged.
+    A packed record keeps its content and its path. A single record replaces a packed record with the same id.
+    A single record is removed only after it has been read back from the file unchanged.
 
     Examples
     --------

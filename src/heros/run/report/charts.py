@@ -102,7 +102,8 @@ def _clickable(change: Change, end: float) -> str:
 def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, higher: bool = True) -> str:
     """Return a chart of labelled points, with a line through the Pareto front.
 
-    A point dominates all points that are further right and lower (higher, if `higher` is False).
+    A point dominates all points that are further right and lower. If `higher` is False, a point dominates all
+    points that are further right and higher.
     """
     across = axis(np.array([0.0, *(point.x for point in points)]))
     up = axis(np.array([point.y for point in points]))
@@ -151,7 +152,7 @@ def _readings(lines: Sequence[Line], end: float) -> str:
 
 
 def _reading(line: Line, left: float, right: float) -> str:
-    """Return the last value of a line in a strip, with its position unless this is the strip's end."""
+    """Return the last value of a line in a strip; add its position if it differs from the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""

@@ -91,7 +91,7 @@ def groups_of(runs: Sequence[Run]) -> list[Group]:
     The headline measure decides the order; groups without a value come last.
 
     The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
-    named ``Heros()`` or ``Heros(budget="0.4 mJ")``; the name of other runs consists of the policy, budget,
+    named ``Heros()`` or ``Heros(budget="0.4 mJ")``. The name of other runs consists of the policy, budget,
     class weights and the settings that differ between the groups.
     """
     keys = [_key(run.settings) for run in runs]

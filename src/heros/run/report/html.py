@@ -118,7 +118,7 @@ class Axis(NamedTuple):
 def axis(values: NDArray[np.float64], *, from_zero: bool = False) -> Axis:
     """Return an axis for these values.
 
-    If all values are between 0 and 1, such as shares and scores, the axis ends at 1 or below.
+    If all values are between 0 and 1, as for shares and scores, the axis ends at 1 or below.
 
     Examples
     --------

@@ -28,7 +28,7 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class LeadingTime:
-    """The instances at which a model had the highest score L: their share, the first and the last of them."""
+    """The share of instances at which a model had the highest score L, with the first and last instance."""
 
     model: int
     share: float

@@ -36,10 +36,10 @@ class KafkaWorker:
     """A worker that trains one model per key and shares the partitions of a topic with other workers.
 
     Kafka's consumer group assigns partitions to workers. When a partition is reassigned, its old worker
-    writes a snapshot of the partition's models and its offset to `store`, and the new worker continues from
-    this snapshot. If the old worker was killed, the new worker continues from the newest snapshot and trains
-    again on the rows after the snapshot. Either way, the model of a key is bit for bit the same as a model
-    that was trained once on each row.
+    writes a snapshot to `store`, with the partition's models and offset. The new worker continues from this
+    snapshot. If the old worker was killed, the new worker continues from the newest snapshot and trains again
+    on the rows after the snapshot. Either way, the model of a key is bit for bit the same as a model that was
+    trained once on each row.
 
     All rows of a key must be in the same partition. Kafka ensures this if messages have keys.
 
@@ -52,8 +52,9 @@ class KafkaWorker:
     group
         The consumer group of the workers.
     model
-        The template for the model of each key. Its task determines whether labels are classes or numbers.
-        Its budget may be a time or an energy per instance, but not a power, because workers do not wait.
+        The template for the model of each key. Its task determines whether labels are classes or numbers. Its
+        budget may be a time or an energy per instance, but not a power, because workers cannot delay
+        training.
     store
         Where snapshots are stored: a directory shared by all workers, or a URL that fsspec supports, e.g.
         ``s3://bucket/models``. The store of a topic belongs to one `target`, `key` and `model`; a worker with
@@ -72,9 +73,9 @@ class KafkaWorker:
     schema, nominal, classes, on_bad_row
         As for `heros.streams.live.RowSource`, separately for each partition.
     on_gap
-        What to do if Kafka has deleted messages after the newest snapshot of a partition: "stop" with a
-        `DataError`, or "go on" with the remaining messages and a `DataNotice`. A topic that was created again
-        is always an error and needs another `store`.
+        The reaction if Kafka has deleted messages after the newest snapshot of a partition. "stop" raises a
+        `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. A topic that was
+        created again is always an error and needs another `store`.
     options
         Additional settings of librdkafka.
     """
@@ -103,7 +104,7 @@ class KafkaWorker:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "KafkaWorker", "a Heros", model)
         if model.budget is not None and SpendingLimit.of(model.budget).kind == "power":
-            rule = "a time or an energy per instance, e.g. '20 us', because workers never wait"
+            rule = "a time or an energy per instance, e.g. '20 us', because workers cannot delay training"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
         expect_servers(servers, "servers", "KafkaWorker", "host:9092")
         skip = checked_skip(on_bad_row, "KafkaWorker")
@@ -173,7 +174,7 @@ class KafkaWorker:
         self._stopping = True
 
     def _leave_group(self) -> None:
-        """Leave the group, then close: a rebalance while librdkafka closes a consumer may never end."""
+        """Leave the group, then close, because a rebalance while a consumer is closed may never end."""
         self._stopping = True
         with suppress(self._kafka.KafkaException):
             self._consumer.unsubscribe()

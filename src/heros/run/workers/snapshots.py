@@ -18,7 +18,7 @@ from heros.ensemble import serialization
 from heros.storage.disk import reason, temporary_file, write_file
 
 KEPT = 2
-"""The number of snapshots to keep per partition: one may be read while the next is written."""
+"""The number of snapshots to keep per partition; a worker may read one while another writes the next."""
 NAME = re.compile(r"(\d+)\.keys")
 
 
