@@ -153,7 +153,7 @@ class BoundModels(BoundPool):
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; the costs do not change."""
+        """Extend the models to a schema with more features, values or classes; keep the costs."""
         self._calls.grow(schema)
         self._fit(schema)
 

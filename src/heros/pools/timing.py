@@ -32,7 +32,8 @@ def prices(
 ) -> tuple[Floats, Floats]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
-    The models first learn from `settled` instances; by default, enough instances to fill their windows.
+    The models are first trained on `settled` instances. By default, this number is enough to fill their
+    windows.
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
     _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
