@@ -18,7 +18,7 @@ class Zeta(CompiledPolicy):
     ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
 
     Difference from the paper: line 7 of the printed algorithm tests a_i = 0, but the correct test is a_l = 0.
-    The printed test can choose a model again, so that only a few models are trained instead of k
+    The printed test can choose the same model again; then only a few models are trained instead of k
     (Electricity, ζ = .01, ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
 
     Parameters
