@@ -35,7 +35,7 @@ class _Late(Generic[Prediction]):
 
     @property
     def waiting(self) -> int:
-        """The number of instances that wait for their labels."""
+        """The number of instances whose labels have not arrived yet."""
         return len(self._waiting)
 
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Prediction:
@@ -98,9 +98,9 @@ class LateClassifier(_Late[dict[Any, float]]):
     metric
         A River metric to update, e.g. ``river.metrics.Accuracy()``.
     most
-        The maximum number of instances that wait for their labels.
+        The maximum number of instances to store until their labels arrive.
     longest
-        The maximum waiting time in seconds; None means no limit.
+        The maximum time in seconds to store an instance without its label; None means no limit.
     expired
         The label to learn for instances whose label has not arrived in time. None drops these instances. In
         both cases, they count as expired.
@@ -134,7 +134,7 @@ class LateClassifier(_Late[dict[Any, float]]):
 class LateRegressor(_Late[float]):
     """A wrapper for any River regressor that predicts now and learns when the target arrives.
 
-    The parameters are those of `LateClassifier`; `expired` is a number.
+    The parameters are the same as those of `LateClassifier`, but `expired` is a number.
 
     Examples
     --------
