@@ -52,12 +52,13 @@ class Zeta(CompiledPolicy):
                 model = min(near, key=lambda i: (costs[i], i))
                 reasons[model] = (
                     f"pick {pick}: L {scores[model]:.4g} is within ζ = {self.zeta:g} of model {best} "
-                    f"({scores[best]:.4g}), and γ {costs[model]:.4g} is less than its {costs[best]:.4g}"
+                    f"({scores[best]:.4g}), and γ {costs[model]:.4g} is less than the γ of model {best} "
+                    f"({costs[best]:.4g})"
                 )
             else:
                 reasons[best] = (
                     f"pick {pick}: the best remaining model (L {scores[best]:.4g}); no model within "
-                    f"ζ = {self.zeta:g} costs less than its γ {costs[best]:.4g}"
+                    f"ζ = {self.zeta:g} costs less than γ {costs[best]:.4g}"
                 )
         return reasons
 
