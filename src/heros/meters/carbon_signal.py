@@ -123,7 +123,9 @@ class CarbonSignal:
             known = "is not known"
             if self._times:
                 known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
-            self._notify_once(f"The carbon intensity of {self.name} {known}: learning continues without it.")
+            self._notify_once(
+                f"The carbon intensity of {self.name} {known}. Learning continues without this value."
+            )
 
     def _end(self) -> float:
         """Return the time up to which the last value is valid."""

@@ -136,7 +136,7 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, counter))
     zones = dict(found.values())
     if not zones:
-        why = "which has none (virtual machines do not provide them)"
+        why = "which has no counters (virtual machines do not provide counters)"
         raise HerosError(f"RAPL needs package counters in {root}, {why}.")
     return [zones[name] for name in sorted(zones)]
 
@@ -146,7 +146,7 @@ def _zone_count(zone: Path) -> int:
     try:
         return int(file.read_text())
     except PermissionError:
-        raise HerosError(f"RAPL needs permission to read {file} (run as root, or chmod a+r).") from None
+        raise HerosError(f"RAPL needs permission to read {file}. Run as root, or use chmod a+r.") from None
     except (OSError, ValueError) as error:
         raise HerosError(f"RAPL needs a readable {file}. Got: {error}") from None
 
