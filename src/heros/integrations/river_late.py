@@ -47,7 +47,7 @@ class _Late(Generic[Prediction]):
         known = self._waiting.get(id)
         if known is not None:
             if known[0] != x:
-                raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
+                raise DataError(f"The id {id!r} must be new. Another instance with this id has no label yet.")
             return copy(known[1])
         answer = self._predict(dict(x))
         self.counts.answered += 1
