@@ -59,8 +59,8 @@ class RegressionTrees(Family):
             "adaptive",
             among("mean", "linear", "adaptive"),
             "'mean' of the leaf's targets, 'linear' (a model of the numeric features, trained by normalised "
-            "steps and copied to the children), or 'adaptive': whichever of the two was recently better in "
-            "the leaf.",
+            "steps and copied to the children), or 'adaptive' (the method that was recently better in the "
+            "leaf).",
         ),
         tree_settings.MAX_DEPTH,
     )
