@@ -1,4 +1,4 @@
-"""The entry point of the `heros` command. After an error it prints a message, not a traceback."""
+"""The entry point of the `heros` command. After an error the command prints a message, not a traceback."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ FAILED = 1
 def main() -> NoReturn:
     """Run the command line.
 
-    Ctrl-C works during imports, output that cannot be written is reported, and characters that the terminal
-    cannot show are escaped.
+    Ctrl-C also works during imports. If the output cannot be written, an error is reported. Characters that
+    the terminal cannot show are escaped.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -451,7 +451,9 @@ def test_a_nominal_feature_has_no_more_inputs_than_it_may(tmp_path):
     model = HerosClassifier(pools.Linear([{}]), k=1, most_values=8, seed=1)
     for i in range(6):
         model.learn_one({"user": f"u{i}"}, i % 2 == 0)
-    with pytest.warns(DataNotice, match=r"The column 'user' has very many values: 6 values have one input each"):
+    with pytest.warns(
+        DataNotice, match=r"The column 'user' has very many values: 6 values have one input each"
+    ):
         model.learn_one({"user": "u6"}, True)
     for i in range(50):
         model.learn_one({"user": f"u{i}"}, i % 2 == 0)

@@ -300,8 +300,8 @@ def test_the_reasons_are_the_true_ones():
         return explain(policy, scores, costs, k, policy.choose(scores, costs, k, rng()))
 
     assert reasons(Zeta(0.05), 2) == {
-        1: "pick 1: L 0.89 is within ζ = 0.05 of model 0 (0.9), and γ 0.1 is less than its 0.4",
-        0: "pick 2: the best remaining model (L 0.9); no model within ζ = 0.05 costs less than its γ 0.4",
+        1: "pick 1: L 0.89 is within ζ = 0.05 of model 0 (0.9), and γ 0.1 is less than the γ of model 0 (0.4)",
+        0: "pick 2: the best remaining model (L 0.9); no model within ζ = 0.05 costs less than γ 0.4",
     }
     assert reasons(policies.PerformBest(), 2) == {
         0: "rank 1 by L, highest first (0.9)",

@@ -91,7 +91,9 @@ def test_pairs_have_the_task_of_the_model():
     pairs = [({"a": float(t % 10)}, t % 10 / 2) for t in range(300)]
     model = Heros(pools.MLPGrid(hidden=[8]), k=3, seed=1, task="regression")
     assert evaluate(model, pairs).rmse > 0
-    with pytest.raises(DataError, match=r"task='regression' predicts numbers"):  # not a bad row: the wrong task
+    with pytest.raises(
+        DataError, match=r"task='regression' predicts numbers"
+    ):  # not a bad row: the wrong task
         evaluate(make(), pairs)
 
 

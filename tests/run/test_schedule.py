@@ -285,7 +285,7 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     assert [schedule.allowed(10) for _ in range(3)] == [10] * 3
     assert len(told) == 2
     assert (
-        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC: learning continues without it."
+        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC. Learning continues without this value."
         in told[1]
     )
     path.write_text("time,g/kWh\n7200,300\n10800,200\n")  # the next values

@@ -122,7 +122,10 @@ def test_what_an_address_may_say(monkeypatch):
         ),
         ("redis://host/s?db=first", "whole numbers for numeric settings. Got 'first'"),
         ("redis://host/s?labels=t", "an address with id= and a target, which labels= requires"),
-        ("redis://host/s?id=order", "with labels=, which id=, expired=, longest= and waiting= require. Got 'id'"),
+        (
+            "redis://host/s?id=order",
+            "with labels=, which id=, expired=, longest= and waiting= require. Got 'id'",
+        ),
         ("redis://host/s?labels=t&id=i&longest=day", "with a number of seconds for 'longest'. Got 'day'"),
         ("nats://host/s?follow=perhaps", "'yes' or 'no' for 'follow' and 'keep'. Got 'perhaps'"),
     ],

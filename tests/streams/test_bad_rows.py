@@ -430,7 +430,9 @@ def test_a_quote_that_joins_lines_is_told(tmp_path):
     path.write_text("a,b,label\n" + "1,x,y\n" * 30 + '2,"x,y\n' + "a line of text\n" * 9)
     stream = streams.read(path)
     stream.draw(100)
-    rule = "line 32: the row must have 3 columns (it has 11 lines, because a quote joins them). Got 2 instead."
+    rule = (
+        "line 32: the row must have 3 columns (it has 11 lines, because a quote joins them). Got 2 instead."
+    )
     assert rule in stream.bad_rows.text()
 
 

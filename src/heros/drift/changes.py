@@ -84,14 +84,16 @@ class Change:
         The instance at which the change was detected.
     since
         The instance at which the change began, estimated from the losses if a run keeps its predictions.
-        Otherwise the start of the detector's window: the change began between `since` and `at`.
+        Otherwise, `since` is the start of the detector's window, and the change began between `since` and
+        `at`.
     before, after
-        The error before the change and during it (its first 1,000 instances, or up to its detection if a run
-        estimates `since`): the share of wrong predictions or, for numeric targets, the mean absolute error.
-        For the kind "model", the score L.
-        For inputs and predictions, 0 and the maximum distance between the distributions.
+        The error before the change and during the change. The error is the share of wrong predictions or, for
+        numeric targets, the mean absolute error. `after` covers the first 1,000 instances of the change, or
+        the instances up to its detection if a run estimates `since`. For the kind "model", the score L before
+        and during the change. For inputs and predictions, `before` is 0 and `after` is the maximum distance
+        between the distributions.
     ended
-        The instance at which the change ended; None while it lasts. Only for the kind "error".
+        The instance at which the change ended; None while the change lasts. Only for the kind "error".
     recovered
         Whether the error had recovered when the change ended: at most a tenth of the rise remained, or the
         rest was no larger than chance explains. A change also ends at the next change, or after 20,000
@@ -136,7 +138,7 @@ class Change:
 
     @property
     def recovery(self) -> int | None:
-        """The number of instances from detection until the error recovered; None if it has not."""
+        """The number of instances from detection until the error recovered; None if it has not recovered."""
         return self.ended - self.at if self.recovered and self.ended is not None else None
 
     @property

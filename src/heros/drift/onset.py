@@ -43,9 +43,9 @@ def with_onsets(changes: Iterable[Change], losses: Floats, errors: Floats) -> tu
     `before` is then the mean error of the 1,000 instances before `since`, and `after` is the mean error from
     `since` to the detection.
 
-    The detector only reports that a change began within its window, whose start is the border of a large
-    bucket. This function splits the losses of the window into two parts, with a higher mean in the newer
-    part. `since` is the split that explains the losses best (least squares).
+    The detector reports only that a change began within its window. The window starts at the border of a
+    large bucket. This function splits the losses of the window into two parts, with a higher mean in the
+    newer part. `since` is the split that explains the losses best (least squares).
 
     Examples
     --------

@@ -161,7 +161,8 @@ class Callback:
     - each measure by its name (``auroc``, ``accuracy``, …);
     - ``training_cost``: cost of training so far, as a share of the cost of training every model;
     - ``cpu_seconds``: CPU time of the model so far;
-    - ``best_model``: index of the model with the highest running score; ``best_score``: that score;
+    - ``best_model``: index of the model with the highest running score;
+    - ``best_score``: the highest running score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
       because their performance changed; ``models_worse``: the number of these models with a lower score.
       Many changes at once indicate drift. These two metrics need the default score, `heros.scores.Adwin`.

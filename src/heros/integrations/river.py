@@ -149,7 +149,7 @@ class _Model(ModelSettings):
         """Load a model written by `save`, by `Heros.save` or by ``heros run --save``.
 
         Rows are read as before the model was saved. If the file was written by `Heros.save`, the labels are
-        the class names. Pass your own parts as arguments, as for `Heros.load`.
+        the class names. Pass user-defined parts as arguments, as for `Heros.load`.
         """
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
@@ -195,8 +195,8 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
     """A heterogeneous online ensemble that trains k of its M models at each step, for River.
 
     Instances are dictionaries. Their values may be numbers, numeric strings, category names, booleans or
-    dates. New features, values and labels may appear at any time; the models grow with them. A feature that
-    is absent, None or NaN is a missing value. A label is any hashable object.
+    dates. New features, values and labels may appear at any time; the models are then extended. A feature
+    that is absent, None or NaN is a missing value. A label is any hashable object.
 
     Predicting does not change the model; unknown features and values are ignored.
 

@@ -36,7 +36,7 @@ class _Late(Generic[Prediction]):
 
     @property
     def waiting(self) -> int:
-        """The number of instances that wait for their labels."""
+        """The number of instances whose labels have not arrived yet."""
         return len(self._waiting)
 
     def answer_one(self, id: Id, x: Mapping[Hashable, Any]) -> Prediction:
@@ -48,7 +48,7 @@ class _Late(Generic[Prediction]):
         known = self._waiting.get(id)
         if known is not None:
             if not _is_same(known[0], x):
-                raise DataError(f"The id {id!r} must be new. Another instance with this id is waiting.")
+                raise DataError(f"The id {id!r} must be new. Another instance with this id has no label yet.")
             return copy(known[1])
         answer = self._predict(dict(x))
         self.counts.answered += 1
@@ -110,9 +110,9 @@ class LateClassifier(_Late[dict[Any, float]]):
     metric
         A River metric to update, e.g. ``river.metrics.Accuracy()``.
     most
-        The maximum number of instances that wait for their labels.
+        The maximum number of instances to store until their labels arrive.
     longest
-        The maximum waiting time in seconds; None means no limit.
+        The maximum time in seconds to store an instance without its label; None means no limit.
     expired
         The label to learn for instances whose label has not arrived in time. None drops these instances. In
         both cases, they count as expired.
@@ -146,7 +146,7 @@ class LateClassifier(_Late[dict[Any, float]]):
 class LateRegressor(_Late[float]):
     """A wrapper for any River regressor that predicts now and learns when the target arrives.
 
-    The parameters are those of `LateClassifier`; `expired` is a number.
+    The parameters are the same as those of `LateClassifier`, but `expired` is a number.
 
     Examples
     --------

@@ -52,7 +52,9 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters and, if `deep`, those of policy, score and answer, e.g. ``policy__zeta``.
+        """Return the parameters and, if `deep`, the parameters of the parts, e.g. ``policy__zeta``.
+
+        The parts are the policy, the score and the answer.
 
         Examples
         --------
@@ -173,7 +175,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         """Write the fitted model to a file for `load`, `heros.Heros.load` and ``heros serve``.
 
         The file has the parameters of the ensemble and everything learnt, but no code. Labels are stored as
-        strings, so that a loaded classifier predicts strings.
+        strings, and a loaded classifier predicts strings.
 
         Examples
         --------
@@ -194,7 +196,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         """Load a model written by `save`, `Heros.save` or ``heros run --save`` as a fitted estimator.
 
         Frames are read like the training rows of the model; unknown columns are ignored. Labels are the names
-        of the classes. Pass your own parts as arguments, as for `Heros.load`.
+        of the classes. Pass user-defined parts as arguments, as for `Heros.load`.
 
         Examples
         --------
@@ -230,9 +232,9 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
 class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the library has no types
     """A heterogeneous online ensemble that trains k of its M models at each step, for scikit-learn.
 
-    The rows are read as a stream: `fit` reads them once, in order, and `partial_fit` continues training. NaN
-    is a missing value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numeric strings,
-    categories, booleans or dates. When predicting, an unknown category is a missing value.
+    `fit` reads the rows once, in order, as a stream. `partial_fit` continues training. NaN is a missing
+    value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numeric strings, categories,
+    booleans or dates. When predicting, an unknown category is a missing value.
 
     Parameters
     ----------

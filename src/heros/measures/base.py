@@ -142,7 +142,7 @@ class Measure(Part, ABC):
 
     @property
     def resumable(self) -> bool:
-        """Whether checkpoints can store the measure's state."""
+        """Whether checkpoints can store the state of the measure."""
         return True
 
     def __repr__(self) -> str:

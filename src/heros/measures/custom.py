@@ -38,7 +38,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
 
 
 def _has_value(measure: object) -> bool:
-    """Return whether the object has a value, without computing the value, which may be undefined at first."""
+    """Return whether the object has a value. The value is not computed, as it may be undefined at first."""
     try:
         return not callable(inspect.getattr_static(measure, "value"))
     except AttributeError:

@@ -149,7 +149,7 @@ class Histogram:
 
     @staticmethod
     def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
-        """Return the value of one class with all instances of a bin tied, and its maximum error."""
+        """Return the value of one class and its maximum error; the instances of a bin count as tied."""
         raise NotImplementedError
 
     def update(self, y: Labels, probabilities: Probabilities) -> None:
@@ -214,9 +214,9 @@ def _bins(probability: NDArray[np.float64]) -> NDArray[np.int64]:
 class RunningAuroc(Histogram):
     """AUROC from a histogram of log-odds, instead of from all probabilities.
 
-    A positive and a negative instance in the same bin are tied: the pair counts half. `error` bounds the
-    distance to the exact value. The histogram needs 512 KB per class up to 64 classes, and at most 32 MB:
-    with more classes, bins are wider and the bound is larger.
+    A positive and a negative instance in the same bin are tied, so the pair counts half. The distance to the
+    exact value is at most `error`. The histogram needs 512 KB per class for up to 64 classes. With more
+    classes, the histogram needs 32 MB at most, because the bins are wider; `error` is then larger.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class RunningAuroc(Histogram):
 class RunningPrAuc(Histogram):
     """Average precision from a histogram of log-odds; instances in one bin are tied.
 
-    `error` bounds the distance to the exact value. The histogram needs the memory of `RunningAuroc`.
+    The distance to the exact value is at most `error`. The histogram needs as much memory as `RunningAuroc`.
 
     Examples
     --------

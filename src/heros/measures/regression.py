@@ -12,7 +12,7 @@ from heros.measures.base import Array, Floats, Mean, Measure, State, expect_arra
 from heros.measures.checks import expect_numbers
 
 PREDICTION, INTERVAL, NAIVE = 1, 3, 4
-"""The number of output columns up to the prediction, the interval and the running mean."""
+"""The numbers of output columns that measures of predictions, intervals and the running mean require."""
 
 
 class MeanOfNumbers(Mean):

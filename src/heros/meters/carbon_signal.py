@@ -36,12 +36,12 @@ class IntensityAt(NamedTuple):
 
 
 class CarbonSignal:
-    """The carbon intensity of the grid, measured or forecast.
+    """The measured or forecast carbon intensity of grid electricity.
 
     A value is valid from its time to the time of the next value; the last value is valid for as long as the
-    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside of the
-    known times the intensity is None; this is reported once. If a URL does not reply, or a file is damaged
-    later, the error is reported and the known values are kept.
+    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside the known
+    times, the intensity is None, and one notice is given. If a URL does not reply or a file is damaged later,
+    the error is reported and the known values are kept.
 
     Parameters
     ----------
@@ -91,9 +91,10 @@ class CarbonSignal:
         return values[index] if index >= 0 and now < self._end() else None
 
     def cleanest(self, start: float, end: float, share: float = 0.0) -> IntensityAt | None:
-        """Return the first moment from `start` to `end` that is among the cleanest `share` of the known time.
+        """Return the first time from `start` to `end` at which the carbon intensity is among the lowest.
 
-        With a share of 0 this is the first moment of the lowest intensity. Return None without known values.
+        The lowest intensities are those that cover the share `share` of the known time. If `share` is 0,
+        return the first time with the lowest intensity. Return None if no intensity is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -122,7 +123,9 @@ class CarbonSignal:
             known = "is not known"
             if self._times:
                 known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
-            self._notify_once(f"The carbon intensity of {self.name} {known}: learning continues without it.")
+            self._notify_once(
+                f"The carbon intensity of {self.name} {known}. Learning continues without this value."
+            )
 
     def _end(self) -> float:
         """Return the time up to which the last value is valid."""

@@ -69,7 +69,7 @@ def cpu_model() -> str:
 
 
 def core_watts() -> tuple[float, str]:
-    """Return the watts of a busy core of this machine, and the source of this number.
+    """Return the power of one busy core of this machine in watts, and the source of this number.
 
     The environment variable ``HEROS_WATTS`` takes precedence over the table of CPUs.
     """
@@ -86,7 +86,7 @@ def core_watts() -> tuple[float, str]:
 
 
 def watts_per_core(model: str) -> tuple[float, str]:
-    """Return the watts of one core of this CPU, and the source of this number."""
+    """Return the power of one core of this CPU in watts, and the source of this number."""
     for name, (watts, cores) in POWER.items():
         if name in model:
             return round(watts / cores, 2), f"{model}: {watts} W over {cores} cores"
@@ -102,9 +102,9 @@ class Cpu(Meter):
     Parameters
     ----------
     watts
-        The power of a busy core; by default, the value of the environment variable ``HEROS_WATTS``. If it is
-        not set, the power is the CPU's design power divided by its number of cores. For a CPU that is not in
-        the built-in table, the power is 10 W. The reading names the source.
+        The power of a busy core; by default, the value of the environment variable ``HEROS_WATTS``. If the
+        variable is not set, the power is the CPU's design power divided by its number of cores. For a CPU
+        that is not in the built-in table, the power is 10 W. The reading names the source of the power.
     carbon
         The carbon intensity; without it, CO2e is not computed.
     process

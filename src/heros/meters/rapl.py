@@ -54,7 +54,7 @@ class Counter:
 
 
 class MachineMeter(Meter):
-    """A meter of the whole machine, including idle power: no other work should be running.
+    """A meter of the whole machine, including idle power. No other program should run at the same time.
 
     A process cannot use two such meters at the same time, because each would measure the other's run.
     """
@@ -68,7 +68,7 @@ class MachineMeter(Meter):
         self._owns_meter = False
 
     def sample(self) -> None:
-        """Read the counters; call this often enough for at most one wrap-around between calls."""
+        """Read the counters. Between two calls, a counter may wrap around at most once."""
         for one in self._counters:
             one.sample()
 
@@ -103,8 +103,8 @@ class MachineMeter(Meter):
 class Rapl(MachineMeter):
     """The energy of all CPU packages and their memory, from hardware counters.
 
-    The meter measures the whole machine, including idle power: no other work should be running. A process
-    cannot use two such meters at the same time.
+    The meter measures the whole machine, including idle power. No other program should run at the same time.
+    A process cannot use two such meters at the same time.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, counter))
     zones = dict(found.values())
     if not zones:
-        why = "which has none (virtual machines do not provide them)"
+        why = "which has no counters (virtual machines do not provide counters)"
         raise HerosError(f"RAPL needs package counters in {root}, {why}.")
     return [zones[name] for name in sorted(zones)]
 
@@ -146,7 +146,7 @@ def _zone_count(zone: Path) -> int:
     try:
         return int(file.read_text())
     except PermissionError:
-        raise HerosError(f"RAPL needs permission to read {file} (run as root, or chmod a+r).") from None
+        raise HerosError(f"RAPL needs permission to read {file}. Run as root, or use chmod a+r.") from None
     except (OSError, ValueError) as error:
         raise HerosError(f"RAPL needs a readable {file}. Got: {error}") from None
 

@@ -56,7 +56,7 @@ class CompiledPolicy(Part):
     """The name of the policy in the core; a policy with parameters overrides `_compiled` instead."""
 
     explorable: ClassVar[bool] = True
-    """Whether wrapping this policy in `Explore`, which sometimes trains k random models, is useful."""
+    """Whether it is useful to wrap this policy in `Explore`, which sometimes trains k random models."""
 
     @property
     def explores(self) -> bool:

@@ -62,7 +62,7 @@ class PolicyCalls:
         return hasattr(_innermost(self.policy), "update")
 
     def update(self, outcomes: NDArray[np.float64], trained: NDArray[np.bool_]) -> None:
-        """Pass the outcomes of the trained models to the policy; NaN for the other models."""
+        """Pass the outcomes of the trained models to the policy; the outcome of every other model is NaN."""
         _innermost(self.policy).update(outcomes, trained)
 
 

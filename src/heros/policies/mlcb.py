@@ -29,14 +29,14 @@ class MLCB(CompiledPolicy):
     trained at each instance makes at most Õ(√(M·T/k) + (M/k)^(1−α)·T^α) more errors in total than the best
     model would make if it were fully trained from the start.
 
-    **Limits.** The guarantee does not hold for streams with drift (set `factor`), for models that training
-    makes worse, such as perceptrons with too high a learning rate, or for `answer="best"`, which uses L and
-    not these bounds. The policy ignores costs. A `scale` below 1 gives narrower bounds without the guarantee.
-    With scale 1 and 50 models, a model that is .02 worse than the best model is no longer trained after about
-    60,000 updates.
+    **Limits.** The guarantee fails in three cases: for streams with drift (set `factor`); for models that
+    become worse by training, such as perceptrons with too high a learning rate; and for `answer="best"`,
+    which uses L instead of these bounds. The policy ignores costs. A `scale` below 1 gives narrower bounds
+    without the guarantee. With scale 1 and 50 models, a model that is .02 worse than the best model is no
+    longer trained after about 60,000 updates.
 
-    **Drift.** With `factor` < 1 the weight of an update falls with each instance, so that the bound of an
-    idle model rises until the model is trained again. The guarantee then holds, up to a constant, for each
+    **Drift.** With `factor` < 1 the weight of an update falls with each instance. The bound of an idle model
+    therefore rises until the model is trained again. The guarantee then holds, up to a constant, for each
     stretch of 1/(1 − factor) instances; each change costs a few such stretches.
 
     Parameters

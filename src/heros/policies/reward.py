@@ -14,7 +14,8 @@ class Reward(CompiledPolicy):
     """Train the k models with the highest L + w·(1 − γ). This maximises the paper's reward R.
 
     R = Σ (L_i + w·(1 − γ_i))·a_i is the reward of a step in the paper's Markov decision process. The paper
-    calls its maximisation a knapsack problem; with a limit on the *number* of models, sorting solves it.
+    calls the maximisation of R a knapsack problem. Because only the *number* of models is limited, sorting
+    the models solves the problem.
 
     Parameters
     ----------

@@ -18,8 +18,9 @@ class Surprise(Around):
     of the prediction is below `inside` times half the width of the running interval. On an expected instance
     the chosen models are trained only with probability `share`. Models that learn at almost no cost
     (`pools.Neighbours`, `pools.LabelMemory`, the window of `pools.Retrained`) are trained whenever they are
-    chosen. All instances update the scores; the weights of `Stack` learn from the same instances as the
-    models. After a change, few instances are expected, so the models are trained on nearly every instance.
+    chosen. The scores are updated on all instances. The weights of `Stack` are trained on the same instances
+    as the models. After a change, the ensemble expects few instances, so the models are trained on nearly
+    every instance.
 
     With late labels, the prediction at the arrival of the label decides whether the instance is expected.
     Warm-up trains all models. With a `budget`, `sure` is lowered if the budget is too small

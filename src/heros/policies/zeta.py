@@ -18,7 +18,7 @@ class Zeta(CompiledPolicy):
     ζ = 0 is `PerformBest`, ζ = 1 is `Cheapest`, up to ties.
 
     Difference from the paper: line 7 of the printed algorithm tests a_i = 0, but the correct test is a_l = 0.
-    The printed test can choose a model again, so that only a few models are trained instead of k
+    The printed test can choose the same model again; then only a few models are trained instead of k
     (Electricity, ζ = .01, ε = .1: an AUROC of .960 instead of .966; docs/paper.md).
 
     Parameters
@@ -52,12 +52,13 @@ class Zeta(CompiledPolicy):
                 model = min(near, key=lambda i: (costs[i], i))
                 reasons[model] = (
                     f"pick {pick}: L {scores[model]:.4g} is within ζ = {self.zeta:g} of model {best} "
-                    f"({scores[best]:.4g}), and γ {costs[model]:.4g} is less than its {costs[best]:.4g}"
+                    f"({scores[best]:.4g}), and γ {costs[model]:.4g} is less than the γ of model {best} "
+                    f"({costs[best]:.4g})"
                 )
             else:
                 reasons[best] = (
                     f"pick {pick}: the best remaining model (L {scores[best]:.4g}); no model within "
-                    f"ζ = {self.zeta:g} costs less than its γ {costs[best]:.4g}"
+                    f"ζ = {self.zeta:g} costs less than γ {costs[best]:.4g}"
                 )
         return reasons
 

@@ -1,6 +1,6 @@
 """Adapters that give models of other libraries the same interface, as members of a pool.
 
-The methods of a model identify its library, which is imported only if a member needs it.
+An adapter recognises a model's library by the methods of the model. A library is imported only if needed.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Member(ABC):
         return _has(subject, *cls.needs)
 
     def bind(self, schema: Schema) -> None:
-        """Set the schema, at the start and after each growth; raise an error if the model cannot use it."""
+        """Set the initial or the extended schema; raise an error if the model cannot use this schema."""
         self.schema = schema
 
     @abstractmethod
     def predict_proba(self, instance: Instance) -> Any:
-        """Return the class probabilities on any scale; None if the model cannot predict yet."""
+        """Return the class probabilities on any scale, or None if the model cannot predict yet."""
 
     @abstractmethod
     def learn(self, instance: Instance, y: float) -> None:
@@ -76,7 +76,7 @@ class Member(ABC):
 
     @abstractmethod
     def predict(self, instance: Instance) -> Any:
-        """Return the predicted value; None if the model cannot predict yet."""
+        """Return the predicted value, or None if the model cannot predict yet."""
 
     def _votes(self, classes: Any, p: Any) -> Floats:
         """Return probabilities (n_classes,): `p` for these class indices, 0 for all others."""
@@ -148,7 +148,7 @@ class SklearnMember(Member):
 
 
 class CapyMoaMember(Member):
-    """A CapyMOA or MOA classifier or regressor, whose schema cannot grow."""
+    """A CapyMOA or MOA classifier or regressor, whose schema cannot be extended."""
 
     needs = ("train", "predict_proba")
 

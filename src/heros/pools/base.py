@@ -28,7 +28,7 @@ class Pool(Part, ABC):
     """Whether the pool is a grid of settings that `--pool` accepts by name."""
 
     bounded: bool = False
-    """Whether numbers far outside the range of earlier numbers are limited: see `heros.pools.Join`."""
+    """Whether extreme numbers are limited; see the parameter `bounded` of `heros.pools.Join`."""
 
     @property
     @abstractmethod
@@ -50,7 +50,7 @@ class Pool(Part, ABC):
         return 0
 
     def expect_room(self, schema: Schema, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for these models, before allocating memory."""
+        """Before memory is allocated, raise an error if a state is too small for these models."""
         return
 
 
@@ -69,7 +69,7 @@ class BoundPool(ABC):
         return self.costs
 
     def seconds(self) -> tuple[Floats, Floats] | None:
-        """Return each model's CPU seconds per evaluation and per training step; None if these are unknown."""
+        """Return each model's CPU seconds per evaluation and per training step, or None if unknown."""
         return None
 
     def expect_fit(self, schema: Schema) -> None:  # noqa: B027  most models fit every schema
@@ -77,7 +77,7 @@ class BoundPool(ABC):
 
     @abstractmethod
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; they keep what they have learnt."""
+        """Extend the trained models to a schema with additional features, values or classes."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:

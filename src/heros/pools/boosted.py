@@ -20,14 +20,15 @@ Costs = Literal["rounds", "measured"] | Sequence[float]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Boosted(Family):
-    """Incremental gradient-boosted trees: each tree corrects the previous trees; each sequence is one model.
+    """Incremental gradient-boosted trees. Each model is a sequence of trees that correct the previous trees.
 
-    All trees learn from every instance. A tree uses the first and second derivatives of the loss at the sum
-    of the trees before it (SGBT, Gunasekara et al. 2024). Its leaves predict the step that lowers the loss
-    most, times the learning rate. The loss is the log loss for classes and half the squared error for
-    numbers. A leaf splits when the best feature is better than the second best with the given confidence, or
-    when both are about equally good. docs/models.md lists the differences from SGBT: one tree per round with
-    a step for each class, and leaves that store derivatives rather than FIMT-DD's means and linear models.
+    All trees learn from every instance. A tree is trained on the first and second derivatives of the loss,
+    taken at the summed predictions of the previous trees (SGBT, Gunasekara et al. 2024). Each leaf predicts
+    the step that lowers the loss most, multiplied by the learning rate. The loss is the log loss for classes
+    and half the squared error for numbers. A leaf splits when the best feature is better than the second best
+    with the given confidence, or when both are about equally good. There are two differences from SGBT
+    (docs/models.md). Each round has one tree, with a step for each class. The leaves store derivatives,
+    whereas FIMT-DD's leaves store means and linear models.
 
     Parameters
     ----------
@@ -64,13 +65,14 @@ class Boosted(Family):
             "horizon",
             1000.0,
             or_none(real_number(1, 1e12)),
-            "The approximate number of recent instances that determine a leaf's step; None means all.",
+            "The approximate number of recent instances that determine a leaf's step; None means all "
+            "instances.",
             none=0.0,
         ),
         replace(
             tree_settings.MAX_BYTES,
-            text="The memory of nodes and statistics of all trees; each tree has an equal part. If that "
-            "is not enough, the leaves with the fewest instances stop searching for splits.",
+            text="The memory for the nodes and statistics of all trees, divided equally among the trees. If "
+            "a tree needs more memory, its leaves with the fewest instances stop searching for splits.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"rounds": by_setting("rounds")}
@@ -121,5 +123,5 @@ class BoundBoosted(tree_settings.BoundTrees, of=Boosted):
         return _core.BoostedPool(settings, schema.numeric, seeds_of(rng, self.pool.n_models))
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return the total loss reduction by splits on each feature in model i."""
+        """Return how much the splits on each feature in model i have reduced the loss in total."""
         return tree_settings.gains_of(self, self._expect_model(i, "gains"))

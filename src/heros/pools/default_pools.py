@@ -67,10 +67,10 @@ def default() -> Join:
 
 
 def nested(pool: Join) -> Join:
-    """Return the pool with additional or smaller models that cost less, for `Heros(budget=...)`.
+    """Return a version of the pool with cheaper models, for `Heros(budget=...)`.
 
-    Each forest is divided into three, with 1/6, 1/3 and 1/2 of its trees and memory. The retrained trees get
-    an additional model that is rarely retrained.
+    Each forest is replaced by three smaller forests, with 1/6, 1/3 and 1/2 of its trees and memory. A pool of
+    retrained trees gets an additional model that is rarely retrained.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class ForestStats:
     trees, background
         The number of trees that predict, and of background trees, which replace other trees after drift.
     nodes, leaves, active_leaves
-        Sums over the trees that predict; see `TreeStats`.
+        The numbers of nodes and leaves, summed over the trees that predict; see `TreeStats`.
     depth
         The number of tests on the longest path in any tree.
     bytes, max_bytes
@@ -55,12 +55,13 @@ class Forest(Family):
     """Forests of Hoeffding trees; each forest is one model.
 
     Each tree draws the weight of an instance from a Poisson distribution (online bagging, Oza and Russell
-    2001) and uses a random subset of the features. A tree whose accuracy falls is replaced: at a warning of
-    ADWIN a new tree starts in the background, and at drift the new tree takes the place of the old tree. The
-    forest averages the probabilities of its trees, each weighted by its accuracy since it was last replaced.
-    With ``subspace="node"`` this is an adaptive random forest (Gomes et al. 2017), with ``"tree"`` streaming
-    random patches (Gomes, Read and Bifet 2019). docs/models.md lists the differences from MOA. The main
-    difference is that nominal features are split into one value and all other values.
+    2001) and uses a random subset of the features. A tree whose accuracy falls is replaced. When ADWIN gives
+    a warning, a new tree starts in the background. When ADWIN detects drift, the new tree replaces the old
+    tree. The forest averages the probabilities of its trees, each weighted by its accuracy since it was last
+    replaced. With ``subspace="node"`` the method is an adaptive random forest (Gomes et al. 2017). With
+    ``subspace="tree"`` the method is streaming random patches (Gomes, Read and Bifet 2019). docs/models.md
+    lists the differences from MOA. The main difference is that a split of a nominal feature separates one
+    value from all other values.
 
     Parameters
     ----------
@@ -111,14 +112,15 @@ class Forest(Family):
             "warning",
             0.01,
             or_none(above_zero(1)),
-            "The δ of the ADWIN that starts a tree in the background; None turns this off.",
+            "The significance level δ of the ADWIN that starts a tree in the background; None turns this "
+            "ADWIN off.",
             none=0.0,
         ),
         Setting(
             "drift",
             0.001,
             or_none(above_zero(1)),
-            "The δ of the ADWIN that replaces a tree; None turns this off.",
+            "The significance level δ of the ADWIN that replaces a tree; None turns this ADWIN off.",
             none=0.0,
         ),
         replace(
@@ -191,7 +193,7 @@ class BoundForest(BoundNative, of=Forest):
         return found
 
     def text(self, i: int, *, tree: int = 0) -> str:
-        """Return a tree of forest i as indented text: tests, and class and count of each leaf."""
+        """Return a tree of forest i as indented text, with its tests and the majority class of each leaf."""
         self._expect_model(i, "text")
         whole(tree, "tree", "text", 0, self.pool.configurations[i]["trees"] - 1)
         columns, state = self.native.tree(i, tree)

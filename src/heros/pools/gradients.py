@@ -17,8 +17,8 @@ LOSS = Setting(
     "loss",
     "squared",
     among("squared", "huber"),
-    "The loss for regression: half the squared error, or 'huber', which is linear beyond an error of one "
-    "standard deviation of the target.",
+    "The loss for regression: half the squared error, or 'huber'. The Huber loss is linear for errors above "
+    "one standard deviation of the target.",
     optional=True,
 )
 

@@ -25,10 +25,10 @@ class Hoeffding(Family):
     """Hoeffding trees with given settings.
 
     This is the VFDT of Domingos and Hulten (2000). Unless a tree reaches its byte limit, it equals MOA's
-    `HoeffdingTree` with the same settings: Gaussian observers with 10 candidate cuts for numbers, a branch
-    per value for nominal features. A leaf is split when the best test is better than the second best by more
-    than ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are neither scaled nor one-hot
-    encoded. docs/models.md lists the differences from MOA.
+    `HoeffdingTree` with the same settings. Numeric features have Gaussian observers with 10 candidate cuts. A
+    split of a nominal feature has a branch per value. A leaf is split when the best test is better than the
+    second best by more than ε = √(R² ln(1/δ) / 2n), or when ε is below the tie threshold. Features are
+    neither scaled nor one-hot encoded. docs/models.md lists the differences from MOA.
 
     Parameters
     ----------
@@ -74,9 +74,10 @@ class Hoeffding(Family):
             "split_on",
             "bound",
             among("bound", "change"),
-            "'change': a leaf splits by the best test as soon as its accuracy changes (HDDM-A with "
-            "`split_confidence` as its δ, e.g. 0.001), even if other tests are nearly as good, as in local "
-            "adaptive streaming trees (LAST). Grace period and tie threshold then have no effect.",
+            "With 'change', a leaf splits by the best test as soon as the accuracy of the leaf changes, even "
+            "if other tests are nearly as good. This is the method of local adaptive streaming trees (LAST). "
+            "HDDM-A detects the change, with `split_confidence` as its δ, e.g. 0.001. The grace period and "
+            "the tie threshold then have no effect.",
         ),
     )
     cost_models: ClassVar[CostModels] = {
@@ -135,7 +136,7 @@ class BoundHoeffding(tree_settings.BoundTrees, of=Hoeffding):
         return _core.HoeffdingPool(self._settings(_settings))
 
     def text(self, i: int) -> str:
-        """Return tree i as indented text: tests, and the majority class and count of each leaf."""
+        """Return tree i as indented text, with its tests and the majority class and count of each leaf."""
         return tree_settings.tree_text(self.native.tree_state(self._expect_model(i, "text")), self.schema)
 
     def measure(self) -> Floats:

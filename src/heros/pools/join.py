@@ -140,9 +140,9 @@ class BoundJoin(BoundPool):
             part.expect_fit(schema)
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend all models to a schema that has grown; measured costs do not change.
+        """Extend all models to a schema with more features, values or classes; keep measured costs.
 
-        If one pool does not fit the schema, no pool is extended.
+        If one pool cannot be extended to the schema, no pool is extended.
         """
         self.expect_fit(schema)
         for part in self.parts:

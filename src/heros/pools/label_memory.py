@@ -37,8 +37,8 @@ class LabelMemory(Family):
     The counts of a rare context are smoothed with the counts of the shorter context, and finally with the
     class frequencies. For numbers, the prediction is the last label plus a weighted sum of the trend, the
     mean, the mean of the last eight labels and the labels one season ago, each as a difference from the last
-    label. The weights come from least squares with fading. Seasons are lags at which differences between
-    labels are correlated; the pool finds up to two seasons among the lags below `memory`.
+    label. The weights come from least squares with fading. A season is a lag at which the differences between
+    labels are correlated. The pool finds up to two seasons among the lags below `memory`.
 
     All models share the latest labels. Each label is stored, regardless of which models are trained. With
     late labels the pool uses only labels that had arrived when the instance was predicted (see the `delay`

@@ -31,14 +31,16 @@ class Linear(Scaled):
 
     Models start with zero weights and are trained on one instance at a time, with softmax cross-entropy,
     squared or Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features
-    with more than two values are one-hot encoded. A step reads and writes only the weights of active inputs.
-    The results equal the results of dense steps, except for Adam's ε on inputs that were inactive.
+    with more than two values are one-hot encoded. A training step reads and writes only the weights of active
+    inputs. The results are the same as with steps on all weights, except for the effect of Adam's ε on
+    inactive inputs.
 
     Parameters
     ----------
     {settings}
     own_values
-        The number of values of a nominal feature that have their own input: the first values in the schema.
+        The number of values per nominal feature that have their own input. These are the first values in the
+        schema.
     hashed_to
         The number of inputs that all other values share by hashing. This limits the number of weights of
         features with very many values.
@@ -63,10 +65,10 @@ class Linear(Scaled):
             "optimizer",
             "adam",
             among("sgd", "adam", "ftrl", "pa"),
-            "Adam has β = .9, .999 and ε = 1e-8; 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1, "
-            "with a learning rate per weight that falls with its past gradients. 'pa', for numbers only, is "
-            "passive-aggressive (Crammer et al. 2006, PA-I): it corrects each error beyond `epsilon` at "
-            "once, by steps of at most `learning_rate`.",
+            "Adam has β = .9, .999 and ε = 1e-8; 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1; "
+            "the learning rate of each weight falls with the past gradients of the weight. 'pa', for numbers "
+            "only, is passive-aggressive learning (Crammer et al. 2006, PA-I). It corrects each error beyond "
+            "`epsilon` at once, by steps of at most `learning_rate`.",
         ),
         Setting("learning_rate", 0.01, above_zero(), "The learning rate η; α for FTRL."),
         Setting(
@@ -86,7 +88,7 @@ class Linear(Scaled):
             "epsilon",
             0.1,
             real_number(0),
-            "For 'pa': errors below this are ignored, in standard deviations of the target.",
+            "For 'pa': the size, in standard deviations of the target, below which errors are ignored.",
             optional=True,
         ),
     )

@@ -38,8 +38,8 @@ class Models(Pool):
         Each model is a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object
         with ``learn(x, y)`` and ``predict_proba(x)`` (for regression ``predict(x)``). It can also be a class
         or `functools.partial` that creates such a model (CapyMOA classes get the stream's schema), or a tuple
-        of a name and a model. The pool uses copies, which keep what the models have already learnt. The seed
-        of `Heros` has no effect on these models.
+        of a name and a model. The pool uses copies of the models, including what the models have already
+        learnt. The seed of `Heros` has no effect on these models.
     costs
         The cost γ of a training step: one number per model, a function that returns the cost of a
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
@@ -153,7 +153,7 @@ class BoundModels(BoundPool):
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema that has grown; the costs do not change."""
+        """Extend the models to a schema with more features, values or classes; keep the costs."""
         self._calls.grow(schema)
         self._fit(schema)
 

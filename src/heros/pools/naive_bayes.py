@@ -23,7 +23,7 @@ class NaiveBayes(Family):
 
     The probability of class c is proportional to P(c) ∏ P(x_f | c), with a Gaussian for each numeric feature
     and counts for each nominal value. Missing values are ignored. With `fading` below 1 the weight of old
-    instances falls, so that a model follows drift. With {"variance_prior": 0} the model equals
+    instances falls, and the model therefore follows drift. With {"variance_prior": 0} the model equals
     scikit-learn's `GaussianNB` (without var_smoothing) for numeric features and `CategoricalNB` for nominal
     features.
 
@@ -59,7 +59,8 @@ class NaiveBayes(Family):
             1.0,
             real_number(0),
             "The number of virtual instances in each class that have the variance of all classes together. "
-            "They keep the variance of a rare class above 0. No variance is below 1e-9 times that variance.",
+            "The virtual instances keep the variance of a rare class above 0. No variance is below 1e-9 "
+            "times the variance of all classes together.",
         ),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}

@@ -42,17 +42,17 @@ class NeighbourStats:
 class Neighbours(Family):
     """k nearest neighbours among the latest instances, with windows of given lengths.
 
-    A model finds the k nearest instances in its window. Each neighbour adds the weight 1/(distance + 0.001),
-    or 1, to its class; each class starts with 0.01. In regression, the prediction is the weighted mean of the
-    neighbours' targets. The distance is Euclidean. Numbers are divided by their running standard deviation
-    when the instance arrives, and limited to 6 standard deviations from the mean. Two different nominal
-    values differ by one standard deviation. A missing number counts as the mean; a missing nominal value
-    counts as a separate value. The search is exact, by brute force in float32; at equal distances the newer
-    instance is used.
+    A model finds the k nearest instances in its window. Each neighbour adds a weight to its class:
+    1/(distance + 0.001), or 1 if `weighting` is "uniform". The initial weight of each class is 0.01. In
+    regression, the prediction is the weighted mean of the neighbours' targets. The distance is Euclidean.
+    Numbers are divided by their running standard deviation when the instance arrives, and limited to 6
+    standard deviations from the mean. Two different nominal values differ by one standard deviation. A
+    missing number counts as the mean; a missing nominal value counts as a separate value. The search is
+    exact, by brute force in float32; at equal distances the newer instance is used.
 
     All models share one store of instances and one pass over it. An instance is stored if any of the models
-    is chosen for training; all models can then use the instance. Only a chosen model checks for change: see
-    `forget`.
+    is chosen for training; all models can then use the instance. Only a chosen model tests for a change (see
+    `forget`).
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ class Neighbours(Family):
         The maximum size of the store. If the longest window does not fit, windows are shortened until they
         fit; `BoundNeighbours.stats` returns their lengths.
     forget
-        The δ of an ADWIN on the outcomes of a model (for regression see `heros.ensemble.task.Regression`) on
-        the instances that the model was trained on. When the outcomes get worse, the model drops instances
-        older than ADWIN's window, and the model's window grows again. None turns this off.
+        The significance level δ of an ADWIN that tests the outcomes of a model (for regression see
+        `heros.ensemble.task.Regression`). The test uses the instances that the model was trained on. When the
+        outcomes get worse, the model drops all instances older than ADWIN's window. The model's window then
+        grows again. None turns the test off.
     costs
         The cost γ of a training step: "window" (in proportion to the window), "measured" (CPU time on random
         instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.

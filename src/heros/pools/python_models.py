@@ -77,7 +77,7 @@ class MemberCalls:
         return self.outputs, self.favoured, self.active
 
     def grow(self, schema: Schema) -> None:
-        """Extend all members to a schema that has grown."""
+        """Extend all members to a schema with additional features, values or classes."""
         for i in self._usable():
             self._call(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
 

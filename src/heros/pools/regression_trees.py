@@ -26,8 +26,8 @@ class RegressionTrees(Family):
     feature is better than the second best with the given confidence, or when both are about equally good. As
     in FIMT (Ikonomovska et al. 2011), the ratio of the two variance reductions is compared with the Hoeffding
     bound. Numbers are counted in 24 bins of equal width; the width doubles when a value lies outside the
-    bins. A nominal feature is split into one value and the others. The trees do not detect changes; the
-    scores of HEROS do.
+    bins. A nominal feature is split into one value and the others. The trees do not detect changes; HEROS
+    detects changes by the scores of the models.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class RegressionTrees(Family):
         replace(
             tree_settings.MAX_BYTES,
             default=1 << 20,
-            text="The memory of nodes and statistics. If they do not fit, the leaves with the lowest squared "
-            "error stop searching for splits.",
+            text="The memory for the nodes and statistics. If a tree needs more memory, its leaves with the "
+            "lowest squared error stop searching for splits.",
         ),
         tree_settings.GRACE_PERIOD,
         replace(tree_settings.SPLIT_CONFIDENCE, rule=inside_unit()),
@@ -59,8 +59,8 @@ class RegressionTrees(Family):
             "adaptive",
             among("mean", "linear", "adaptive"),
             "'mean' of the leaf's targets, 'linear' (a model of the numeric features, trained by normalised "
-            "steps and copied to the children), or 'adaptive': whichever of the two was recently better in "
-            "the leaf.",
+            "steps and copied to the children), or 'adaptive' (the method that was recently better in the "
+            "leaf).",
         ),
         tree_settings.MAX_DEPTH,
     )

@@ -54,13 +54,13 @@ class RetrainedStats:
 class Retrained(Family):
     """Gradient-boosted trees, retrained on a window of the latest instances.
 
-    Each training grows `trees` trees in sequence (for each class if there are three or more) on the first
-    and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM does.
-    The loss is the log loss for classes and half the squared error for numbers. The first training starts
-    after 50 instances. The next training starts when the number of instances has doubled, or after `every`
-    instances. The work is spread over the following instances (`spread`), so that no instance has to wait for
-    a whole training. The previous trees predict until the training is complete. The trees of the other
-    boosted family, `Boosted`, grow with each instance and are never retrained.
+    Each training grows `trees` trees in sequence (for each class if there are three or more classes) on the
+    first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
+    does. The loss is the log loss for classes and half the squared error for numbers. The first training
+    starts after 50 instances. The next training starts when the number of instances has doubled, or after
+    `every` instances. The work is spread over the following instances, because a whole training would delay a
+    single instance (see `spread`). The previous trees predict until the training is complete. The trees of
+    the other boosted family, `Boosted`, grow with each instance and are never retrained.
 
     Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.
     Training uses no random numbers.
@@ -118,16 +118,17 @@ class Retrained(Family):
             "most_trees",
             None,
             or_none(whole_number(1, 1 << 16)),
-            "The maximum number of trees over all outputs. If that leaves fewer than `trees` per output, "
-            "the learning rate is higher in proportion, up to .5.",
+            "The maximum number of trees over all outputs. If this limit leaves fewer than `trees` trees per "
+            "output, the learning rate is raised in proportion, up to .5.",
             none=0,
         ),
         Setting(
             "drift",
             None,
             or_none(above_zero(1)),
-            "The δ of an ADWIN on the loss of the trees. If the loss has risen, the window restarts at the "
-            "change, and the next training starts at once. None turns this off.",
+            "The significance level δ of an ADWIN that tests the loss of the trees. If the loss has risen, "
+            "the window restarts at the change, and the next training starts at once. None turns the test "
+            "off.",
             none=0.0,
         ),
         replace(
@@ -190,5 +191,5 @@ class BoundRetrained(BoundNative, of=Retrained):
         return [RetrainedStats(*self.native.summary(i), limit) for i, limit in enumerate(limits)]
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return the total loss reduction by splits on each feature in the last training of model i."""
+        """Return how much the splits on each feature reduced the loss in the last training of model i."""
         return gains_of(self, self._expect_model(i, "gains"))

@@ -32,7 +32,7 @@ def prices(
 ) -> tuple[Floats, Floats]:
     """Return each model's CPU seconds per evaluation and per training step, on random instances.
 
-    The models first learn from `settled` instances; by default, enough instances to fill their windows.
+    The models are first trained on `settled` instances. The default number fills the windows of the models.
     """
     bound = pool.bind(schema, np.random.default_rng(0), np.full(pool.n_models, 1 / pool.n_models))
     _step(bound).run(*_random_instances(schema, pool.instances_until_stable if settled is None else settled))
@@ -58,8 +58,8 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     """Return the prices of a pool's models, measured during learning or else on random instances.
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
-    the number of instances that the models have learnt: shorter windows cost less. If timing fails, return
-    None.
+    the number of instances that the models have learnt. With few learnt instances, the windows are short and
+    the models cost less. If timing fails, return None.
     """
     try:
         evaluation, train = _seconds(bound, learnt)

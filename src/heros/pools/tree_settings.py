@@ -24,9 +24,9 @@ MAX_BYTES = Setting(
     "max_bytes",
     32 << 20,
     whole_number(1, 1 << 62),
-    "The memory of nodes and observers. The limit is enforced at every instance: when it is reached, the "
-    "least promising leaves are deactivated, and activated again when they are more promising than "
-    "others. MOA and River check their limits every million instances.",
+    "The memory of nodes and observers. The limit is enforced at every instance. When the limit is reached, "
+    "the least promising leaves are deactivated. A leaf is activated again when it is more promising than an "
+    "active leaf. MOA and River check their limits every million instances.",
 )
 GRACE_PERIOD = Setting(
     "grace_period",
@@ -62,7 +62,7 @@ class TreeStats:
     Parameters
     ----------
     nodes, leaves
-        The number of nodes and of leaves; leaves are nodes.
+        The number of nodes (including leaves) and the number of leaves.
     active_leaves
         The number of leaves that learn. The other leaves were deactivated to stay within the byte limit: they
         count classes and predict the majority class.
@@ -86,14 +86,15 @@ class BoundTrees(BoundNative):
     def stats(self) -> list[TreeStats]:
         """Return the size of each model.
 
-        For boosted trees, the numbers are sums over the model's trees, and the depth of its deepest tree.
+        For boosted trees, the numbers are sums over the model's trees; the depth is the depth of the deepest
+        tree.
         """
         limits = [configuration["max_bytes"] for configuration in self.pool.configurations]
         return [TreeStats(*(*self.native.summary(i), limit)) for i, limit in enumerate(limits)]
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:
-    """Return the total loss reduction by splits on each feature in model i."""
+    """Return how much the splits on each feature in model i have reduced the loss in total."""
     names = [feature.name for feature in bound.schema.features]
     return dict(zip(names, bound.native.gains(i).tolist(), strict=True))
 

@@ -20,8 +20,8 @@ RULE = "a score, e.g. heros.scores.Adwin()"
 class BoundScore(Protocol):
     """The current running performance of M models.
 
-    Files and checkpoints store it if it has the methods ``state()``, which returns a mapping from names to
-    arrays of numbers, and ``restore(state)``.
+    Files and checkpoints can store the scores if this object has the methods ``state()`` and
+    ``restore(state)``. The method ``state()`` returns a mapping from names to arrays of numbers.
     """
 
     @property
@@ -86,7 +86,7 @@ class BuiltInScore(Part):
         )
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Raise an error if a state is too small for this number of models, before allocating memory."""
+        """Before memory is allocated, raise an error if a state is too small for this number of models."""
         return
 
 

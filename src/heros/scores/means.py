@@ -28,7 +28,8 @@ class Adwin(BuiltInScore):
         paper uses 1e-5.
     restart
         Whether to drop the whole window, not only the older part, one instance after a change. River's change
-        detector `drift.ADWIN` drops the whole window; MOA and the published algorithm do not.
+        detector `drift.ADWIN` drops the whole window; MOA and the published algorithm drop only the older
+        part.
 
     Examples
     --------

@@ -51,12 +51,12 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     The file contains the current running means and deviations. The metadata has the names of features, values
     and classes, as JSON under ``schema``. Requires the extra ``onnx``.
 
-    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and neighbours can be exported,
-    also if they are in a joined pool. The file contains the instances of neighbours and the statistics in
-    the leaves of trees, so it may be large. Models written in Python and label memories, which predict from
-    earlier labels, cannot be exported. The combined predictions of `heros.Top` and `Stack` cannot be exported
-    either; export each model by its index. The file does not limit extreme numbers (`bounded` of
-    `heros.pools.Join`).
+    Perceptrons, linear models, naive Bayes, trees, forests, boosted trees and nearest neighbours can be
+    exported, including models of a joined pool. The file may be large, because it contains the stored
+    instances of nearest-neighbour models and the leaf statistics of trees. Models written in Python and label
+    memories, which predict from earlier labels, cannot be exported. The combined predictions of `heros.Top`
+    and `Stack` cannot be exported either; export each model by its index. The file does not limit extreme
+    numbers (`bounded` of `heros.pools.Join`).
 
     Parameters
     ----------

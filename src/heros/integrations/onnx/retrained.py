@@ -69,7 +69,7 @@ def _child_indices(children: Ints, nodes: int) -> Ints:
 
 
 def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
-    """Return a mask of the bytes (nodes, 256) that pass each node's test: up to a cut, or in a set."""
+    """Return a mask (nodes, 256) of the bytes that pass each node's test: bytes up to a cut, or in a set."""
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1
