@@ -166,7 +166,7 @@ class Made:
         ([Made(name=None)], "must be a measure"),
         ([Made(update=None)], "must be a measure"),
         ([Made(better="more")], "must be a measure whose 'better' is 'higher' or 'lower' ('made'). Got 'more'"),
-        ([measures.F1(), measures.F1()], "must be measures with different names, which must not be attributes of Run or its curves. Got 'f1'"),
+        ([measures.F1(), measures.F1()], "must be measures with distinct names that are not attributes of Run or Curves. Got 'f1'"),
         ([Made(name="reward")], "with different names, which must not be attributes of Run or its curves. Got 'reward'"),
         ([Made(name="end")], "must not be attributes of Run or its curves. Got 'end'"),
         ([Made(name="cpu_seconds")], "must not be attributes of Run or its curves. Got 'cpu_seconds'"),

@@ -124,7 +124,7 @@ class Weights:
         counts, carry = (state.get(name, np.empty(0, dtype=bool)) for name in ("counts", "carry"))
         counted = counts.dtype == np.int64 and counts.ndim == 1 and (counts >= 0).all()
         if not counted or carry.dtype != np.float64 or carry.shape != (1,) or not 0 <= carry[0] < 1:
-            raise DataError(f"The state of weights must be counts and a remainder. Got {[*state]}.")
+            raise DataError(f"The state of weights must have valid 'counts' and 'carry'. Got {[*state]}.")
         self._counts, self._remainder = counts.tolist(), float(carry[0])
 
 

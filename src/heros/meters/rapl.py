@@ -202,13 +202,13 @@ def _events(root: Path, files: list[int]) -> list[Counter]:
 def _opened(kind: int, config: int, cpu: int) -> int:
     number = SYSCALLS.get(platform.machine())
     if number is None:
-        raise HerosError(f"Perf events need one of {', '.join(SYSCALLS)}. Got {platform.machine()}.")
+        raise HerosError(f"Perf events are supported on {', '.join(SYSCALLS)}. Got {platform.machine()}.")
     attributes = struct.pack("IIQ", kind, ATTRIBUTES, config).ljust(ATTRIBUTES, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     file = libc.syscall(number, ctypes.c_char_p(attributes), -1, cpu, -1, ctypes.c_ulong(0))
     if file < 0:
         error = os.strerror(ctypes.get_errno())
-        raise HerosError(f"Perf events of RAPL need root or perf_event_paranoid 0. Got: {error}.")
+        raise HerosError(f"RAPL perf events require root, or perf_event_paranoid = 0: {error}.")
     return int(file)
 
 

@@ -356,7 +356,7 @@ def _empty_measures(measures: object, exact: bool, has_checkpoints: bool, numeri
     fields = {*Run.__dataclass_fields__, *Curves.__dataclass_fields__}
     invalid = [name for name in names if names.count(name) > 1 or hasattr(Run, name) or name in fields]
     if invalid:
-        rule = "measures with different names, which must not be attributes of Run or its curves"
+        rule = "measures with distinct names that are not attributes of Run or Curves"
         raise ParameterError.of("measures", "evaluate", rule, invalid[0])
     if has_checkpoints and (without := [measure for measure in checked if not measure.resumable]):
         rule = "measures with methods 'state()' and 'restore(state)', which checkpoints need"

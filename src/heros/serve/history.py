@@ -289,7 +289,7 @@ class History:
         if not 0 <= held < window < 2**62:
             raise DataError("The instances since the last point must be fewer than a window.")
         if trained.shape != (self._models,) or not np.isfinite([*spent, *trained]).all():
-            raise DataError("The training since the last point must be a finite number per model.")
+            raise DataError("The costs and training steps since the last point must be finite numbers.")
         self._open()
         self.window, self._held, self._counted = window, held, held
         self._spent, self._trained = float(spent[0]), trained.astype(np.float64)

@@ -230,4 +230,4 @@ def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
                 return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"The checkpoint has no valid description of its part of {directory / PREDICTIONS}.")
+    raise DataError(f"The checkpoint does not say which part of {directory / PREDICTIONS} belongs to it.")

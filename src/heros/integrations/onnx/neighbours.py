@@ -34,7 +34,7 @@ def neighbours(graph: Graph, bound: BoundNeighbours, i: int) -> None:
 
 
 def _newest(width: int) -> slice:
-    """Return a slice of the last `width` rows, newest first; at equal distances, newer rows are used."""
+    """Return a slice of the last `width` rows, newest first, so that newer rows win at equal distances."""
     return slice(None, -width - 1, -1)
 
 

@@ -165,7 +165,7 @@ def _place_of(renamed: Path) -> Path:
 
 
 def _existing(place: Path) -> Path:
-    """Return the directory of the record, or of the old record if a kill interrupted its replacement."""
+    """Return the directory of the record, or of the old one if the process was killed while replacing it."""
     return place if place.exists() else next(iter(_renamed_records(place)), place)
 
 
