@@ -111,5 +111,5 @@ def test_an_instance_with_nan_may_be_sent_again():
     first = late.answer_one(0, {"size": float("nan"), "n": 1.0})
     assert late.answer_one(0, {"size": float("nan"), "n": 1.0}) == first
     for other in ({"size": 1.0, "n": 1.0}, {"size": float("nan")}, {"size": float("nan"), "n": 2.0}):
-        with pytest.raises(DataError, match="waiting"):
+        with pytest.raises(DataError, match="has no label yet"):
             late.answer_one(0, other)
