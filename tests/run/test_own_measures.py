@@ -167,7 +167,7 @@ class Made:
         ([Made(update=None)], "must be a measure"),
         ([Made(better="more")], "must be a measure whose 'better' is 'higher' or 'lower' ('made'). Got 'more'"),
         ([measures.F1(), measures.F1()], "must be measures with distinct names that are not attributes of Run or Curves. Got 'f1'"),
-        ([Made(name="reward")], "with different names, which are not attributes of Run or Curves. Got 'reward'"),
+        ([Made(name="reward")], "with distinct names that are not attributes of Run or Curves. Got 'reward'"),
         ([Made(name="end")], "are not attributes of Run or Curves. Got 'end'"),
         ([Made(name="cpu_seconds")], "are not attributes of Run or Curves. Got 'cpu_seconds'"),
         ([Made(lock=(i for i in ()))], "must be measures that can be copied or have a method 'fresh'"),
