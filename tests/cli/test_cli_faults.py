@@ -55,7 +55,7 @@ def test_a_restart_loop_ends_when_the_record_is_written(tmp_path, pool):
     (tmp_path / "out" / "report.html").unlink()  # as after a kill right after the record was written
     again = kept(tmp_path, pool)
     assert (first.exit_code, again.exit_code) == (0, 0)
-    assert "heros: the run is finished; its record is" in again.stderr
+    assert "heros: the run is already finished; its record is" in again.stderr
     assert [line for line in again.stdout.splitlines() if "AUROC" in line] == [
         line for line in first.stdout.splitlines() if "AUROC" in line
     ]
@@ -86,7 +86,7 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
     kept(tmp_path, pool)
     other = kept(tmp_path, pool, "--window", "50")
     assert other.exit_code == 2
-    assert "already exists; pass --force to replace it" in other.stderr
+    assert "already exists. Pass --force to replace it" in other.stderr
 
 
 def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
@@ -101,7 +101,9 @@ def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
     assert "line 5002: the 'a' column must be a number" in said.stderr
     learnt = Heros.load(model).instances
     assert learnt >= 4000
-    assert f"the model learnt from {learnt:,} instances: {model}" in " ".join(said.stderr.split())
+    assert f"the model after training on {learnt:,} instances is saved: {model}" in " ".join(
+        said.stderr.split()
+    )
 
 
 # -- standard input and output ------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
     piped = runner.invoke(app, [*arguments[:1], "-", *arguments[2:], "--no-header"], input=path.read_bytes())
     assert json.loads(piped.stdout)["n_instances"] == 100
     queue = runner.invoke(app, ["run", "kafka://a:1/t", "--target", "y", "--no-header"])
-    assert "--no-header must be left out: it applies only to files" in queue.stderr
+    assert "--no-header must be left out, because the option applies only to files" in queue.stderr
 
 
 def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missing(place):
@@ -114,7 +114,7 @@ def test_only_the_first_notices_about_a_file_are_printed(place):
     arguments = ["run", str(place / "many.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
     told = runner.invoke(app, arguments).stderr
     assert told.count("is left out") == 5
-    assert told.endswith("heros: 3 more notices; heros look shows how each column is read\n")
+    assert told.endswith("heros: 3 more notices; run heros look to see how each column is read\n")
 
 
 def test_standard_input_may_be_json_lines(place):
@@ -362,6 +362,6 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     (tmp_path / "deliveries.csv").write_text("spoilt")
     again = runner.invoke(app, ["example", "deliveries"])
     assert (again.exit_code, (tmp_path / "deliveries.csv").read_text()) == (2, "spoilt")
-    assert "The file deliveries.csv already exists; pass --force to replace it" in again.stderr
+    assert "The file deliveries.csv already exists. Pass --force to replace it" in again.stderr
     assert runner.invoke(app, ["example", "deliveries", "--force"]).exit_code == 0
     assert (tmp_path / "deliveries.csv").read_text().count("\n") == 6001

@@ -139,7 +139,7 @@ def test_what_is_wrong_with_an_address_is_said(address, said):
 def test_messages_have_no_last_column():
     result = CliRunner().invoke(app, ["run", "redis://127.0.0.1:1/s"])
     assert result.exit_code == 2
-    assert "--target must be given for a queue: messages have no last column." in result.output
+    assert "--target must be given for a queue, because messages have no last column." in result.output
 
 
 @pytest.mark.parametrize(
