@@ -227,7 +227,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         ),
         (
             lambda: streams.Agrawal().draw(2**62),
-            "The 'n' parameter of draw must be small enough for n instances to fit into memory",
+            "The 'n' parameter of draw must be small enough that n instances fit into memory",
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), 2**63),
@@ -396,7 +396,7 @@ def test_a_broken_arrow_file_is_refused_where_arrow_trusts_it(tmp_path):
 def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
     path = tmp_path / "x.arff"
     path.write_text("@attribute a {x, y\n@attribute c {p, q}\n@data\nx,p\n")
-    with pytest.raises(DataError, match="line 1: the values must be distinct names"):
+    with pytest.raises(DataError, match="line 1: an attribute must have distinct values in braces"):
         streams.read(path)
 
 

@@ -153,7 +153,7 @@ def test_a_file_whose_name_is_no_text_is_run_and_recorded(tmp_path, pool):
     assert json.loads(done.stdout)["stream"]["name"] == "caf\\udce9"
     missing = program("run", os.fsencode(tmp_path) + b"/na\xefve.csv")
     assert missing.returncode == 2
-    assert missing.stderr.endswith(b"must exist. Got no such file instead.\n")
+    assert missing.stderr.endswith(b"cannot be read: there is no such file.\n")
 
 
 def test_a_name_too_long_for_a_file_is_refused_in_a_line():

@@ -301,7 +301,7 @@ def test_what_is_no_instance_and_no_label():
         evaluate(fresh(), strict)
     with pytest.raises(ParameterError, match="the name of a field of both sources"):
         LateSource(bad, wrong, id=3, target="y")
-    with pytest.raises(DataError, match="must be a result of its 'where'"):
+    with pytest.raises(DataError, match="must be a value that its 'where' returned"):
         strict.seek({"position": {}})
 
 

@@ -49,7 +49,7 @@ def read_pipe(
     """
     options, text = Options.of("read", settings)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
-        rule = "one that extends ASCII, such as 'latin-1', for standard input"
+        rule = "an encoding that extends ASCII, such as 'latin-1', if standard input is read"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
     reader: PipeReader
