@@ -62,7 +62,7 @@ class Nearness:
         """Restore the arrays that `state` returned."""
         n, mean, variance = (float(one) for one in state["moments"])
         if not (0 <= n <= RECENT and 0 <= variance < math.inf and math.isfinite(mean)):
-            raise DataError("The moments of targets must be finite; their variance must not be negative.")
+            raise DataError("The moments of targets must be finite, and their variance must not be negative.")
         self._n, self._mean, self._variance = n, mean, variance
 
 
