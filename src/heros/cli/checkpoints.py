@@ -33,7 +33,7 @@ def checkpoints_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory given to --checkpoint.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """List the checkpoints in a directory, newest first, and whether each is complete."""
+    """List the checkpoints in a directory, newest first, and show whether each one is complete."""
     checkpoints = found(directory)
     if as_json:
         plain = [

@@ -145,7 +145,7 @@ def example_command(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Write an example file: 6,000 deliveries, some of them late; the busy hours change halfway."""
+    """Write an example file with 6,000 deliveries, some of them late. The busy hours change halfway."""
     one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
     path, content = out or Path(f"{name}.csv"), gzip.decompress(streams.EXAMPLES[name].read_bytes())
     if path.exists() and not force and not (path.is_file() and path.read_bytes() == content):

@@ -103,7 +103,7 @@ class CheckpointDirectory:
         document, arrays = archive.decoded(attached, KIND, self.directory)
         _expect_same(self.directory, document.get("template"), serialization.description(model), names)
         if not isinstance(document.get("start"), dict):
-            raise DataError(f"The checkpoint in {self.directory} is incomplete: it has no initial model.")
+            raise DataError(f"The checkpoint in {self.directory} is incomplete, because it has no initial model.")
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
@@ -162,7 +162,7 @@ class CheckpointDirectory:
 
 def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
     if not isinstance(kept, dict):
-        raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
+        raise DataError(f"The checkpoint in {place} is incomplete, because it has no model.")
     way = "continue without this option, or use another directory"
     serialization.expect_same(kept, given, names, f"the checkpoint in {place}", way)
 

@@ -203,7 +203,7 @@ def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
         note = _words_note(words, "target")
         return ColumnLook(name, "target", len(counts), missing, examples, note, usual)
     if index in layout.empty:
-        kind, note = "empty", "its kind depends on its first value"
+        kind, note = "empty", "the kind depends on the first value"
     elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as requested")
     else:

@@ -103,7 +103,7 @@ class LateSource(RowSource):
     ) -> None:
         super().__init__(f"{features.name} + {labels.name}", target=target, limits=OF_MESSAGES, **settings)
         if not isinstance(id, str):
-            raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
+            raise ParameterError.of("id", "LateSource", "the name of a field that both sources have", id)
         self.features, self.labels = features, labels
         self._id, self._target = id, target
         self._room = (most, longest)
