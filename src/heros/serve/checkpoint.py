@@ -103,7 +103,9 @@ class CheckpointDirectory:
         document, arrays = archive.decoded(attached, KIND, self.directory)
         _expect_same(self.directory, document.get("template"), serialization.description(model), names)
         if not isinstance(document.get("start"), dict):
-            raise DataError(f"The checkpoint in {self.directory} is incomplete, because it has no initial model.")
+            raise DataError(
+                f"The checkpoint in {self.directory} is incomplete, because it has no initial model."
+            )
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:

@@ -599,7 +599,7 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of everything learnt so far; the training thread calls this between blocks."""
+        """Write a checkpoint of the current state; the training thread calls this between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last

@@ -47,7 +47,8 @@ class Waitlist:
     """Labelled instances in order of arrival, stored on disk until a checkpoint covers them.
 
     No instance is lost if the process is killed after `add` has returned. A restarted service continues after
-    the last instance that its checkpoint covers, so no instance is learnt twice. Thread-safe.
+    the last instance that its checkpoint covers, so no instance is used twice for training.
+    Thread-safe.
 
     Parameters
     ----------
