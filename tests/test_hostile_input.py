@@ -223,7 +223,7 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         ),
         (
             lambda: streams.RandomRBF(features=10**6, centroids=10**6),
-            "must be at most 10 with 1000000 features.",
+            "must be at most 10 if there are 1000000 features.",
         ),
         (
             lambda: streams.Agrawal().draw(2**62),
@@ -389,7 +389,7 @@ def test_a_broken_arrow_file_is_refused_where_arrow_trusts_it(tmp_path):
     codes = np.array([0, 1, 0], dtype=np.int32).tobytes()
     assert data.count(codes) == 1
     path.write_bytes(data.replace(codes, np.array([0, 1 << 20, 0], dtype=np.int32).tobytes()))
-    with pytest.raises(DataError, match=r"x\.arrow cannot be read to its end"):
+    with pytest.raises(DataError, match=r"x\.arrow cannot be read completely"):
         streams.read(path).draw(3)
 
 

@@ -535,7 +535,7 @@ def test_a_file_of_utf_16_without_a_mark_is_refused(tmp_path):
 def test_a_damaged_compressed_file_is_named(tmp_path):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(("a,label\n" + "1,x\n" * 1000).encode())[:-20])
-    with pytest.raises(DataError, match=r"s\.csv\.gz cannot be read to its end: "):
+    with pytest.raises(DataError, match=r"s\.csv\.gz cannot be read completely: "):
         list(streams.read(path).blocks())
 
 
@@ -678,10 +678,10 @@ def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_p
     path = tmp_path / f"rows.csv.{ending}"
     path.write_bytes(data[: len(data) * 3 // 4])
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
-    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read to its end: "):
+    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read completely: "):
         run = evaluate(model, streams.read(path), window=10_000)
     assert run.n_instances == model.instances > 50_000
-    with pytest.raises(DataError, match="cannot be read to its end"):
+    with pytest.raises(DataError, match="cannot be read completely"):
         evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.read(path, on_bad_row="raise"))
 
 

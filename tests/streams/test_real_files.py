@@ -532,7 +532,7 @@ def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
 def test_encodings_that_are_wrong(tmp_path):
     path = tmp_path / "s.csv"
     path.write_bytes(b"\xff\xfea,label\n1")
-    with pytest.raises(DataError, match="cannot be read to its end"):
+    with pytest.raises(DataError, match="cannot be read completely"):
         list(streams.read(path).blocks())
     with pytest.raises(
         ParameterError, match=r"an encoding that extends ASCII, such as 'latin-1', if standard input is read"

@@ -71,7 +71,7 @@ class Results:
                     place = place.with_name(f"{place.stem}.partial{place.suffix}")
                 with suppress(OSError, HerosError):
                     model.save(_with_parents(place))
-                    say(f"heros: the model after training on {model.instances:,} instances is saved: {place}")
+                    say(f"heros: the model, trained on {model.instances:,} instances, is saved to {place}")
             raise
 
     def write(

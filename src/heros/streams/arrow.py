@@ -75,7 +75,7 @@ class ArrowReader(TableReader):
     def read(self) -> Chunk | None:
         if self._batches is None:
             self._batches = self._chunks_from(self._row)
-        with readable(self.label, "cannot be read to its end", BrokenOff):
+        with readable(self.label, "cannot be read completely", BrokenOff):
             batch = next(self._batches, None)
         if batch is None:
             return None
@@ -237,7 +237,7 @@ class ExcelReader(TableReader):
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
             workbook = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        with closing(workbook), readable(self.label, "cannot be read to its end", BrokenOff):
+        with closing(workbook), readable(self.label, "cannot be read completely", BrokenOff):
             self._sheets = [sheet.title for sheet in workbook.worksheets]
             sheet = workbook.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions

@@ -201,7 +201,7 @@ class Pipe:
         except KeyboardInterrupt:
             data = b""
         except OSError as error:
-            raise DataError(f"standard input cannot be read to its end: {error}") from None
+            raise DataError(f"standard input cannot be read completely: {error}") from None
         self.ended = not data
         return data
 

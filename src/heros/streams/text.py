@@ -170,7 +170,7 @@ class TextReader(TableReader):
         try:
             return bytes(file.read(n))
         except BROKEN as error:
-            raise BrokenOff(f"{self.label} cannot be read to its end: {error}") from None
+            raise BrokenOff(f"{self.label} cannot be read completely: {error}") from None
 
     def _expect_unchanged(self) -> None:
         """Raise an error if the file was rewritten since it was opened; rows may be appended."""
