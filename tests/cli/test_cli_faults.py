@@ -101,9 +101,7 @@ def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
     assert "line 5002: the 'a' column must be a number" in said.stderr
     learnt = Heros.load(model).instances
     assert learnt >= 4000
-    assert f"the model, trained on {learnt:,} instances, is saved to {model}" in " ".join(
-        said.stderr.split()
-    )
+    assert f"the model, trained on {learnt:,} instances, is saved to {model}" in " ".join(said.stderr.split())
 
 
 # -- standard input and output ------------------------------------------------------------------------------

@@ -267,8 +267,7 @@ def test_all_words_for_nothing_are_named_at_once(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     said = " ".join(runner.invoke(app, ["look", str(place / "w.csv")]).output.split())
     assert (
-        "10 bad rows with 'k.A.','unbekannt' (use --missing k.A.,unbekannt to read such values as "
-        "missing)"
+        "10 bad rows with 'k.A.','unbekannt' (use --missing k.A.,unbekannt to read such values as missing)"
     ) in said
 
 

@@ -180,7 +180,6 @@ def test_too_many_bad_rows_end_a_run_with_everything_written(tmp_path, pool, kin
     assert "The run ends early: " in result.stderr
     assert (
         "must have at most one bad row in 20 rows. Got 32 bad rows in 633 rows. The first bad row: "
-        ""
     ) in result.stderr
     assert "32 bad rows were skipped, the first 3:" in result.stdout
     assert "601 (" in result.stdout  # the number of instances

@@ -335,7 +335,7 @@ def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
     for file in (first, None):  # the service continues with the same file, or without one
         with opened(file) as service:
             assert service.history.learnt == 1
-    with pytest.raises(HerosError, match="Got another model file. Leave out --model"):
+    with pytest.raises(HerosError, match=r"Got another model file\. Leave out --model"):
         opened(second)
 
 

@@ -195,8 +195,11 @@ def test_nobody_there_is_said():
 
 @pytest.mark.parametrize("topic", ["a+", "a/#/b", ""])
 def test_what_is_no_filter_is_said_at_once(broker, topic):
-    with pytest.raises(HerosError, match=r"cannot be read: the topic is not a valid filter \(Invalid "
-        r"subscription filter"):
+    with pytest.raises(
+        HerosError,
+        match=r"cannot be read: the topic is not a valid filter \(Invalid "
+        r"subscription filter",
+    ):
         MqttTopic(broker.url.partition(" ")[0], topic, target="y")
     with pytest.raises(ParameterError, match="such as mqtt://host:1883"):
         MqttTopic("mqtt://a:1,b:2", topic, target="y")

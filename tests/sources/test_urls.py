@@ -114,10 +114,14 @@ def test_what_an_address_may_say(monkeypatch):
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("kafka://host:9092", "must be an address such as kafka://host:9092/topic, with one of the "
-            "schemes kafka, mqtt"),
-        ("amqp://host/queue", "must be an address such as kafka://host:9092/topic, with one of the "
-            "schemes kafka, mqtt"),
+        (
+            "kafka://host:9092",
+            "must be an address such as kafka://host:9092/topic, with one of the schemes kafka, mqtt",
+        ),
+        (
+            "amqp://host/queue",
+            "must be an address such as kafka://host:9092/topic, with one of the schemes kafka, mqtt",
+        ),
         (
             "redis://host/s?group=g",
             "must be an address with no other settings than classes, columns, db, expired, follow",
@@ -189,10 +193,10 @@ def test_a_malformed_server_is_said():
         (JetStream, "url", "nats://host:99999"), (JetStream, "url", None), (MqttTopic, "url", "mqtt://host:abc"),
     ):  # fmt: skip
         with pytest.raises(
-            ParameterError, match=f"The '{parameter}' parameter of {kind.__name__} must be like"
+            ParameterError, match=f"The '{parameter}' parameter of {kind.__name__} must be (like|an addr)"
         ):
             kind(servers, "t")
-    with pytest.raises(ParameterError, match="The 'address' parameter of connect must be like"):
+    with pytest.raises(ParameterError, match="The 'address' parameter of connect must be"):
         connect("kafka://[::1/t", target="y")
 
 

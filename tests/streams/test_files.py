@@ -448,7 +448,7 @@ def test_parameters_of_read_that_break_their_rules(tmp_path):
         "string": "The 'nominal' parameter of read must be a list of column names. Got 'a' instead.",
         "both": "The 'numeric' parameter of read must be a list without the columns in 'nominal'. "
         "Got ['a'] instead.",
-        "ignored": "The 'ignore' parameter of read must be without the target. Got ['label'] instead.",
+        "ignored": "The 'ignore' parameter of read must be a list without the target column. Got ['label'] instead.",
         "empty": "The table of read must have a target column and a feature column. Got ['label'] instead.",
         "bad row": "The 'on_bad_row' parameter of read must be 'skip' or 'raise'. Got 'ignore' instead.",
         "delimiter": "The 'delimiter' parameter of read must be one ASCII character. Got '::' instead.",

@@ -109,7 +109,7 @@ def test_arrays_that_break_a_rule():
         "The 'X' of from_arrays must hold only finite numbers or NaN. Got inf in row 2, column 2 instead.",
         "from_arrays, row 2: the label must be one of '0'. Got None instead.",
         "from_arrays, row 2: the label must be one of 'a'. Got 'b' instead.",
-        "The 'names' parameter of from_arrays must be 1 names. Got ['a', 'b'] instead.",
+        "The 'names' parameter of from_arrays must be a list of 1 names. Got ['a', 'b'] instead.",
         "The 'nominal' parameter of from_arrays must be a list of feature names or indices. Got 'z' instead.",
         "X must have 2 features. Got 1 instead.",
         "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
@@ -244,7 +244,7 @@ def test_an_endless_iterator_is_read_as_far_as_asked():
 def test_an_iterator_cannot_go_back_or_be_copied():
     stream = streams.from_iter(iter([({"a": 1}, 0)]), name="queue")
     back = (
-        "The stream 'queue' reads an iterator, which cannot be restarted: "
+        "The stream 'queue' reads an iterator, which cannot be restarted. "
         "Pass a function that returns a new iterator to from_iter."
     )
     assert refused(stream.restart) == back
@@ -252,7 +252,7 @@ def test_an_iterator_cannot_go_back_or_be_copied():
     assert refused(streams.Drift(stream, stream, 1).restart) == back
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         assert refused(lambda copied=copied: copied(stream)) == (
-            "The stream 'queue' reads an iterator, which cannot be copied: "
+            "The stream 'queue' reads an iterator, which cannot be copied. "
             "Pass a function that returns a new iterator to from_iter."
         )
 

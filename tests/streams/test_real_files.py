@@ -385,8 +385,9 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
     with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
     for role in ("target", "weights"):
-        with pytest.raises(DataError, match=f"At most one column may have the kind '{role}'. Got 'id' and "
-            f"'size'"):
+        with pytest.raises(
+            DataError, match=f"At most one column may have the kind '{role}'. Got 'id' and 'size'"
+        ):
             streams.read(path, target="city", columns={"id": role, "size": role})
 
 
@@ -523,10 +524,9 @@ def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
         warnings.simplefilter("ignore", DataNotice)
         stream = streams.read(path)
         assert len(stream.draw(9)[1]) == 2
-    assert (
-        "must be UTF-8 text (or set encoding=, for example to latin-1). Got "
-        "b'K"
-    ) in str(stream.bad_rows.first[0])
+    assert ("must be UTF-8 text (or set encoding=, for example to latin-1). Got b'K") in str(
+        stream.bad_rows.first[0]
+    )
 
 
 def test_encodings_that_are_wrong(tmp_path):
@@ -611,8 +611,11 @@ def test_a_zip_with_one_file_is_that_file(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "x")
         archive.writestr("b.csv", "x")
-    with pytest.raises(DataError, match=r"s\.zip must contain exactly one file\. Got 'a\.csv', 'b\.csv' "
-        r"instead"):
+    with pytest.raises(
+        DataError,
+        match=r"s\.zip must contain exactly one file\. Got 'a\.csv', 'b\.csv' "
+        r"instead",
+    ):
         streams.read(path)
     path.write_bytes(b"PK nothing")
     with pytest.raises(DataError, match=r"s\.zip must be a zip file\. The error was: "):
@@ -747,8 +750,7 @@ def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
     assert len(shown.splitlines()) < 40
     words = " ".join(shown.split())
     assert (
-        "500 columns: 100 names, 398 numbers, 1 left out, 1 target. Columns with missing values: "
-        "0."
+        "500 columns: 100 names, 398 numbers, 1 left out, 1 target. Columns with missing values: 0."
     ) in words
     assert "c7" in words
     assert "nothing to learn from" in words
@@ -832,8 +834,7 @@ def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
     expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each name is a separate class."
     alike = "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
     feature = (
-        f"The column 'colour' has {alike}: each name is a separate value (use nominal= to hide this "
-        f"notice)."
+        f"The column 'colour' has {alike}: each name is a separate value (use nominal= to hide this notice)."
     )
     stream, said = quietly(path)
     assert (said, stream.schema.classes) == ([expected, feature], ("Kept", "kept", "lost"))
@@ -923,8 +924,11 @@ def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
         "b",
     ]  # within the first rows
     monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
-    with pytest.warns(DataNotice, match=r"The field 'b' is left out, because it first appears in line 152 "
-        r"of"):
+    with pytest.warns(
+        DataNotice,
+        match=r"The field 'b' is left out, because it first appears in line 152 "
+        r"of",
+    ):
         stream = streams.read(path)
     assert [one.name for one in stream.schema.features] == ["a", "wide"]
 

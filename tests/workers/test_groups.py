@@ -293,8 +293,9 @@ def test_more_than_one_bad_row_in_twenty_ends_it_and_keeps_what_was_learnt(tmp_p
     with (
         pytest.warns(DataNotice),
         pytest.raises(
-            TooManyBadRows, match=r"partition 0 must have at most one bad row in 20 rows\. Got 20 bad "
-                r"rows in 58"
+            TooManyBadRows,
+            match=r"partition 0 must have at most one bad row in 20 rows\. Got 20 bad "
+            r"rows in 58",
         ),
     ):
         one.learn()

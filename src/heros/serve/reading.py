@@ -72,8 +72,9 @@ class Reading:
         others = [name for name in schema.classes if name not in self.classes]
         if others or schema.numeric:
             got = "a numeric target" if schema.numeric else listed(others)
-            raise HerosError(f"The option --classes must name all classes of the model. The model also "
-                f"has {got}.")
+            raise HerosError(
+                f"The option --classes must name all classes of the model. The model also has {got}."
+            )
         return replace(schema, classes=tuple(dict.fromkeys((*schema.classes, *self.classes))))
 
 

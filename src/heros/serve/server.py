@@ -52,8 +52,9 @@ class Running:
         allow_hosts = [*allow_hosts]
         if token is not None and token != token.strip():
             blanks = "spaces or line breaks at its start or end"
-            raise ParameterError.of("token", "serve", "a text without spaces and line breaks at its start "
-                "and end", blanks)
+            raise ParameterError.of(
+                "token", "serve", "a text without spaces and line breaks at its start and end", blanks
+            )
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             got = f"{len(token)} characters"
             raise ParameterError.of("token", "serve", "8 to 200 printable ASCII characters", got)
@@ -115,8 +116,9 @@ class Running:
 
     def _stop_by_signal(self) -> None:
         if self._stopped:
-            LOG.warning("Stopping: %d accepted instances have not been used for training "
-                "yet", self.service.queued)
+            LOG.warning(
+                "Stopping: %d accepted instances have not been used for training yet", self.service.queued
+            )
         self.stop()
 
     def stop(self) -> None:

@@ -463,8 +463,9 @@ class Service:
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         reveals = first or known.reveals(x)
-        too_fast = NotNow("The schema grows too fast. Send instances with new features or values again "
-            "later.")
+        too_fast = NotNow(
+            "The schema grows too fast. Send instances with new features or values again later."
+        )
         if reveals and not self._may_grow():
             raise too_fast
         start = time.monotonic()
@@ -621,8 +622,9 @@ class Service:
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
             self.changes.look_now()
         if self.waitlist is not None and self.store is None and len(self.waitlist):
-            LOG.error("%d accepted instances are lost, because there is no checkpoint "
-                "directory", len(self.waitlist))
+            LOG.error(
+                "%d accepted instances are lost, because there is no checkpoint directory", len(self.waitlist)
+            )
         self._close()
         done.result(0)
 
@@ -889,8 +891,9 @@ class Service:
         with self._door:
             self._checkpoints_queued -= 1
         if self.waitlist is not None and self.fault is not None:  # a checkpoint would lose instances
-            raise HerosError(f"The service can no longer train and therefore writes no checkpoint: "
-                f"{self.fault}")
+            raise HerosError(
+                f"The service can no longer train and therefore writes no checkpoint: {self.fault}"
+            )
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
@@ -1052,8 +1055,9 @@ def _wrong(why: Refused) -> Wrong:
 
 def _expect_only(request: dict[str, Any], names: frozenset[str], what: str) -> None:
     if not request.keys() <= names:
-        raise Wrong(f"{what} may have only the fields {_named(names)}. Got "
-            f"{min(request.keys() - names)[:99]!r}.")
+        raise Wrong(
+            f"{what} may have only the fields {_named(names)}. Got {min(request.keys() - names)[:99]!r}."
+        )
 
 
 def _named(names: frozenset[str]) -> str:

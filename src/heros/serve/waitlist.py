@@ -25,8 +25,7 @@ LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
 WAY_OUT = (
-    "Move the file away to start without its instances. The service then counts these instances as "
-    "failed."
+    "Move the file away to start without its instances. The service then counts these instances as failed."
 )
 OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 

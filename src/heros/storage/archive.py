@@ -116,8 +116,9 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str)
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"The document written to {place} must be plain data. The error was: "
-            f"{error}.") from None
+        raise HerosError(
+            f"The document written to {place} must be plain data. The error was: {error}."
+        ) from None
     now = [array if isinstance(array, Parts) else array.tobytes() for array in plain.values()]
     return _with_digest([PREFIX.pack(MAGIC, FORMAT, len(header)), header, *now])
 

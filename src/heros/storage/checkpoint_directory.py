@@ -230,5 +230,6 @@ def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
                 return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"The checkpoint does not specify which part of {directory / PREDICTIONS} belongs to "
-        f"the checkpoint.")
+    raise DataError(
+        f"The checkpoint does not specify which part of {directory / PREDICTIONS} belongs to the checkpoint."
+    )

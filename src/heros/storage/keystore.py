@@ -306,8 +306,9 @@ class KeyStore:
     @contextmanager
     def _said(self) -> Iterator[None]:
         if self.closed:
-            raise NotKept(f"The file {self.path} has been closed. Create a new object to open the file "
-                f"again.")
+            raise NotKept(
+                f"The file {self.path} has been closed. Create a new object to open the file again."
+            )
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -65,8 +65,9 @@ class ArffReader(TextReader):
             what = "a header without @data" if head else "an empty file"
             raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
         if not self._columns:
-            raise DataError(f"{self.label} must declare at least one attribute before @data. Got no "
-                f"attributes.")
+            raise DataError(
+                f"{self.label} must declare at least one attribute before @data. Got no attributes."
+            )
 
     def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
         match = ATTRIBUTE.match(text)
@@ -77,8 +78,10 @@ class ArffReader(TextReader):
         if kind.startswith("{"):
             values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
             if values is None or len(set(values)) < len(values):
-                raise DataError(f"{self.label}, line {line}: an attribute must have distinct values in "
-                    f"braces. Got {kind}.")
+                raise DataError(
+                    f"{self.label}, line {line}: an attribute must have distinct values in "
+                    f"braces. Got {kind}."
+                )
             return NameColumn(name, Codes(values), closed=True)
         word = kind.split()[0].lower()
         if word in {"numeric", "real", "integer"}:

@@ -109,8 +109,9 @@ class _FileReader(ArrowReader):
     def _unchanged(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches; raise an error if the file changes while it is read."""
         if not schema.equals(self._schema):
-            raise BrokenOff(f"The columns of {self.label} have changed since the file was opened. Read "
-                f"the file again.")
+            raise BrokenOff(
+                f"The columns of {self.label} have changed since the file was opened. Read the file again."
+            )
         before = written(self._path)
         for batch in batches:
             now = written(self._path)
@@ -227,8 +228,9 @@ class ExcelReader(TableReader):
             self._notify_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._notify(f"{self.label}: only the first sheet {self._sheets[0]!r} is read. Other sheets: "
-                f"{others}.")
+            self._notify(
+                f"{self.label}: only the first sheet {self._sheets[0]!r} is read. Other sheets: {others}."
+            )
         self._at = self._start + 1  # the number of the next row
         self._rows: Iterator[Row] | None = None
 

@@ -207,8 +207,7 @@ def notify_skipped(skipped: BadRows, reported: set[bool]) -> None:
             reported.add(row.unlabelled)
             what = "Rows without a target" if row.unlabelled else "Bad rows"
             counted = (
-                f"{what} are skipped and counted (set on_bad_row='raise' to stop at the first such "
-                f"row)."
+                f"{what} are skipped and counted (set on_bad_row='raise' to stop at the first such row)."
             )
             notice(f"{row} {counted}", DataNotice)
 

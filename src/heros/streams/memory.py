@@ -161,7 +161,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     if rows.shape[1] > MOST_FEATURES:
         raise DataError(f"{must} have at most {MOST_FEATURES} columns. Got {rows.shape[1]} instead.")
     if labels.shape != rows.shape[:1]:
-        what = f"the shape {labels.shape}"
+        what = f"shape {labels.shape}"
         raise DataError(f"The 'y' of from_arrays must have {len(rows)} labels. Got {what} instead.")
     if len(infinite):
         row, column = infinite[0]

@@ -159,8 +159,9 @@ class Options:
             raise self._too_small(f"{[name for name in names if name not in self.ignore]}")
 
     def _too_small(self, got: str) -> DataError:
-        return DataError(f"The table of {self.owner} must have a target column and a feature column. Got "
-            f"{got} instead.")
+        return DataError(
+            f"The table of {self.owner} must have a target column and a feature column. Got {got} instead."
+        )
 
     def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
         return ParameterError.of(parameter, self.owner, rule, given, known)
@@ -186,8 +187,9 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
         raise DataError(f"{must} The error was: {error}") from None
     inner = found.get("columns", found) if isinstance(found, dict) else None
     if not isinstance(inner, dict):
-        raise DataError(f"The columns file {path} must map columns to kinds. Got the type "
-            f"{type(found).__name__}.")
+        raise DataError(
+            f"The columns file {path} must map columns to kinds. Got the type {type(found).__name__}."
+        )
     return inner
 
 

@@ -65,7 +65,7 @@ class ColumnLook:
         shown = ", ".join(f'"{word}" in {n:,} rows' for word, n in words.items())
         every = ", ".join(f'"{name}"' for name in [*words, *self.examples][:3])
         way = (
-            f'to keep them as names, list all values of the column in columns=, as in '
+            f"to keep them as names, list all values of the column in columns=, as in "
             f'"{self.name}": [{every}, ...]'
         )
         if self.kind == "target":

@@ -300,8 +300,9 @@ def opened_file(path: Path) -> pa.NativeFile:
         try:
             return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
         except (RuntimeError, NotImplementedError) as error:  # a password, or an unknown compression method
-            raise DataError(f"{path} must be a zip file that can be opened. The error was: "
-                f"{error}.") from None
+            raise DataError(
+                f"{path} must be a zip file that can be opened. The error was: {error}."
+            ) from None
     try:
         file = pa.OSFile(os.fsencode(path))
     except FileNotFoundError:

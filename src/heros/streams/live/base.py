@@ -202,8 +202,9 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
         known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
         raise ParameterError.of(parameter, owner, f"{known}, or a source with 'schema' and 'poll'", source)
     if hasattr(source, "where") != hasattr(source, "seek"):
-        raise ParameterError.of(parameter, owner, "a source that has both 'where' and 'seek' or neither "
-            "of these methods", source)
+        raise ParameterError.of(
+            parameter, owner, "a source that has both 'where' and 'seek' or neither of these methods", source
+        )
     return OwnSource(source)
 
 

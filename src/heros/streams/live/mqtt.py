@@ -260,8 +260,9 @@ def _place(url: str) -> SplitResult:
     expect_servers(url, "url", "MqttTopic", "mqtt://host:1883")
     at = urlsplit(url)
     if at.scheme not in PORTS or not at.hostname or "," in at.netloc:
-        raise ParameterError.of("url", "MqttTopic", "an address such as mqtt://host:1883 or "
-            "mqtts://host:8883", url)
+        raise ParameterError.of(
+            "url", "MqttTopic", "an address such as mqtt://host:1883 or mqtts://host:8883", url
+        )
     return at
 
 
