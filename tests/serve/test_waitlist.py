@@ -595,9 +595,11 @@ def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_a
     with pytest.raises(HerosError, match=r"The option --keys must be false, as for the 20 .*\. Got true"):
         store.expect(keyed=True)
     store.close()
-    with pytest.raises(HerosError, match=r'The option --nominal must .*: \["zip"\]\. Got \[\]:'):
+    with pytest.raises(
+        HerosError, match=r'The option --nominal must be \["zip"\], as for .*\. Got \[\] inst'
+    ):
         again(nominal=())
-    with pytest.raises(HerosError, match=r'--task must .*: "classification"\. Got "regression":'):
+    with pytest.raises(HerosError, match=r'--task must be "classification", as for .*\. Got "reg'):
         again(task="regression")
     with again() as service:
         service.wait()

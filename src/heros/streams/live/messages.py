@@ -96,7 +96,7 @@ def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
     If `lost` is None, the queue was created again.
     """
     got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
-    text = f"{queue} must still have all messages after {where}. Got {got}"
+    text = f"{queue} must have all messages after {where}. Got {got}"
     if way is not None:
         raise DataError(f"{text} ({way}).")
     notice(f"{text}. Reading continues with the remaining messages.", DataNotice)
