@@ -68,7 +68,9 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
     if delay is None or (type(delay) is int and delay == 0):
         return None
     if type(delay) is int and 0 < delay <= MOST_LABELS:  # the fast path for predictions in the service
-        return np.full(n, delay, np.int64)
+        same = np.empty(n, np.int64)
+        same.fill(delay)  # np.full takes 3 µs
+        return same
     try:
         delays = np.asarray(delay)
     except (TypeError, ValueError):
