@@ -103,7 +103,9 @@ def labels_array(y: ArrayLike) -> NDArray[Any]:
     >>> labels_array(["a", "b"]).dtype.kind, labels_array(["a", "b\0"]).tolist()
     ('U', ['a', 'b\x00'])
     """
-    texts = [y] if isinstance(y, str) else y if isinstance(y, list | tuple) else []
+    if not isinstance(y, str | list | tuple):
+        return np.asarray(y)
+    texts = [y] if isinstance(y, str) else y
     changed = any(
         isinstance(one, str) and (type(one) not in (str, np.str_) or one.endswith("\0")) for one in texts
     )
