@@ -339,6 +339,17 @@ def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
         opened(second)
 
 
+@pytest.mark.parametrize(
+    "option", [["--epsilon", "0.1"], ["--policy", "best"], ["--level", "0.9"], ["--k", "2"]]
+)
+def test_an_option_that_contradicts_a_saved_model_is_named(option, tmp_path):
+    path = tmp_path / "m.heros"
+    Heros(pools.MLP([{}, {}]), k=1, seed=1).learn([{"a": 1.0}, {"a": 2.0}], ["n", "y"]).save(path)
+    said = CliRunner().invoke(app, ["serve", "--model", str(path), *option])
+    assert said.exit_code == 2
+    assert f"cannot change {option[0]}, which is part of the saved model." in said.stderr
+
+
 # -- limits ---------------------------------------------------------------------------------------------
 
 

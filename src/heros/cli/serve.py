@@ -148,10 +148,10 @@ def serve_command(
     if not keys and "explainable" in given:
         given.remove("explainable")  # this option can be added to a saved model
     if model is not None and given:
-        option = given[0].replace("_", "-")
+        option = _option(given[0], described.policy, task)
         raise HerosError(
             f"heros serve --model {model} cannot change --{option}, which is part of the saved model. "
-            f"Omit the option, or train the model with it (heros run ... --{option} ... --save FILE)."
+            "Omit the option, or train another model with this setting."
         )
     for option, value in (("capacity", capacity), ("memory", memory)):
         if not keys and value is not None:
@@ -221,3 +221,10 @@ def every_of(text: str) -> tuple[int | None, float | None]:
 
 def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n:,} instances"
+
+
+def _option(part: str, policy: str | None, task: str | None) -> str:
+    """Return the name of the given option for this part of a model."""
+    if part == "policy" and policy is None:
+        return "epsilon"
+    return "level" if part == "task" and task is None else part.replace("_", "-")
