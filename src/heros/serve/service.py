@@ -417,7 +417,8 @@ class Service:
         if "x" in request:
             key = self._key(request)
             self._expect_intact(key)
-            expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
+            # The encoder checks the length of new names, but joins the names of nested objects first.
+            expect_fields(request["x"], self._most_fields, self.limits.text, flat=False)
             self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
