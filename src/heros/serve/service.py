@@ -382,6 +382,7 @@ class Service:
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
+            self._expect_running()
             before = len(self.notices)
             for request in requests:
                 try:
@@ -396,6 +397,7 @@ class Service:
 
     def expect_room(self, n: int) -> None:
         """Raise an error if the training queue has no space for n instances."""
+        self._expect_running()
         if self.fault is not None:
             raise HerosError(f"The service can no longer train: {self.fault}")
         if self.storage_error is not None:
@@ -404,11 +406,18 @@ class Service:
         size, most = self._queued_bytes, QUEUE if self.limits.queue is None else self.limits.queue
         if self.waitlist is not None:
             size, most = self.waitlist.bytes, self.limits.queue or 1 << 60
+        if n > most:
+            raise Wrong(f"A batch must fit into the training queue, at most {most:,} instances. Got {n:,}.")
         if size > self.limits.queue_bytes or self._queued + self._expected + n > most:
             wait, why = self.learning_waits, f"The training queue is full: {self._queued:,} instances."
             if wait is None or self.schedule is None:
                 raise NotNow(why)
             raise NotNow(f"{why} {wait}", max(1, math.ceil(wait.until - self.schedule.clock.now())))
+
+    def _expect_running(self) -> None:
+        """Raise an error if the service has stopped, because the last checkpoint is already requested."""
+        if self._stopping:
+            raise HerosError("The service has stopped.")
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
@@ -613,9 +622,10 @@ class Service:
         if self._stopping:
             return
         keep = self.store is not None and self.fault is None
-        done = self.checkpoint() if keep else self.after(lambda: None)
-        self._patience = time.monotonic() + RETRY
-        self._stopping = True
+        with self._door:  # no instance may be accepted after the checkpoint
+            done = self.checkpoint() if keep else self.after(lambda: None)
+            self._patience = time.monotonic() + RETRY
+            self._stopping = True
         self._news.set()
         self._thread.join()
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
