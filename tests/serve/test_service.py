@@ -178,6 +178,24 @@ def test_a_batch_that_never_fits_into_the_queue_is_refused_for_good():
         teach(service, 1)
 
 
+def test_requests_that_wait_share_an_update_of_the_model():
+    """Each had an update of its own, which made 300 parallel requests twenty times slower."""
+    with one() as service:
+        teach(service, 10)
+        service.wait()
+        hold, waiting = threading.Event(), []
+        service.after(hold.wait)
+        for _ in range(50):
+            teach(service, 1)
+            waiting.append(service.when_published())
+        before = service.published
+        hold.set()
+        for one_of_them in waiting:
+            one_of_them.result(20)
+        assert service.published - before <= 2
+        assert service.history.learnt == service.learner.known() == 60
+
+
 def test_a_stopped_service_accepts_no_instance(tmp_path):
     """Instances that were accepted after the last checkpoint were lost, and nothing said so."""
     service, accepted = one(store=CheckpointDirectory(tmp_path)), 0
