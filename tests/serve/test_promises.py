@@ -880,6 +880,7 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
     with one(task, store=CheckpointDirectory(tmp_path)) as service:
         for i, (x, _) in enumerate(rows(60)):
             service.learn({"x": x, "y": label(i % 2)})
+        service.wait()
         for i in range(5):
             service.predict({"id": f"id {i}", "x": {"size": 1.0}})
     path = tmp_path / "service.heros"
