@@ -52,13 +52,14 @@ def check_source(source: Any, *, most: int = 1000) -> None:
             rule = f"return at most {requested} rows of {width} features, each with a target"
             fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested and X.shape[1] == width
             expect(fits, source, rule, X.shape)
-            expect(checked.schema.extends(schema), source, "have a schema that only grows", checked.schema)
+            rule = "keep all features, values and classes of its schema"
+            expect(checked.schema.extends(schema), source, rule, checked.schema)
             schema, read = checked.schema, read + len(X)
             if place is None:
                 place = checked.where() or {}
             else:
                 rest.append((X, y))
-    expect(read > 0, source, "have instances ready to be checked")
+    expect(read > 0, source, "return at least one instance")
     if ended:
         expect(checked.poll(1, 0.0) is END, source, "return END again after END")
     if place and rest:

@@ -47,7 +47,7 @@ def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None
     codes = Codes(classes)
     unknown = [name for name in given if codes.code(codes.of_number(name)) is None]
     if unknown:
-        rule = f"The class weights name {listed(unknown)}, but the classes so far are {listed(classes)}."
+        rule = f"The class weights include {listed(unknown)}, but the classes so far are {listed(classes)}."
         notice(rule + did_you_mean(unknown[0], classes), DataNotice)
 
 
@@ -138,7 +138,7 @@ def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
+        raise DataError(f"sample_weight must be an array of numbers. The error was: {error}") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
     if not are_weights(weights).all():

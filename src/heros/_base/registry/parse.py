@@ -142,7 +142,7 @@ def pool_of(text: str) -> Any:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"The pool file {path} must be readable TOML. Got: {error}") from None
+        raise DataError(f"The pool file {path} must be readable TOML. The error was: {error}") from None
     return _pool_of(settings, path, DEEPEST)
 
 
@@ -163,7 +163,8 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     try:
         return kind.from_settings(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have valid settings for its kind. Got: {error}") from None
+        rule = f"The pool file {path} must have valid settings for its kind."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
