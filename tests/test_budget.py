@@ -232,7 +232,7 @@ def test_inspection_says_who_sleeps():
     assert [row.asleep for row in sorted(board, key=lambda row: row.model)] == model.asleep.tolist()
     assert "(asleep)" in repr(board)
     n = int(model.asleep.sum())
-    assert model.explain_choice().rule.endswith(f"; {n} models sleep to keep the budget")
+    assert model.explain_choice().rule.endswith(f"; {n} models sleep to stay within the budget")
     assert {choice.model for choice in model.explain_choice()}.isdisjoint(
         np.flatnonzero(model.asleep).tolist()
     )

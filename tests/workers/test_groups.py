@@ -470,7 +470,7 @@ def worker_of(store, **how):
     [
         (
             {"target": "z"},
-            r'The target must be the same as in the store .*: "y"\. Got "z": use another store',
+            r'The target must be the same as in the store .*: "y"\. Got "z" \(use another store\)',
         ),
         ({"key": None}, r'The key must be the same as in the store .*: "sensor"\. Got null'),
         ({"model": template("regression")}, r"The task must be the same .*Classification.* Got .*Regression"),
