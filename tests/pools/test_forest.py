@@ -40,7 +40,7 @@ def one_tree(n=4000):
         (lambda: pools.Forest([{"drift": 2}]), "The 'drift' parameter of Forest must be in (0, 1] or None. Got 2 instead."),
         (lambda: pools.Forest([{}], costs="bytes"), "The 'costs' parameter of Forest must be 'trees', 'measured' or numbers. Got 'bytes' instead."),
         (lambda: pools.Forest([{}, {}], costs=[1]), "The 'costs' parameter of Forest must be one number per model (2). Got [1] instead."),
-        (lambda: alone({"max_bytes": 1000}, schema=agrawal(1).schema), "The 'max_bytes' parameter of Forest must be at least 1440 with 9 features and 2 classes. Got 1000 instead."),
+        (lambda: alone({"max_bytes": 1000}, schema=agrawal(1).schema), "The 'max_bytes' parameter of Forest must be at least 1440 for 9 features and 2 classes. Got 1000 instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

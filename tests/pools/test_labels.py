@@ -310,5 +310,5 @@ def test_parameter_errors(make, message):
 def test_a_memory_of_labels_is_no_onnx_model(tmp_path):
     """The predictions do not depend on the instance, so there is no program to export."""
     model = alone({}, schema_of(2)).learn(nothing(5), [0, 1, 0, 1, 0])
-    with pytest.raises(ParameterError, match=r"member= chooses another\). Got 'LabelMemory' instead"):
+    with pytest.raises(ParameterError, match=r"member= selects another model\). Got 'LabelMemory' instead"):
         to_onnx(model, tmp_path / "model.onnx")

@@ -174,7 +174,7 @@ class BoundModels(BoundPool):
         try:
             members, faults = pickle.loads(state["learnt"].tobytes())
         except Exception as error:
-            raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
+            raise DataError(f"The pickled models cannot be read. The error was: {error!r}.") from None
         if len(members) != self.pool.n_models:
             rule = f"the state of {self.pool.n_models} models"
             raise ParameterError.of("state", "Models", rule, len(members))
