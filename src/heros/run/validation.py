@@ -36,7 +36,7 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
         if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype
     )
     if wrong:
-        raise DataError(f"The arrays {', '.join(wrong)} are missing or have a wrong type or shape.")
+        raise DataError(f"These arrays are missing or have a wrong type or shape: {', '.join(wrong)}.")
     windows = -(-n // evaluation.window)
     if points != windows and (evaluation.exact or not 0 < points <= min(windows, MOST_POINTS)):
         raise DataError(f"The curves must have one point per window ({windows}). Got {points}.")
