@@ -178,14 +178,14 @@ class Change:
     def _beginning(self) -> str:
         if self.at - self.since <= CLOSE:
             return f"since about {self.since:,}"
-        return f"it began between {self.since:,} and {self.at:,}"
+        return f"the change began between {self.since:,} and {self.at:,}"
 
     def _ending(self) -> str:
         if self.recovery is not None:
-            return f"it recovered after {self.recovery:,} instances"
+            return f"the error recovered after {self.recovery:,} instances"
         if self.ended is None:
-            return "it has not recovered yet"
-        return f"it had not recovered after {self.ended - self.at:,} instances"
+            return "the error has not recovered yet"
+        return f"the error had not recovered after {self.ended - self.at:,} instances"
 
     def plain(self) -> dict[str, Any]:
         """Return the change as plain data for `from_plain`.
