@@ -164,8 +164,9 @@ class LateLabels:
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         waiting = _Waiting(row, answer, self._learnt)
         if self._waiting.too_large(id, waiting):
-            rule = f"A waiting instance must take at most a quarter of the {self.memory:,} bytes of memory=."
-            raise DataError(f"{rule} Got {self._waiting.size_of(id, waiting):,} bytes.")
+            rule = f"at most a quarter of the memory limit ({self.memory:,} bytes)"
+            size = self._waiting.size_of(id, waiting)
+            raise DataError(f"A waiting instance must take {rule}. Got {size:,} bytes.")
         with DeferredInterrupts():
             self._waiting.arrive(id, waiting)
             self.counts.answered += 1
