@@ -100,7 +100,7 @@ class Retrained(Family):
         ),
         Setting("trees", 30, whole_number(1, 1000), "The number of trees per output."),
         Setting("leaves", 15, whole_number(2, 1000), "The maximum number of leaves of a tree."),
-        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("learning_rate", 0.2, above_zero(1), "The factor that multiplies each tree's step."),
         Setting("bins", 63, whole_number(2, 255), "The number of bins of a numeric feature."),
         Setting(
             "min_leaf",
