@@ -438,7 +438,7 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
     [
         ([[30.0], [40.0]], [0, 1], "X must have 2 features. Got 1 instead."),
         ([[[1.0]]], [0], "X must have one row per instance. Got an array with 3 dimensions instead."),
-        ([[30.0, 0], [np.nan, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number (missing values need a feature with missing=True). Got nan instead."),
+        ([[30.0, 0], [np.nan, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number (to allow missing values, set missing=True in the feature). Got nan instead."),
         ([[30.0, 0], [np.inf, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number. Got inf instead."),
         ([[30.0, 3], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 3 instead."),
         ([[30.0, 0.5], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 0.5 instead."),

@@ -113,7 +113,7 @@ def test_arrays_that_break_a_rule():
         "The 'nominal' parameter of from_arrays must be a list of feature names or indices. Got 'z' instead.",
         "X must have 2 features. Got 1 instead.",
         "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
-        "Column 'size' (0) of row 0 must be a finite number (missing values need a feature with missing=True). "
+        "Column 'size' (0) of row 0 must be a finite number (to allow missing values, set missing=True in the feature). "
         "Got nan instead.",
         "The label of row 0 must be a class index in [0, 1]. Got 2 instead.",
     ]

@@ -16,8 +16,8 @@ def check_source(source: Any, *, most: int = 1000) -> None:
 
     The check starts at the current position of the source. A call to `poll` must return IDLE, END, or a block
     with at most the requested number of rows and one column per feature of the schema. After END, every call
-    must return END. The schema may only grow. If the source has `where` and `seek`, the source must return
-    the same instances again after seeking to an earlier position.
+    must return END. The schema may only be extended. If the source has `where` and `seek`, the source must
+    return the same instances again after seeking to an earlier position.
 
     Parameters
     ----------

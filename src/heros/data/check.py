@@ -49,7 +49,7 @@ class Validator:
         if fault:
             feature, rule = self.schema.features[column], "a finite number"
             if fault == MISSING:
-                rule = "a finite number (missing values need a feature with missing=True)"
+                rule = "a finite number (to allow missing values, set missing=True in the feature)"
             elif fault == NOT_A_CODE:
                 codes = f"the code of one of its values, in [0, {len(feature.values or ()) - 1}]"
                 rule = codes if feature.values else "missing (NaN), because the feature has no known values"

@@ -252,7 +252,7 @@ class Checkpointer:
             except DataError as error:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if paths:
-            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(paths)} are damaged.")
+            raise DataError(f"No checkpoint in {self.directory} can be read. All {len(paths)} are damaged.")
         return None
 
 

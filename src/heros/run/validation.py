@@ -44,7 +44,7 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
         end = arrays["curves/end"]
         if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
             rule = f"must be positive, increase and end at {n}"
-            raise DataError(f"The positions of the curves' points {rule}. The last one is {end[-1]}.")
+            raise DataError(f"The positions of the curves' points {rule}. The last position is {end[-1]}.")
     if evaluation.pending and numeric:
         if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
             raise DataError(f"Targets must be finite numbers below {LARGEST_TARGET:g}.")

@@ -85,7 +85,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
     except TypeError:
-        raise ParameterError.of("policy", owner, f"written {form}", text) from None
+        raise ParameterError.of("policy", owner, f"written as {form}", text) from None
     return policy
 
 
@@ -123,7 +123,7 @@ def answer_of(text: str, owner: str = "heros") -> Any:
     try:
         return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", owner, f"written {notation_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written as {notation_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:

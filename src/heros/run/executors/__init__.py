@@ -194,7 +194,7 @@ class Dask(Executor):
                     try:
                         result = future.result()  # waits if the result was lost and is being recomputed
                     except gave_up as error:
-                        result = WorkerDied(f"dask stopped it after at most {ATTEMPTS} attempts: {error}")
+                        result = WorkerDied(f"dask stopped it after at most {ATTEMPTS} attempts ({error})")
                     yield numbers[future.key], result
                     future.release()
             finally:  # after an interrupt, no job keeps running
