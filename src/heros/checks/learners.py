@@ -86,7 +86,7 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
     try:
         costs = pool.bind(schema, np.random.default_rng(1)).costs
         fits = costs.shape == (pool.n_models,) and bool((costs >= 0).all()) and abs(costs.sum() - 1) < 1e-9
-        expect(fits, pool, "have a cost for each model; the costs must sum to 1", costs.tolist())
+        expect(fits, pool, "have one cost per model, and the costs must sum to 1", costs.tolist())
         _check_learning(pool, schema, X, y)
         _check_growth(pool, schema, X, y, numeric)
     except CheckError:

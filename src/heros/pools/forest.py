@@ -90,7 +90,7 @@ class Forest(Family):
             "subspace",
             "node",
             among(*SUBSPACES),
-            "'tree': features are drawn once for each tree, which ignores all other features. 'node': features "
+            "'tree': features are drawn once for each tree, which ignores all others. 'node': features "
             "are drawn for each leaf, and leaves observe all features.",
         ),
         Setting(
