@@ -223,7 +223,8 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
         X, y
     )
     with pytest.raises(
-        HerosError, match=r"Model 0 cannot be exported, because its weights are not finite \(its training diverged\)\."
+        HerosError,
+        match=r"Model 0 cannot be exported, because its weights are not finite \(its training diverged\)\.",
     ):
         export.to_onnx(diverged, path)
     monkeypatch.setitem(sys.modules, "onnx", None)

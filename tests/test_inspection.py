@@ -142,7 +142,9 @@ def test_there_is_nothing_to_explain_before_the_first_instance_or_after_a_failur
     model.explain_choice()
     with pytest.raises(RuntimeError, match="no idea"):
         model.learn(*stream.draw(1))
-    with pytest.raises(HerosError, match=r"trained since it was loaded or since its policy raised an error\.$"):
+    with pytest.raises(
+        HerosError, match=r"trained since it was loaded or since its policy raised an error\.$"
+    ):
         model.explain_choice()
     with pytest.raises(HerosError, match="This Heros has not been trained yet"):
         Heros(POOL).leaderboard()

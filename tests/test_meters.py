@@ -71,7 +71,9 @@ def test_rapl_at_the_same_time_is_refused_and_is_free_again_after_a_failure(powe
 
 
 def test_no_rapl_is_said(tmp_path):
-    with pytest.raises(HerosError, match=r"^RAPL needs package counters in .*\. This directory has no counters"):
+    with pytest.raises(
+        HerosError, match=r"^RAPL needs package counters in .*\. This directory has no counters"
+    ):
         meters.Rapl(tmp_path)
 
 
@@ -89,7 +91,8 @@ def test_no_permission_is_said(powercap, monkeypatch):
     meter = meters.Rapl(powercap)
     monkeypatch.setattr("pathlib.Path.read_text", refuse)
     with pytest.raises(
-        HerosError, match=r"^RAPL needs permission to read .*energy_uj\. Run as root, or use chmod a\+r on this file\."
+        HerosError,
+        match=r"^RAPL needs permission to read .*energy_uj\. Run as root, or use chmod a\+r on this file\.",
     ):
         meter.start()
 

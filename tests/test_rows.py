@@ -147,8 +147,14 @@ def test_what_is_not_known_is_missing_when_asked_and_changes_nothing(learnt):
 @pytest.mark.parametrize(
     ("ask", "text"),
     [
-        (lambda m: m.predict({"Age": 18}), "A row must have at least one of the features 'age', 'colour'. Got"),
-        (lambda m: m.predict(pd.DataFrame({"Age": [18]})), "A row must have at least one of the features 'age'"),
+        (
+            lambda m: m.predict({"Age": 18}),
+            "A row must have at least one of the features 'age', 'colour'. Got",
+        ),
+        (
+            lambda m: m.predict(pd.DataFrame({"Age": [18]})),
+            "A row must have at least one of the features 'age'",
+        ),
         (lambda m: m.predict({"age": "old"}), "The feature 'age' must be a number. Got 'old' instead."),
         (lambda m: m.predict(pd.DataFrame({"age": ["old"]})), "X, row 1: 'age' must be a number"),
         (lambda m: m.learn(ROWS, ["no"]), r"y must have one label per row \(3\). Got 1 instead."),

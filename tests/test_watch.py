@@ -65,7 +65,9 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
         schema=drifting(1).schema,
     )  # fmt: skip
     if watch == "trained" and not isinstance(chooser, EXPLORING):
-        with pytest.raises(ParameterError, match=r"this policy never explores and idle models would not be evaluated"):
+        with pytest.raises(
+            ParameterError, match=r"this policy never explores and idle models would not be evaluated"
+        ):
             made(watch=watch)
         watch = 8
     model = made(watch=watch)

@@ -174,7 +174,11 @@ def test_the_figures_of_a_change_differ_visibly():
         ([40, 1, 0.5], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got 0.5 instead"),
         ([["old", 1, 0]], None, "x must hold numbers. The error was: could not convert string to float"),
         ([40, 1, 0], [0.5, np.inf], r"The prediction of 'yes' \(row 0\) must be finite. Got inf instead"),
-        ([40, 1, 0], {"no": 1.0}, "predictions must have a probability for each class. The class 'yes' is missing"),
+        (
+            [40, 1, 0],
+            {"no": 1.0},
+            "predictions must have a probability for each class. The class 'yes' is missing",
+        ),
         ([40, 1, 0], ["a", "b"], "predictions must hold numbers"),
     ],
 )

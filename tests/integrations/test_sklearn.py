@@ -114,7 +114,9 @@ def test_missing_numbers():
 
 def test_sparse_data_are_refused():
     for X in (sparse.csr_array(np.eye(4)), sparse.coo_matrix(np.eye(4))):
-        with pytest.raises(TypeError, match=r"dense data is required\. Use OneHotEncoder\(sparse_output=False\)"):
+        with pytest.raises(
+            TypeError, match=r"dense data is required\. Use OneHotEncoder\(sparse_output=False\)"
+        ):
             HerosClassifier(SMALL).fit(X, [0, 1, 0, 1])
 
 

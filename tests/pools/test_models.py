@@ -250,9 +250,7 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
     """A failed model is no longer called and never predicts; other models are not affected."""
     X, y = easy(400)
     model = heros([Fragile(method, at=50), Nearest(0), Majority()], policies.Cheapest(), 2, warmup=0)
-    message = (
-        rf"The model 'Fragile' \(0\) failed to {what}. The error was ZeroDivisionError: no luck. The model is excluded."
-    )
+    message = rf"The model 'Fragile' \(0\) failed to {what}. The error was ZeroDivisionError: no luck. The model is excluded."
     with pytest.warns(RuntimeWarning, match=message):
         block = model.test_then_train(X, y)
     assert list(model.bound.set_aside) == ["Fragile"]
@@ -273,7 +271,9 @@ def test_a_model_that_raises_is_named_and_set_aside(method, what):
 def test_with_raise_the_exception_goes_on_and_what_came_before_is_kept():
     X, y = easy(30)
     model = heros([Fragile("predict_proba", at=20), Witness()], on_error="raise", warmup=0)
-    with pytest.raises(HerosError, match=r"The model 'Fragile' \(0\) failed to predict. The error was Zero") as error:
+    with pytest.raises(
+        HerosError, match=r"The model 'Fragile' \(0\) failed to predict. The error was Zero"
+    ) as error:
         model.learn(X, y)
     assert isinstance(error.value.__cause__, ZeroDivisionError)
     assert model.instances == len(model.bound["Witness"].taught) == 20
@@ -331,9 +331,7 @@ def test_river_follows_a_growing_schema_and_scikit_learn_is_set_aside():
     model = heros([tree.HoeffdingTreeClassifier(), SGDClassifier(random_state=1), Majority()])
     model.learn(X, y)
     larger = Schema.of(["a", "b", ("c", "x", "y", "z")], ["no", "yes", "maybe"])
-    with pytest.warns(
-        RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to adapt to an extended schema"
-    ):
+    with pytest.warns(RuntimeWarning, match=r"'SGDClassifier' \(1\) failed to adapt to an extended schema"):
         model.bind(larger)
     X3 = np.column_stack([np.tile(X, (3, 1)), np.arange(600) % 3])
     block = model.test_then_train(X3, np.arange(600) % 3)

@@ -200,7 +200,9 @@ def test_frames_that_break_a_rule():
     )
     assert refused(
         lambda: streams.from_frame({"a": [1.0], "y": [None]}, name="f", on_bad_row="raise").draw(1)
-    ) == ("f, row 1: the 'y' column must have a value, because it is the target. Got a missing value instead.")
+    ) == (
+        "f, row 1: the 'y' column must have a value, because it is the target. Got a missing value instead."
+    )
 
 
 # --- iterators
