@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_refused():
     ):
         Monitor(SCHEMA, window=3)
     with pytest.raises(
-        DataError, match=r"The state of a Monitor must have an array 'inputs_usual' \(n, 3\)\."
+        DataError, match=r"The state of a Monitor must have an array 'inputs_usual' of shape \(n, 3\)\."
     ):
         monitor.restore({"seen": np.array([1])})
     with pytest.raises(ParameterError, match="The 'schema' parameter of Monitor must be a"):
@@ -169,7 +169,11 @@ def test_the_figures_of_a_change_differ_visibly():
     ("x", "predictions", "said"),
     [
         ([[40, np.inf, 0]], None, r"The feature 'size' \(row 0\) must be finite, or NaN .* Got inf instead"),
-        ([[40, 1, 0], [40, 1, 3]], None, r"The feature 'colour' \(row 1\) .* in \[0, 2\], .* Got 3 instead"),
+        (
+            [[40, 1, 0], [40, 1, 3]],
+            None,
+            r"The feature 'colour' \(row 1\) .* in \[0, 2\]\), .* Got 3 instead",
+        ),
         ([40, 1, -1], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got -1 instead"),
         ([40, 1, 0.5], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got 0.5 instead"),
         ([["old", 1, 0]], None, "x must hold numbers. The error was: could not convert string to float"),

@@ -194,8 +194,8 @@ class Change:
         --------
         >>> change = Change("error", 3100, 2950, 0.1, 0.3, 4250, True)
         >>> change.plain()["at"], Change.from_plain(change.plain()) == change, str(change)
-        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it
-        recovered after 1,150 instances.')
+        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); the
+        error recovered after 1,150 instances.')
         """
         return asdict(self)
 
