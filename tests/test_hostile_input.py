@@ -171,12 +171,12 @@ def test_a_column_with_a_million_categories():
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
 
 
-def test_an_iterator_with_a_hundred_thousand_categories():
-    pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(100_000))
+def test_an_iterator_with_thirty_thousand_categories():
+    pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(30_000))
     stream = streams.from_iter(pairs, most_values=None)
-    X, _ = stream.draw(100_000)  # quadratic in the values: an hour
-    assert len(stream.schema.features[0].values) == 100_000
-    np.testing.assert_array_equal(X[:, 0], np.arange(100_000))
+    X, _ = stream.draw(30_000)  # quadratic in the values: minutes
+    assert len(stream.schema.features[0].values) == 30_000
+    np.testing.assert_array_equal(X[:, 0], np.arange(30_000))
 
 
 def test_a_pool_that_could_not_grow_stays_as_it_was():

@@ -56,6 +56,7 @@ def test_river_checks(check):
     check(HerosClassifier())
 
 
+@pytest.mark.long
 def test_river_checks_with_trees_and_a_seed():
     checks.check_estimator(HerosClassifier(TREES, policies.Cheapest(), k=1, seed=1))
 

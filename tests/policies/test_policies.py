@@ -145,7 +145,7 @@ def test_cand_holds_the_better_half_and_its_published_form_the_worse(situation):
 @pytest.mark.parametrize("policy", [policies.Random(), Explore(Zeta(0.05), 1.0)], ids=str)
 def test_random_is_uniform_over_sets(policy):
     scores, costs, generator = np.linspace(0, 1, 5), np.full(5, 0.2), rng()
-    n = 20_000
+    n = 8_000
     counts = dict.fromkeys(itertools.combinations(range(5), 2), 0)
     for _ in range(n):
         counts[tuple(np.flatnonzero(policy.choose(scores, costs, 2, generator)).tolist())] += 1

@@ -79,7 +79,13 @@ def breaking(stream, after):
 
 
 @pytest.mark.filterwarnings("ignore::heros.DataNotice")
-@pytest.mark.parametrize("case", kill_resume.CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.long) if case is kill_resume.long_curves else case
+        for case in kill_resume.CASES
+    ],
+)
 def test_from_every_checkpoint_a_run_ends_the_same(case, tmp_path, thorough):
     """Trees whose costs change, perceptrons, and a schema that grows in the middle of a window."""
     model, stream, own = case()
@@ -102,10 +108,10 @@ def test_curves_that_were_merged_are_gone_on_from(tmp_path, task):
     """After 1000 windows, there are fewer points than windows."""
     settings = {"window": 1, "exact": False, "checkpoint": tmp_path, "every": 500}
     stream, model = STREAMS[task], make()
-    expected = kill_resume.outcome(evaluate(model, stream(2600), window=1, exact=False), model)
-    evaluate(make(), stream(1500), **settings)
+    expected = kill_resume.outcome(evaluate(model, stream(1500), window=1, exact=False), model)
+    evaluate(make(), stream(1200), **settings)
     model = make()
-    run = evaluate(model, stream(2600), **settings, resume=True)
+    run = evaluate(model, stream(1500), **settings, resume=True)
     assert len(run.curves.end) < 1000
     assert kill_resume.outcome(run, model) == expected
 

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from importlib import resources
 from typing import Any, TypeVar
@@ -121,7 +120,10 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                async with self._large if len(body) > LARGE else nullcontext():  # one large body at a time
+                if len(body) > LARGE:  # one large body at a time
+                    async with self._large:
+                        reply = await self.posts[path](self._parsed(path, body))
+                else:
                     reply = await self.posts[path](self._parsed(path, body))
                 if isinstance(reply[1], asyncio.Future):  # an explanation is computed without the lock
                     reply = reply[0], await reply[1]

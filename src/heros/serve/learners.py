@@ -147,6 +147,7 @@ class OneModel(ServedLearner):
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._reader: tuple[Schema, Encoder] | None = None  # the schema and the encoder that reads rows
+        self._limit: float | None = None  # threshold of the prediction sets
         self._delay = 0  # number of labels between the prediction and the label of the last training instance
 
     @property
@@ -167,8 +168,8 @@ class OneModel(ServedLearner):
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
             block = np.array([encoder.row_to_predict(x) for _, x in asked], dtype=np.float64)
-            limit = self._shown.set_limit
-            return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
+            outputs = self._shown.outputs(block, self._delay)
+            return [ServedOutput(schema.classes, p, self._limit) for p in outputs]
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
         with self._looking:
@@ -204,8 +205,10 @@ class OneModel(ServedLearner):
         schema, reader = self._model.schema, self._reader
         if schema is not None and (reader is None or reader[0] is not schema):
             reader = schema, Encoder(schema, seen=self.seen)
+        limit = self._spare.set_limit
         with self._looking:
             self._shown, self._spare, self._reader = self._spare, self._shown, reader
+            self._limit = limit
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         with self._looking:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import accumulate
@@ -23,21 +24,21 @@ class Requests:
     >>> requests = Requests()
     >>> requests.count("/predict", 200, time.perf_counter())
     >>> requests.total
-    {('/predict', 200): 1}
+    Counter({('/predict', 200): 1})
     """
 
     def __init__(self) -> None:
         self.now = 0  # requests in progress
-        self.total: dict[tuple[str, int], int] = {}
-        self.buckets: dict[str, list[int]] = {}
-        self.seconds: dict[str, float] = {}
+        self.total = Counter[tuple[str, int]]()
+        self.buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
+        self.seconds: dict[str, float] = defaultdict(float)
 
     def count(self, path: str, status: int, start: float) -> None:
         """Count a request that began at `start`."""
         took = time.perf_counter() - start
-        self.total[path, status] = self.total.get((path, status), 0) + 1
-        self.buckets.setdefault(path, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, took)] += 1
-        self.seconds[path] = self.seconds.get(path, 0.0) + took
+        self.total[path, status] += 1
+        self.buckets[path][bisect_left(BOUNDS, took)] += 1
+        self.seconds[path] += took
 
     def families(self) -> Iterable[Metric]:
         """Return the counts and durations as Prometheus metrics."""

@@ -459,15 +459,14 @@ class Service:
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         reveals = first or known.reveals(x)
-        too_fast = NotNow("The schema grows too fast: retry instances with new features or values later.")
-        if reveals and not self._may_grow():
-            raise too_fast
+        if reveals:
+            self._expect_growth_allowed()
         start = time.monotonic()
         encoder = copy.deepcopy(known) if reveals else known
         try:
             coded = encoder.encode(x, y, grow=False)
-            if coded is None and not self._may_grow():
-                raise too_fast
+            if coded is None:
+                self._expect_growth_allowed()
             if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
@@ -482,7 +481,7 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # the instance extends the schema, which `_may_grow` has allowed
+        if coded is None:  # the instance extends the schema, which `_expect_growth_allowed` has permitted
             start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
@@ -490,13 +489,14 @@ class Service:
         self._encoder = encoder
         return coded
 
-    def _may_grow(self) -> bool:
-        """Return whether an instance may extend the schema now; extending large models delays other requests.
+    def _expect_growth_allowed(self) -> None:
+        """Raise an error if extending the schema now would delay other requests too much.
 
         While a budget or the carbon intensity delays training, no model is extended. Queued extensions are
         then not counted, because otherwise no instance could extend the schema until training continues.
         """
-        return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
+        if not self._has_time_to_grow(self._growths if self.learning_waits is None else 0):
+            raise NotNow("The schema grows too fast: retry instances with new features or values later.")
 
     def _has_time_to_grow(self, queued: int) -> bool:
         """Return whether the schema may be extended after `queued` extensions; the caller holds the lock."""

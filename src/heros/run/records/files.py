@@ -211,6 +211,7 @@ def curves_at(place: Path) -> pa.Table:
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
     """Return the bytes of `curves.parquet`; `compact` has the same meaning as in `save`."""
     columns = curves.columns()
+    compact = compact or not columns[PER_MODEL[0]].shape[1]  # a compact record stays compact
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()
