@@ -417,7 +417,9 @@ def test_an_attribute_of_another_library_is_an_error_that_names_ours(name):
     assert name not in dir(model)
     for ours in named:
         attrgetter(ours.removeprefix("heros."))(heros if ours.startswith("heros.") else model)
-    with pytest.raises(HerosError, match=r"not a method. heros.evaluate\(model, stream\) measures a model"):
+    with pytest.raises(
+        HerosError, match=r"not a method\. To measure a model, use heros\.evaluate\(model, stream\)"
+    ):
         model.score([[1.0]], [0])
 
 

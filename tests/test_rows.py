@@ -170,7 +170,7 @@ def test_what_will_not_do_is_said(learnt, ask, text):
 
 
 def test_nothing_can_be_asked_before_anything_is_known():
-    with pytest.raises(HerosError, match="not learnt yet"):
+    with pytest.raises(HerosError, match="not been trained yet"):
         Heros(k=3).predict({"age": 18})
 
 
