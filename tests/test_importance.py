@@ -201,7 +201,7 @@ def test_off_there_is_nothing():
     model = Heros(POOL, k=4, seed=1, schema=schema).learn(X, y)
     assert "importance" not in model.state()
     for ask in (model.importance, lambda: model.explain(X[0])):
-        with pytest.raises(HerosError, match=r"create Heros\(explainable=True\)"):
+        with pytest.raises(HerosError, match=r"Create Heros\(explainable=True\)"):
             ask()
     assert model.explain(X[0], background=X[:50]).columns[0].name == "x3"
     with pytest.raises(ParameterError, match="'explainable' parameter of Heros must be True or False"):

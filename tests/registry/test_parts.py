@@ -158,12 +158,12 @@ def test_a_pool_is_what_is_written(name, tmp_path):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("zeta:0.1:0.2", "written zeta:ZETA"),
-        ("zeta:0.1@", "written zeta:ZETA@EPSILON"),
-        ("zeta:0.1@0.2:0.3", "written zeta:ZETA@EPSILON"),
+        ("zeta:0.1:0.2", "written as zeta:ZETA"),
+        ("zeta:0.1@", "written as zeta:ZETA@EPSILON"),
+        ("zeta:0.1@0.2:0.3", "written as zeta:ZETA@EPSILON"),
         (
             "zeta:0.1@0.2+surprise:1:2:3:4:5:6",
-            "written zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER",
+            "written as zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER",
         ),
         ("cand+surprise:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:much", "a name with numbers, e.g. zeta:0.05@0.2"),
