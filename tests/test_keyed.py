@@ -598,7 +598,7 @@ def test_after_close_every_method_says_so(tmp_path):
         lambda: keyed.figures("a"), keyed.overall, lambda: keyed.busiest(1), lambda: keyed.remove("a"),
         lambda: keyed.attached, keyed.commit, lambda: keyed.snapshot(None, tmp_path / "copy"),
     ):  # fmt: skip
-        with pytest.raises(HerosError, match=r"keys\.sqlite must be open\. It was closed") as told:
+        with pytest.raises(HerosError, match=r"keys\.sqlite has been closed") as told:
             call()
         assert not isinstance(told.value, DataError)  # the file is not damaged
     assert repr(keyed).endswith("closed>")

@@ -267,7 +267,7 @@ def test_a_file_whose_target_is_a_number(tmp_path):
     assert np.array_equal(y, X[:, 0].round(3))
     whole = table(tmp_path, lambda X: (1000 * X[:, 0]).astype(int))
     with pytest.raises(
-        DataError, match="set task='regression' if these are quantities, task='classification'"
+        DataError, match="set task='regression' if the values are quantities, or task='classification'"
     ):
         streams.read(whole)
     assert streams.read(whole, task="regression").schema.numeric
@@ -328,7 +328,7 @@ def test_a_number_among_the_features_becomes_the_target():
     assert np.array_equal(X, whole[:, 1:])
     stream.restart()
     assert np.array_equal(np.concatenate([stream.draw(20)[1], stream.take(30).draw(30)[1]]), y)
-    with pytest.raises(ParameterError, match="must be a numeric feature, one of salary"):
+    with pytest.raises(ParameterError, match="must be one of the numeric features salary"):
         streams.Agrawal().with_target("car")
 
 

@@ -262,7 +262,7 @@ def test_weights_of_a_run_that_will_not_do_are_refused():
     table = frame(np.ones(len(Y)))
     with pytest.raises(ParameterError, match=r"one of the columns .*'counts' instead|Did you mean 'counts'"):
         evaluate(fresh(None), table, weights="count")
-    with pytest.raises(ParameterError, match="of with_weights must be a numeric feature, one of salary"):
+    with pytest.raises(ParameterError, match="of with_weights must be one of the numeric features salary"):
         evaluate(fresh(None), STREAM.take(10), weights="counts")
     with pytest.raises(DataError, match=r"weights must have one number per instance \(10\). Got 3 instead"):
         evaluate(fresh(None), STREAM.take(10), weights=[1, 2, 3])
@@ -323,7 +323,7 @@ def test_columns_that_cannot_be_weights_are_refused(tmp_path):
     ):
         with pytest.raises(ParameterError, match=text):
             streams.read(file, **said)
-    with pytest.raises(DataError, match="must have a target and a feature"):
+    with pytest.raises(DataError, match="must have a target column and a feature column"):
         streams.read(file, weights="n", ignore=["a"])
     weighed = streams.read(file, weights="n")
     with pytest.raises(

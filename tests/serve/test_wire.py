@@ -183,7 +183,7 @@ def test_others_than_this_machine_need_a_token():
         ParameterError, match="'token' parameter of serve must be given if other machines can reach"
     ):
         Running(service, host="0.0.0.0", port=0)
-    with pytest.raises(ParameterError, match="8 to 200 ASCII characters"):
+    with pytest.raises(ParameterError, match="8 to 200 printable ASCII characters"):
         Running(service, token="short")
     service.stop()
 

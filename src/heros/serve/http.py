@@ -385,7 +385,7 @@ class _Connection(asyncio.Protocol):
         self.refuse(429, "Too many request bodies at the same time.")
 
     def _refuse_body(self) -> None:
-        self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
+        self.refuse(413, f"The body of a request must have at most {self.limits.body:,} bytes.")
 
     def refuse(self, status: int, why: str) -> None:
         """Send an error, unless the application has begun to reply, and close the connection."""

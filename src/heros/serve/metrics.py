@@ -81,7 +81,10 @@ class _Collector:
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
-            "learning_waits_until": ("End of the delay of training, in seconds since 1970, or 0.", until),
+            "learning_waits_until": (
+                "End of the delay of training, in seconds since 1970; 0 without delay.",
+                until,
+            ),
             "hour_joules": ("Energy used for training in the current hour.", hour.get("joules")),
             "hour_budget_joules": ("Energy budget for training in one hour.", hour.get("budget")),
             "training_share": ("Training cost divided by the cost of training every model.", bill["share"]),
