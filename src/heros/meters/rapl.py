@@ -196,8 +196,8 @@ def _events(root: Path, files: list[int]) -> list[Counter]:
                 files.append(_opened(kind, int(match.group(1), 0), cpu))
                 found.append(Counter(f"{name}-{n}", partial(_event_count, files[-1]), scale))
     if not found:
-        event = root / "events" / "energy-pkg"
-        raise HerosError(f"Perf events of RAPL need the file {event}, which does not exist.")
+        needed = root / "events" / "energy-pkg"
+        raise HerosError(f"Perf events of RAPL need the file {needed}, which does not exist.")
     return found
 
 
