@@ -371,7 +371,7 @@ def test_costs_given_by_a_function_and_measured():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Models([]), "The 'models' parameter of Models must be at least one model. Got [] instead."),
+        (lambda: pools.Models([]), "The 'models' parameter of Models must be a list of at least one model. Got [] instead."),
         (lambda: pools.Models([3]), "The 'models' parameter of Models must be River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) or objects with the method learn and either predict_proba or predict. Got 3 instead."),
         (lambda: pools.Models([Majority()], costs="free"), "The 'costs' parameter of Models must be 'measured', a function or numbers. Got 'free' instead."),
         (lambda: pools.Models([Majority()], costs=[1, 2]), "The 'costs' parameter of Models must be one number per model (1). Got [1, 2] instead."),

@@ -196,7 +196,7 @@ def test_growth_keeps_the_rows():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Neighbours([]), "The 'configurations' parameter of Neighbours must be at least one model. Got [] instead."),
+        (lambda: pools.Neighbours([]), "The 'configurations' parameter of Neighbours must be a list of at least one model. Got [] instead."),
         (lambda: pools.Neighbours([{"k": 1}]), "The 'configurations' parameter of Neighbours must be mappings with keys among ['window', 'neighbours', 'weighting']. Got ['k'] instead."),
         (lambda: pools.Neighbours([{"window": 0}]), "The 'window' parameter of Neighbours must be a whole number in [1, 2147483648]. Got 0 instead."),
         (lambda: pools.Neighbours([{"neighbours": 0}]), "The 'neighbours' parameter of Neighbours must be a whole number in [1, 1048576]. Got 0 instead."),

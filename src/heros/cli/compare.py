@@ -48,8 +48,8 @@ def compare_command(
         list[str] | None,
         typer.Option(
             help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model without a "
-            f"budget, the default model with the budgets {' and '.join(BUDGETS)} (or --budget), and the "
-            f"baselines no change and majority."
+            f"budget and with each of the budgets {' and '.join(BUDGETS)} (or with the given --budget), and "
+            "the baselines 'no change' and 'majority'."
         ),
     ] = None,
     seeds: Annotated[

@@ -88,7 +88,7 @@ class Family(Pool):
         owner = self.family.__name__
         models = expect_mappings(self.configurations, owner)
         if not models:
-            raise ParameterError.of("configurations", owner, "at least one model", [])
+            raise ParameterError.of("configurations", owner, "a list of at least one model", [])
         checked: dict[str, Any] = {"configurations": tuple(self._checked(model) for model in models)}
         for parameter in fields(self):
             if "rule" in parameter.metadata:

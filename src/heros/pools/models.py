@@ -73,7 +73,7 @@ class Models(Pool):
     ) -> None:
         pairs = [model if isinstance(model, tuple) else (None, model) for model in models]
         if not pairs:
-            raise ParameterError.of("models", "Models", "at least one model", [])
+            raise ParameterError.of("models", "Models", "a list of at least one model", [])
         for _, model in pairs:
             kind_of(model)
         if isinstance(costs, str):
