@@ -170,7 +170,7 @@ class Table:
         return "\n".join(line for line, _ in self._lines(None))
 
     def show(self, file: TextIO | None = None) -> None:
-        """Print the table, fitted to the terminal, on standard output by default."""
+        """Print the table, fitted to the terminal, to a file or (by default) to standard output."""
         file = sys.stdout if file is None else file
         width = shutil.get_terminal_size().columns
         styled = file.isatty() and "NO_COLOR" not in os.environ

@@ -149,9 +149,9 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
 
 
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
-    """Return the mean measures of each group, its mean rank by the first measure, and its saving.
+    """Return, for each group, its mean measures, its mean rank by the first measure, and its saving.
 
-    The saving is the energy saved compared with training every model, or with the default model.
+    The saving is the share of energy saved, compared with training every model or with the default model.
     """
     full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
     measures = groups[0].runs[0].measures
