@@ -171,7 +171,7 @@ def checked_task(task: str | None, owner: str) -> str | None:
 
 
 def expect_no_fraction(label: object, *, sure: bool = False) -> None:
-    """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if it is infinite.
+    """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if the label is infinite.
 
     `sure` means that labels are certainly classes; a label with decimals then only makes its row a bad row.
     """
