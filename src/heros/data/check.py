@@ -83,7 +83,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Return whether this is a masked array. It does not import `numpy.ma`, which takes 10 ms."""
+    """Return whether this is a masked array. `numpy.ma` is not imported, as this takes 10 ms."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
 
