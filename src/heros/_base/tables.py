@@ -116,7 +116,7 @@ class Table:
     headings
         One heading per column; empty for a table without headings.
     rows
-        The first rows; `add` appends more. Floats are printed with four significant digits.
+        The first rows; `add` appends more rows. Floats are printed with four significant digits.
     align
         One letter per column: ``l`` (left), ``r`` (right, the default) or ``w`` (left, wrapped at the edge
         of the terminal).

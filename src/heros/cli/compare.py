@@ -70,7 +70,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare the default model, budgets and baselines, or several policies, on a stream."""
+    """Compare the default model, models with a budget and baselines, or several policies, on a stream."""
     if stream == "-":
         raise ParameterError.of(
             "stream",
@@ -139,7 +139,7 @@ def _policies(
 
 
 def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments with the default model, one without a budget and one for each budget."""
+    """Return one experiment with the default model without a budget, and one experiment per budget."""
     pool = None if described.pool is None else pool_of(described.pool)
     policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
     settings = described.settings | {"pool": pool, "policy": policy}

@@ -53,7 +53,7 @@ Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
 
 
 class Refused(Exception):
-    """Error for an unreadable value in an instance: the column, the value, and the rule that it violates."""
+    """Error for an unreadable value; it names the column, the value, and the rule that the value violates."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.rule = column, rule

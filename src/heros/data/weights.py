@@ -59,8 +59,8 @@ class Weights:
     classes. In the long run all classes have the same total weight.
 
     Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
-    number of times; the remainder is carried over to the next instance. In running scores,
-    an instance counts this number of times.
+    number of times; the remainder is carried over to the next instance. In running
+    scores, an instance counts this number of times.
 
     Examples
     --------

@@ -50,8 +50,8 @@ class Clock:
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the time spent so far on evaluation (row 0) and on training (row 1).
 
-        For a joined pool, the rows have one column per joined pool and a last column for the rest of a step.
-        The unit is arbitrary. For other pools the rows are empty.
+        If the pool joins several pools, the rows have one column for each of these pools, and a last column
+        for the rest of a step. For other pools the rows are empty. The unit is arbitrary.
         """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 

@@ -642,7 +642,7 @@ class Heros:
         self.bind(schema)
 
     def adopt_task_of_labels(self, labels: list[Any]) -> None:
-        """Switch to regression if the first labels are numeric; task and schema must not be known yet."""
+        """Switch to regression if the first labels are numbers with decimals and the task is not known."""
         kinds = (float | int | np.number, str)
         same_type = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
         if same_type and is_numeric(np.asarray(labels), None, False, "learn", "y"):
@@ -671,7 +671,7 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        """Predict each instance, then learn from its label, and return the predictions and choices."""
+        """Predict each instance, then learn from its label; return the predictions and the trained models."""
         X, _ = self._instances(X)
         targets = self.task.targets(y, len(X), self._bound_learner.schema)
         return self._run(X, targets, sample_weight, delay)
