@@ -64,6 +64,6 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL for messages and records, without the user name, path and query: they may be secret."""
+    """Return a URL for messages and records, without the user name, path and query, which may be secret."""
     scheme, netloc, *rest = urlsplit(url)
     return f"{scheme}://{netloc.rpartition('@')[2]}{'/…' if any(rest) else ''}"

@@ -15,7 +15,7 @@ class ExclusiveUse:
 
     A lock that is released in a ``finally`` block stays locked if Ctrl-C arrives just before or during the
     release. This lock belongs to the function that acquired it, and is released when that function ends for
-    any reason. Whether this function is still running is checked only when another caller requests the lock.
+    any reason. A caller that finds the lock taken checks whether this function is still running.
     """
 
     __slots__ = ("_message", "_place")

@@ -39,7 +39,7 @@ class Setting:
     none: Any = None  # the value that stands for None in the compiled core
 
     def checked(self, value: Any, owner: str) -> Any:
-        """Convert a value to the type of the setting; raise a ParameterError if it violates the rule."""
+        """Convert a value to the type of the setting; raise a ParameterError if the value is invalid."""
         return self.rule.check(value, self.name, owner)
 
     def omits(self, value: Any) -> bool:

@@ -144,8 +144,8 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     """Check that a measure evaluates predictions as `heros.evaluate` requires.
 
     The measure must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the
-    block size. Neither reading the value nor later changes to the arrays passed to `update` may change it. A
-    subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
+    block size. Neither reading the value nor later changes to the arrays passed to `update` may change the
+    value. A subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
 
 
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
-    """Return, for each group, its mean measures, its mean rank by the first measure, and its saving.
+    """Return the mean measures, the mean rank by the first measure, and the saving of each group.
 
     The saving is the share of energy saved, compared with training every model or with the default model.
     """
