@@ -40,7 +40,7 @@ HOST = re.compile(r"(\[[^\[\]@]+\]|[^:\[\]\s]*)(:(?P<port>[0-9]{1,5}))?")
 
 
 def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
-    """Return the address of one or several servers, separated by commas; raise an error for an invalid port.
+    """Return the given server addresses (separated by commas); raise an error if an address is invalid.
 
     Examples
     --------
@@ -64,6 +64,6 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL for messages and records, without user name, path and query, which may hold secrets."""
+    """Return a URL for messages and records, without the user name, path and query, which may be secret."""
     scheme, netloc, *rest = urlsplit(url)
     return f"{scheme}://{netloc.rpartition('@')[2]}{'/…' if any(rest) else ''}"

@@ -93,9 +93,9 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
 def check_score(score: Any) -> None:
     """Check that a score computes the performance of models as `heros.Heros` requires.
 
-    The score of each model must be a finite number. The score must depend only on the outcomes of this model.
-    It must not change on instances on which the model is not evaluated. The method `restore`, if defined,
-    must restore the state that `state` returned.
+    The score of each model must be a finite number. The score must depend only on the outcomes of that model.
+    The score must not change on instances on which the model is not evaluated. The method `restore`, if
+    defined, must restore the state that `state` returned.
 
     Examples
     --------
@@ -144,13 +144,13 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     """Check that a measure evaluates predictions as `heros.evaluate` requires.
 
     The measure must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the
-    block size. Reading the value, or later changes of the arrays passed to `update`, must not change it. A
-    subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
+    block size. Neither reading the value nor later changes to the arrays passed to `update` may change the
+    value. A subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters
     ----------
     measure
-        The measure, without any data. The check uses copies.
+        A measure that has not been updated yet. The check uses copies.
     numeric
         Whether the targets are numbers rather than classes; by default the measure's attribute `numeric`.
 

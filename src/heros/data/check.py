@@ -83,7 +83,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Return whether this is a masked array. Do not import `numpy.ma`: the import takes 10 ms."""
+    """Return whether this is a masked array. `numpy.ma` is not imported, as this takes 10 ms."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
 
@@ -158,7 +158,7 @@ def target_numbers(y: ArrayLike, n: int) -> NDArray[np.float64]:
 
 
 def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
-    """Convert y to an array (n,); raise a DataError if its shape differs or values are masked."""
+    """Convert y to an array (n,); raise a DataError if y has another shape or masked values."""
     try:
         array = labels_array(y)
     except (TypeError, ValueError) as error:
@@ -171,7 +171,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return an aligned array of this type in C order; skip `np.require` (4 µs) if it is not needed."""
+    """Return an aligned array of this type in C order, without the 4 µs of `np.require` where possible."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array

@@ -35,7 +35,8 @@ def infer(
     at least nine in ten values are dates in the same format. It is left out if its values are identifiers:
     all distinct, or more than `most` and mostly distinct. Otherwise it is nominal. `counts` holds the number
     of occurrences of each value, excluding missing values. `most` is the maximum number of inputs of a
-    nominal column. `comma` is as for `format_of`. If `names` is True, numbers are read as names.
+    nominal column. `comma` has the same meaning as in `format_of`. If `names` is True, numbers are read as
+    names.
 
     Examples
     --------
@@ -61,13 +62,13 @@ def infer(
 
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
-    """Return a numeric column with this format; the format may change if all strings are ambiguous."""
+    """Return a numeric column with this format; the format may change later if all strings are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a date column with this format; if `other` is True, another order matches the strings too."""
+    """Return a date column with this format; if `other` is True, another order of day and month also fits."""
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     moments = filter(None, map(form.moment, labels))

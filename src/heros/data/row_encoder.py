@@ -188,7 +188,7 @@ class RowEncoder:
         return {name: column for name, column in self.known.items() if name not in self.ignored}
 
     def has_column(self, name: Hashable) -> bool:
-        """Return whether this column, or a nested field below it, is a feature."""
+        """Return whether this column, or a field nested in it, is a feature."""
         return text_of(name) in self.known or text_of(name) in self._parents
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
@@ -270,7 +270,7 @@ class RowEncoder:
         return is_missing(self._known_value(value))
 
     def _cell(self, column: Column, value: Any) -> float | tuple[float, ...] | None:
-        """Convert a value; a known name stays a name, even if it is a missing value in other columns."""
+        """Convert a value. A known name stays a name, even if other columns read it as a missing value."""
         if not isinstance(column, NameColumn):
             value = self._known_value(value)
         return column.value(value, self.words)
@@ -454,7 +454,7 @@ class RowEncoder:
         return partial(self._add_clock, column) if self._has_new_clock(column, value) else None
 
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
-        """Make a nominal column numeric if nearly all values, including this value, are numbers."""
+        """Return a numeric column if nearly all names of a nominal column, and this value, are numbers."""
         name = column.name
         if self._has_new_kind(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
@@ -555,7 +555,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
-        """Start with the columns and classes of a table. If `rows` is large, all formats become final."""
+        """Start with the columns and classes of a table. With at least 100 rows, all formats become final."""
         self._begun = rows
         for column in columns:
             self._add(column)

@@ -59,7 +59,8 @@ class Weights:
     classes. In the long run all classes have the same total weight.
 
     Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
-    number of times; the remainder is carried over to the next instance. Running scores do the same.
+    number of times; the remainder is carried over to the next instance. In running
+    scores, an instance counts this number of times.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
+    """Validate sample weights, and return them as an array (n,); raise a DataError if a weight is invalid."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -43,7 +43,7 @@ class Monitor:
     reference
         The maximum number of reference instances.
     alpha
-        The probability of a false alarm per comparison, over all features.
+        The probability of a false alarm per comparison (for all features together).
     least
         The minimum distance that is reported. For numbers, the distance is the maximum difference between the
         distribution functions; for categories, half the sum of the differences between the shares.
@@ -161,7 +161,7 @@ class Monitor:
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
-        """Compare the window with the reference; then add it to the reference, or replace the reference."""
+        """Compare the window with the reference. Then use the window to extend or replace the reference."""
         usual, recent = sample.usual, sample.recent()
         sample.start(np.concatenate([usual, recent])[-self.reference :])  # a change replaces this reference
         if len(usual) < self.window:
@@ -322,7 +322,7 @@ def chi2_test(a: Floats, b: Floats, n: int) -> tuple[float, float]:
 def _described(
     name: str, values: tuple[str, ...] | None, a: Floats, b: Floats, distance: float, chance: float
 ) -> FeatureChange:
-    """Describe the change of a feature: its mean, or the share of the category that changed most."""
+    """Describe the change of a feature by its mean, or by the category whose share changed most."""
     lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))
     value = None
     if values is None:

@@ -63,8 +63,8 @@ class Heros:
     For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
     each model is evaluated and its running score is updated. The policy chooses at most k models, based on
     the scores and the costs, and these models are trained. With `watch`, models that are not trained need not
-    be evaluated. Such models have no cost. In the paper, and by default if you pass a pool, the model with
-    the highest running score predicts.
+    be evaluated. A model that is neither evaluated nor trained has no cost. In the paper, and by default if
+    you pass a pool, the model with the highest running score predicts.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ class Heros:
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
         does the same and also evaluates each idle model on every n-th instance. The idle models take turns.
-        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models are
-        evaluated and predict, the L of these models is updated, and the chosen models are trained. The L of a
-        model that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
-        `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If `answer` uses
-        the whole pool, all models are evaluated.
+        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models
+        predict and are evaluated, the L of these models is updated, and the chosen models are trained. The L
+        of a model that is not evaluated does not change. "trained" needs a policy that explores, so not
+        `Zeta` or `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If
+        `answer` uses the whole pool, all models are evaluated.
     burst
         The number of instances on which all models are evaluated after the best model gets worse, if `watch`
         is not "all". ADWIN with δ = .002 on the outcomes of the best model detects the change. The default 0
@@ -198,7 +198,7 @@ class Heros:
             self.bind(schema)
 
     def _set_task(self, task: Task) -> None:
-        """Set the task, and use its defaults for the parts that were not given."""
+        """Set the task, and use the defaults of the task for parts that the user did not pass."""
         if self.class_weight is not None and task.numeric:
             rule = "None, because the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
@@ -250,7 +250,7 @@ class Heros:
 
     @property
     def given_task(self) -> Literal["classification", "regression"] | None:
-        """The task as given, or "regression" if the schema has a number as target; otherwise None.
+        """The task that the user passed, or "regression" if the target of the schema is a number; else None.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class Heros:
             self._use_parts(k=checked_k(k, self.pool))
 
     def _use_parts(self, **parts: Any) -> None:
-        """Use these parts from now on, even if a later task has other defaults."""
+        """Replace the given parts. A later change of the task does not reset them to its defaults."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
@@ -377,7 +377,7 @@ class Heros:
                     self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
-        """Create a learner with a compiled step for the bound pool; by default with new scores."""
+        """Create a learner with a compiled step for the bound pool, with the given scores or new ones."""
         score = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
@@ -509,7 +509,7 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """The number of prediction sets so far, the share of sets with the true class, and the mean size."""
+        """The number of prediction sets so far, the share with the true class, and the mean size of a set."""
         _, n, covered, sizes = self._sets()
         return {
             "instances": n,
@@ -550,9 +550,9 @@ class Heros:
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
 
-        `delay` is the number of earlier instances without a label, for each instance. Only models that use
-        the order of labels need it (`pools.LabelMemory`). By default the instances are consecutive, and the
-        label before the first instance is known.
+        For each instance, `delay` is the number of earlier instances whose labels have not arrived yet. Only
+        models that use the order of labels need `delay` (`pools.LabelMemory`). By default the instances are
+        consecutive, and the label before the first instance is known.
         """
         X, single = self._rows(x)
         out = self.outputs(X, delay)
@@ -561,23 +561,23 @@ class Heros:
     def learn(
         self, x: Any, y: Any, sample_weight: ArrayLike | None = None, *, delay: ArrayLike | None = None
     ) -> Self:
-        """Learn from one labelled instance, or from several in order.
+        """Learn from one labelled instance, or from several instances in order.
 
-        `predict_proba` lists the supported instances. With an array, labels are class indices or class names
-        of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are the
-        same). New features, values and classes are then appended to the schema, so you need not pass a
-        schema. If neither task nor schema was given and the first labels are numbers with decimals, the task
-        is regression.
+        The supported forms of instances are those of `predict_proba`. With an array, labels are class indices
+        or class names of the schema. With dictionaries and frames, labels are class names of any type (1 and
+        "1" are the same). New features, values and classes are then appended to the schema, so you need not
+        pass a schema. If neither task nor schema was given and the first labels are numbers with decimals,
+        the task is regression.
 
         Do not change an array while `learn` runs: the pool may read rows ahead.
 
-        `sample_weight` is the weight of the instance or of each instance; the default is 1. It scales the
-        step of models trained by gradient descent. For other models and in the running scores, an instance of
-        weight w counts as w instances. No model is trained on an instance of weight 0.
+        `sample_weight` is the weight of the instance or of each instance; the default is 1. The weight scales
+        the step of models trained by gradient descent. For other models and in the running scores, an
+        instance of weight w counts as w instances. No model is trained on an instance of weight 0.
 
-        `delay` is for late labels: the number of labels learnt between the prediction for an instance and its
-        label; the default is 0. `pools.LabelMemory` learns how labels depend on each other at that distance.
-        `heros.ensemble.late.LateLabels` passes `delay` itself.
+        `delay` is for late labels: the number of labels learnt after the prediction for an instance and
+        before the label of this instance; the default is 0. `pools.LabelMemory` learns how labels depend on
+        each other at that distance. `heros.ensemble.late.LateLabels` passes `delay` itself.
 
         Examples
         --------
@@ -616,7 +616,7 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema is larger."""
+        """Learn from an encoded batch; extend the models if the schema of the batch is larger."""
         self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
@@ -634,7 +634,7 @@ class Heros:
         self._reader = (self.schema, encoder)
 
     def _extend_schema(self, schema: Schema) -> None:
-        """Extend the models to the schema of new rows; the first row must have a value."""
+        """Extend the models to the schema of new rows; raise a DataError if the schema has no features."""
         if schema.n_features == 0:
             raise DataError(
                 "The first row must have a feature with a value. Got a row without values instead."
@@ -642,7 +642,7 @@ class Heros:
         self.bind(schema)
 
     def adopt_task_of_labels(self, labels: list[Any]) -> None:
-        """Choose the task from the first labels, if neither task nor schema is known."""
+        """Switch to regression if the first labels are numbers with decimals and the task is not known."""
         kinds = (float | int | np.number, str)
         same_type = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
         if same_type and is_numeric(np.asarray(labels), None, False, "learn", "y"):
@@ -650,7 +650,7 @@ class Heros:
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
-        """Use this encoder, shared with other models, for rows until the schema changes."""
+        """Encode rows with this encoder, which other models share, until the schema changes."""
         self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
@@ -671,7 +671,7 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        """Predict each instance, then learn from its label, and return the predictions and choices."""
+        """Predict each instance, then learn from its label; return the predictions and the trained models."""
         X, _ = self._instances(X)
         targets = self.task.targets(y, len(X), self._bound_learner.schema)
         return self._run(X, targets, sample_weight, delay)
@@ -881,7 +881,7 @@ class Heros:
         return Leaderboard.of(self.pool, self._bound_learner.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
-        """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
+        """Return why each model was trained in the last step: warm-up, exploration or the policy."""
         learner = self._bound_learner
         if learner.last is None:
             why = "since it was loaded or since its policy raised an error" if self.instances else "yet"
@@ -890,7 +890,7 @@ class Heros:
         return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
-        """Return the scores, cost and training cost so far for each value of each setting of the pool."""
+        """Return the scores, costs γ and training costs so far of the models with each value of a setting."""
         return PoolSummary.of(self.pool, self.k, self._bound_learner.step)
 
     @property

@@ -81,7 +81,7 @@ def _part_from(description: object, role: str, depth: int) -> Any:
 
 
 def _nested_value(value: object, role: str, depth: int) -> object:
-    """Return a value of a description, with nested descriptions replaced by parts of the same role."""
+    """Return a value of a description, with each nested description replaced by the part it describes."""
     if isinstance(value, list):
         return [_nested_value(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):
@@ -90,7 +90,7 @@ def _nested_value(value: object, role: str, depth: int) -> object:
 
 
 def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
-    """Create a part with the constructor of the class or base class that defines its description."""
+    """Create a part with the constructor of the class, or of the base class that defines the description."""
     marks = ("described_by", "__dataclass_fields__")  # the class itself must have one of these
     own = (base for base in kind.__mro__ if not vars(base).keys().isdisjoint(marks))
     maker: Any = next(own, kind)
@@ -102,10 +102,10 @@ def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
 
 
 def own_part(part: object) -> Any:
-    """Return the user-defined part, possibly nested in other parts, if its state can be saved; else None.
+    """Return the first user-defined part in `part` (or `part` itself) if its state can be saved; else None.
 
-    Such a part has ``state()``, which returns a mapping of names to arrays of numbers, and
-    ``restore(state)``.
+    The state can be saved if the part has ``state()``, which returns a mapping of names to arrays of
+    numbers, and ``restore(state)``.
     """
     own = next(_own_parts(part, DEEPEST), None)
     return own if hasattr(own, "state") and hasattr(own, "restore") else None

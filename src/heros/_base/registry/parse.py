@@ -46,7 +46,7 @@ def _numeric(kind: type[Any]) -> list[Field[Any]]:
 
 
 def notation_of(kind: type[Any]) -> str:
-    """Return the command-line notation of a part, with the names of its numbers in capitals."""
+    """Return the command-line notation of a part, with the names of the numeric parameters in capitals."""
     return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
 
 
@@ -90,7 +90,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
 
 
 def wrapper_notation(kind: type[Any]) -> str:
-    """Return the notation of a policy that wraps another one, e.g. ``@EPSILON``."""
+    """Return the notation of a policy that wraps another policy, e.g. ``@EPSILON``."""
     numbers = ":".join(field.name.upper() for field in _numeric(kind))
     suffix: str = kind.suffix
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
@@ -131,7 +131,7 @@ def pool_of(text: str) -> Any:
 
     The file has a ``kind``, and optionally ``costs`` and other arguments of that kind. It also has either a
     table ``[grid]`` with the arguments of the grid, or tables ``[[models]]`` with the settings of each model.
-    For a pool of pools, the file has one such table per pool.
+    To join several pools, the file has one table ``[[pools]]`` per pool.
     """
     pools = written_parts("pool")
     if text in pools:
@@ -168,7 +168,7 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
-    """Convert a value of a pool file: a list of tables that describe pools becomes a list of pools."""
+    """Convert a list of tables that describe pools to a list of pools; return other values unchanged."""
     if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
         return [_pool_of(one, path, depth) for one in value]
     return value
