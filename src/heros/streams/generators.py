@@ -52,7 +52,7 @@ class Generator(Stream):
 
 
 class Synthetic(Generator):
-    """An endless stream from a generator of the compiled core, which `make` creates."""
+    """An endless stream from a generator of the compiled core; `make` creates this generator."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
         self._make = partial(make, *arguments)
@@ -78,7 +78,7 @@ class Agrawal(Synthetic):
     seed
         Seed of the instances.
     perturbation
-        The noise added to numeric values after the class is assigned, as a share of their range.
+        The noise added to numeric values after the class is assigned, as a share of the range of the feature.
     balance
         Whether the two classes alternate.
 

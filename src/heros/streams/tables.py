@@ -122,7 +122,7 @@ class TableRows(RowBlocks):
         self._first, self._stretches = None, None  # set again with the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return the next stretch, and the index of the next row that is bad or must be encoded alone."""
+        """Return the next stretch, and the next row if it is bad or must be encoded separately."""
         try:
             while self._stretches is None or not (items := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)
