@@ -131,7 +131,7 @@ class ServedLearner(ABC):
 class OneModel(ServedLearner):
     """A learner with one model. Predictions come from a copy of the model, which `publish` updates.
 
-    With `explainable`, the model becomes explainable even if its file or checkpoint has explanations off.
+    With `explainable`, the model becomes explainable even if explanations were off when it was saved.
     """
 
     def __init__(self, model: Heros, *, explainable: bool = False) -> None:

@@ -114,7 +114,7 @@ class TrainingEncoder(Encoder):
 
 
 def _closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar known name, or None if none is similar.
+    """Return the most similar known name, or None if no known name is similar.
 
     This function blocks the event loop, so it compares only the beginnings and ends of names. `difflib` would
     take minutes for hundreds of long names.

@@ -714,7 +714,7 @@ class Service:
         return True
 
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Take the instances on which training is allowed now; return whether any were taken."""
+        """Take the instances on which training is allowed now from the waitlist; return whether any exist."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         if self._next_grows and not self._may_take_growth(0):

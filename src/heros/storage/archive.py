@@ -104,7 +104,8 @@ def write(
 def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str) -> Iterator[bytes]:
     """Return the contents of a file in several parts; `place` is the path shown in error messages.
 
-    The arrays of a `Parts` are created when they are written, so their data must not change until then.
+    The arrays of a `Parts` are created only when the file is written. Until then, the data from which
+    these arrays are created must not change.
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {

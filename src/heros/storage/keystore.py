@@ -150,7 +150,7 @@ class KeyStore:
                 self._file.execute(f"SELECT {end}(id) FROM models").fetchone()
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Write the bytes and the sums of a model as a draft; raise `NotKept` if this fails."""
+        """Write a model (as bytes) and the sums of its key as a draft; raise `NotKept` if this fails."""
         with self._transaction():
             self._draft(key, learnt, tally)
 

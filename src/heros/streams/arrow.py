@@ -178,7 +178,7 @@ class IPCReader(_FileReader):
 
 
 class MemoryReader(ArrowReader):
-    """A reader of the rows of an Arrow table in memory. Copies share the table."""
+    """A reader of the rows of an Arrow table in memory. Copies of the reader share the table."""
 
     def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table

@@ -27,7 +27,7 @@ UNLABELLED = 1000
 
 
 class BrokenOff(DataError):
-    """Error if the rest of a stream cannot be read. `heros.evaluate` ends with the results so far."""
+    """Error if the rest of a stream cannot be read. `heros.evaluate` then returns the results so far."""
 
 
 class TooManyBadRows(BrokenOff):

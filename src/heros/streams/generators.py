@@ -313,7 +313,7 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
 
 
 class Hyperplane(Numbers):
-    """A stream whose target is a weighted sum of the features; the weights change with every instance.
+    """A stream whose target is a weighted sum of the features; some weights change with every instance.
 
     y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` weights oscillates as
     w·cos(2π t/period + phase) with a period of 1/speed instances.

@@ -69,7 +69,7 @@ class Layout:
         return isinstance(self.classes, NumberColumn)
 
     def _counts(self, index: int) -> dict[str, int]:
-        """Return the number of occurrences of each label of a column."""
+        """Return the number of occurrences of each value of a column."""
         array = self.first.columns[index]
         if pa.types.is_nested(array.type):
             what = f"{self.reader.label}: the column {self.reader.names[index]!r}"

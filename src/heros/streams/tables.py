@@ -32,7 +32,7 @@ Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], F
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream; use the weight column as weights if the options name such a column."""
+    """Return the stream, with the weight column as weights if the options name such a column."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 

@@ -50,8 +50,8 @@ class MqttTopic(MessageSource):
     topic
         The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
-        The journal file, which also identifies the session at the broker; it belongs to one topic. If it
-        is None, messages are acknowledged on receipt, and a run cannot be resumed.
+        The journal file for the messages of one topic, which also identifies the session at the broker. With
+        None, messages are acknowledged on receipt, and a run cannot be resumed.
     keep
         The number of latest checkpoints from which a run can be resumed with the journal.
     **settings
