@@ -83,6 +83,8 @@ FIGURES = ", ".join(Tally._fields)
 class KeyStore:
     """A database of the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and of notes.
 
+    The notes include the position of the source, the schema and the template.
+
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
     transaction, and `commit` makes all drafts permanent in one transaction. If a transaction fails, for

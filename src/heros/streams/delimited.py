@@ -183,8 +183,8 @@ class DelimitedReader(TextReader):
     def _unclosed_row(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
-        A quote counts as unclosed under two conditions: the quoted value is very long or extends to the end
-        of the file, and most lines of the value have as many cells as a row.
+        A quote counts as unclosed under two conditions. The quoted value is very long or extends to the end
+        of the file. In addition, most lines of the value have as many cells as a row.
         """
         if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
             return None

@@ -103,7 +103,7 @@ def is_json(head: bytes) -> bool:
 def _names_in(lines: Sequence[str]) -> list[str]:
     """Return the fields in order of appearance; the last field of the first hundred lines comes last.
 
-    It is the default target, and therefore must not be a field that only a few rows have.
+    The last field is the default target, so a field that first appears later must not come last.
     """
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # fields that first appear after a hundred lines

@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether options make the target numeric, or it has many numbers, some with decimals."""
+        """Return whether the target is numeric: by an option, or by many numbers, some with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
