@@ -208,7 +208,7 @@ class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
     Empty rows are skipped. Titles above the header are skipped with a notice. A row is a title if it has at
-    most half as many values as the row with the most values among the first 50 rows.
+    most half as many values as the fullest of the first 50 rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
