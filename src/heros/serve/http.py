@@ -560,7 +560,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """Raise the process's limit on open files if needed; return the possible number of connections."""
+    """Raise the process's limit on open files if needed; return how many connections the limit allows."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows
