@@ -69,8 +69,8 @@ def default() -> Join:
 def nested(pool: Join) -> Join:
     """Return a version of the pool with cheaper models, for `Heros(budget=...)`.
 
-    Each forest is replaced by three smaller forests, with 1/6, 1/3 and 1/2 of its trees and memory. A pool of
-    retrained trees gets an additional model that is rarely retrained.
+    Each forest is replaced by three smaller forests, with 1/6, 1/3 and 1/2 of the trees and memory of the
+    original forest. A pool of retrained trees gets an additional model that is rarely retrained.
 
     Examples
     --------
@@ -100,7 +100,7 @@ REGRESSION_COSTS = (18, 6, 9, 2, 1, 4, 47, 1, 13)  # CPU time of each pool in %,
 def default_regression() -> Join:
     """Return the default pool of `Heros(task="regression")`: twenty models of seven kinds.
 
-    docs/regression.md has the measured effect of each model on each stream.
+    docs/regression.md lists the measured effect of each model on each stream.
 
     Examples
     --------

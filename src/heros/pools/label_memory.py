@@ -116,7 +116,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
         return _core.LabelPool(self._settings(_core.LabelSettings), self.pool.memory, schema.numeric)
 
     def follows(self, i: int) -> Floats:
-        """Return model i's probability of each class (columns) after each last label (rows)."""
+        """Return the probability of each next class (columns) after each last class (rows) in model i."""
         if self.schema.numeric:
             raise HerosError("Regression has no table of transitions between classes. Call coefficients.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))

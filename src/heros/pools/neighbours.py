@@ -26,9 +26,10 @@ class NeighbourStats:
     ----------
     rows
         The number of instances that the model currently searches. At the start of a stream and after a change
-        (see `forget`), this number is below the window.
+        (see `forget`), this number is less than the length of the window.
     most
-        The maximum number of instances: the window, or fewer if the byte limit is too small for it.
+        The maximum number of instances: the setting `window`, or fewer if the byte limit is too small for
+        this many instances.
     window
         The setting `window` of the model.
     """

@@ -21,7 +21,10 @@ MOST = 1 << 30  # maximum number of instances in a window
 
 
 def _training(bound: Any) -> list[float]:
-    """Return the work per instance: each tree assigns the instances of the window to its leaves."""
+    """Estimate the work of each model per instance of the stream.
+
+    In every training, each tree assigns all instances of the window to its leaves.
+    """
     return [
         float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
         for one in bound.pool.configurations
