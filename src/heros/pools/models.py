@@ -38,8 +38,8 @@ class Models(Pool):
         Each model is a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object
         with ``learn(x, y)`` and ``predict_proba(x)`` (for regression ``predict(x)``). It can also be a class
         or `functools.partial` that creates such a model (a CapyMOA class receives the stream's schema), or a
-        tuple of a name and a model. The pool uses copies of the models; a copy of a trained model is trained,
-        too. The seed of `Heros` has no effect on these models.
+        tuple of a name and a model. The pool uses copies of the models in their current state, so a model may
+        already be trained. The seed of `Heros` has no effect on these models.
     costs
         The cost γ of a training step: one number per model, a function that returns the cost of a
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to

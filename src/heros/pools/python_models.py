@@ -47,7 +47,10 @@ class MemberClock:
             self.times[i] += 1
 
     def means(self) -> Floats:
-        """Return the mean seconds per call of each member; without calls, the mean of the other members."""
+        """Return the mean seconds per call of each member.
+
+        A member without calls gets the mean of the other members.
+        """
         times = np.array(self.times)
         known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
         return np.where(times > 0, known, known[times > 0].mean() if times.any() else 0.0)
@@ -156,7 +159,7 @@ def _number(answer: Any) -> tuple[float, int]:
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[Floats | float, int]:
-    """Return probabilities that sum to 1 and the most probable class, or -1 if a value is not finite."""
+    """Return probabilities that sum to 1, and the most probable class (-1 if a value is not finite)."""
     if answer is None:
         return 1 / classes, 0
     p = np.asarray(answer, dtype=np.float64)

@@ -50,7 +50,10 @@ class PriceList:
     train: Floats  # (M,)
 
     def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the price of all evaluations and of all training steps, given the numbers per model."""
+        """Return the price of all evaluations and the price of all training steps.
+
+        `evaluated` and `trained` are the numbers of evaluations and of training steps of each model.
+        """
         return float(self.evaluation @ evaluated), float(self.train @ trained)
 
 

@@ -40,8 +40,8 @@ class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
     Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
-    selects whether all predictions are kept; None keeps them only if a measure needs them. `weights`
-    holds the weight of each instance, in the order of the stream.
+    sets whether all predictions are kept; with None, predictions are kept only if a measure needs them.
+    `weights` holds the weight of each instance, in the order of the stream.
     """
 
     def __init__(
@@ -134,7 +134,10 @@ class Evaluation:
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False, carbon: Carbon | None = None) -> Run:
-        """Return the run; the last window may be shorter. `carbon` is used if the meter has no intensity."""
+        """Return the run, whose last window may be shorter than the others.
+
+        `carbon` is used if the meter has no carbon intensity.
+        """
         if self.pending:
             self._close_window()
         if self.n == 0:

@@ -74,8 +74,8 @@ class KafkaWorker:
         As for `heros.streams.live.RowSource`, separately for each partition.
     on_gap
         The reaction if Kafka has deleted messages after the newest snapshot of a partition. "stop" raises a
-        `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. A topic that was
-        created again is always an error and needs another `store`.
+        `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. If the
+        topic was deleted and created again, an error is raised in any case; use another `store`.
     options
         Additional settings of librdkafka.
     """
