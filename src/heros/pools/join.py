@@ -33,8 +33,8 @@ class Join(Pool):
     costs
         The cost γ of a training step: "measured" (CPU time of an evaluation and a training step of each model
         on random instances when the pool is bound, which varies from run to run), one number per pool (the
-        total cost of the pool's models, divided in proportion to their costs in that pool), or one number per
-        model. Costs are scaled to sum to 1.
+        total cost of the pool's models, divided among these models in proportion to their costs in the pool),
+        or one number per model. Costs are scaled to sum to 1.
     bounded
         Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
         may exceed the previous range by at most 3 times the width of the range. A more extreme number is

@@ -298,7 +298,7 @@ def _count(predictions: Sequence[Predicted]) -> int:
 def _earlier_outputs(
     answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return earlier predictions as an array; classes that were added since then get probability 0."""
+    """Return earlier predictions as an array; classes added after a prediction get probability 0."""
     earlier = np.zeros_like(now)
     for row, answer in zip(earlier, answers, strict=True):
         if answer is None:  # the model was not trained yet

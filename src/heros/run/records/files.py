@@ -176,7 +176,7 @@ def _existing(place: Path) -> Path:
 
 
 def repair(place: Path) -> None:
-    """Restore or remove an old record, after a process was killed while it replaced this record."""
+    """If a process was killed while it replaced this record, restore or remove the old record."""
     for renamed in _renamed_records(place):
         if place.exists():
             shutil.rmtree(renamed, ignore_errors=True)

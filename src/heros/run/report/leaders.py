@@ -84,7 +84,7 @@ def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 def leading_models(run: Run) -> list[LeadingTime]:
     """Return the models that had the highest score L at the end of at least one window.
 
-    The models are ordered by the share of the instances that belong to these windows, largest share first.
+    The models are ordered by the share of the stream that these windows cover, largest share first.
     """
     if not run.curves.scores.size:
         return []  # a compact record has no scores

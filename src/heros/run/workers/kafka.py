@@ -174,7 +174,7 @@ class KafkaWorker:
         self._stopping = True
 
     def _leave_group(self) -> None:
-        """Leave the group, then close, because a rebalance while a consumer is closed may never end."""
+        """Leave the group before closing the consumer, because a rebalance during closing may never end."""
         self._stopping = True
         with suppress(self._kafka.KafkaException):
             self._consumer.unsubscribe()
