@@ -38,9 +38,10 @@ def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
     The pool has five perceptrons (with different optimisers, rates and scales), three nearest-neighbour
-    models, a forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and
-    two models of boosted trees retrained on a window, one of which restarts its window after a change.
-    docs/policies.md explains how and on which streams the models were chosen.
+    models, a forest of 30 trees, a logistic regression, a naive Bayes model with fading and a label memory.
+    The pool also has two models of boosted trees that are retrained on a window. One of these two models
+    restarts its window after a change. docs/policies.md explains how the models were chosen, and on which
+    streams.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Experiments: runs that are described as plain data, so that any process can execute and record them.
+"""Experiments: runs described as plain data. Any process can execute a run; each run is recorded once.
 
 Runs that already have a record are skipped, runs with a damaged record are repeated, and failures are
 reported. Records are overwritten only on request. If a set of runs was stopped, start the set again to

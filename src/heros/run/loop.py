@@ -130,8 +130,7 @@ def evaluate(
     allow_code
         Whether checkpoints may hold your own models and models of other libraries (`heros.pools.Models`) as
         pickles. Loading a pickle can run any code. Therefore resume such a run only from a directory that
-        only you can write to. Without `allow_code`, a run with such models cannot have
-        checkpoints.
+        only you can write to. Without `allow_code`, a run with such models cannot have checkpoints.
     on_interrupt
         On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
         with several runs.

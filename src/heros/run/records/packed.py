@@ -57,7 +57,10 @@ class _Curve(NamedTuple):
 
 
 def holder(place: Path) -> tuple[Path, str] | None:
-    """Return the packed file that contains the record of this path, and the record's id; else None."""
+    """Return the packed file that contains the record of this path, and the id of the record.
+
+    Return None if no packed file contains the record.
+    """
     for path in _packed_files_above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
