@@ -34,8 +34,9 @@ class Boosted(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "rounds" (in proportion to this setting), "measured" (CPU time on
-        random instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "rounds" (in proportion to the setting `rounds`), "measured"
+        (CPU time on random instances when the pool is bound), or one number per model. Costs are scaled to
+        sum to 1.
 
     Examples
     --------
@@ -123,5 +124,5 @@ class BoundBoosted(tree_settings.BoundTrees, of=Boosted):
         return _core.BoostedPool(settings, schema.numeric, seeds_of(rng, self.pool.n_models))
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return how much the splits on each feature in model i have reduced the loss in total."""
+        """Return the total reduction of the loss by the splits on each feature in model i."""
         return tree_settings.gains_of(self, self._expect_model(i, "gains"))

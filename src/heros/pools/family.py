@@ -166,7 +166,7 @@ class BoundNative(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """Create the compiled pool; `_fit` then passes the features of the schema to it."""
+        """Create the compiled pool; `_fit` then passes the features of the schema to the pool."""
         raise NotImplementedError
 
     def _settings(self, kind: Callable[..., Any]) -> list[Any]:

@@ -29,11 +29,11 @@ def _numbers(bound: Any) -> list[float]:
 class Linear(Scaled):
     """Linear models: logistic regression for classes, linear regression for numbers.
 
-    Models start with zero weights and are trained on one instance at a time, with softmax cross-entropy,
-    squared or Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features
-    with more than two values are one-hot encoded. A training step reads and writes only the weights of active
-    inputs. The results are the same as with steps on all weights, except for the effect of Adam's ε on
-    inactive inputs.
+    Models start with zero weights and are trained on one instance at a time. The loss is softmax
+    cross-entropy for classes, and the squared or Huber loss for numbers. Numeric features are scaled by their
+    running mean and standard deviation; nominal features with more than two values are one-hot encoded. A
+    training step reads and writes only the weights of active inputs. The results are the same as with steps
+    on all weights, except for the effect of Adam's ε on inactive inputs.
 
     Parameters
     ----------

@@ -21,7 +21,10 @@ MOST = 1 << 30  # maximum number of instances in a window
 
 
 def _training(bound: Any) -> list[float]:
-    """Return the work per instance: each tree assigns the instances of the window to its leaves."""
+    """Estimate the work of each model per instance of the stream.
+
+    In every training, each tree assigns all instances of the window to its leaves.
+    """
     return [
         float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
         for one in bound.pool.configurations
@@ -54,13 +57,14 @@ class RetrainedStats:
 class Retrained(Family):
     """Gradient-boosted trees, retrained on a window of the latest instances.
 
-    Each training grows `trees` trees in sequence (for each class if there are three or more classes) on the
-    first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
-    does. The loss is the log loss for classes and half the squared error for numbers. The first training
-    starts after 50 instances. The next training starts when the number of instances has doubled, or after
-    `every` instances. The work is spread over the following instances, because a whole training would delay a
-    single instance (see `spread`). The previous trees predict until the training is complete. The trees of
-    the other boosted family, `Boosted`, grow with each instance and are never retrained.
+    Each training grows `trees` trees in sequence, or `trees` trees per class if there are three or more
+    classes. As in LightGBM, a tree is grown leaf by leaf from the first and second derivatives of the loss,
+    over histograms of binned features. The loss is the log loss for classes and half the squared error for
+    numbers. The first training starts after 50 instances. The next training starts when the number of
+    instances has doubled, or after `every` instances. The work is spread over the following instances,
+    because a whole training would delay a single instance (see `spread`). The previous trees predict until
+    the training is complete. The trees of the other boosted family, `Boosted`, grow with each instance and
+    are never retrained.
 
     Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.
     Training uses no random numbers.

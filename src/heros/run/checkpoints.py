@@ -45,7 +45,10 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """A writer of the checkpoints of a run, which can also resume a run; parameters as for `evaluate`."""
+    """An object that writes the checkpoints of a run and can resume a run.
+
+    The parameters are those of `evaluate`.
+    """
 
     def __init__(
         self,
@@ -107,7 +110,7 @@ class Checkpointer:
             self.write(evaluation)
 
     def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
-        """Write a checkpoint if the model was trained since the last attempt."""
+        """Write a checkpoint if the model was trained since the last attempt to write one."""
         if evaluation.instances == self._last:
             return
         try:
@@ -267,7 +270,7 @@ def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Return the updated checksums of rows, targets and weights; the block size does not change them."""
+    """Return the updated checksums of rows, targets and weights, which do not depend on the block size."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))

@@ -24,9 +24,9 @@ class Points:
     """The points of all curves so far, as one list per curve.
 
     If there are too many points, neighbouring points are merged. A merged point covers the windows of both
-    points. Sums are added, and measures are averaged, weighted by the lengths of the windows. The other
-    curves take the later value. All points except the last cover the same number of instances. `figures`,
-    `sums` and `latest` are the names of these curves; `most` is the maximum number of points, an even number
+    points. Measures (the curves in `figures`) are averaged, weighted by the lengths of the windows. The
+    curves in `sums` are added. For the curves in `latest`, the value of the later point is used. All points
+    except the last cover the same number of instances. `most` is the maximum number of points, an even number
     or None.
 
     Examples

@@ -69,9 +69,9 @@ def evaluate(
     raises KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with
     a `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
-    If the model has a power budget, e.g. ``budget="500 J/h"``, no clock hour exceeds the budget by more than
-    1 %. When the hour's energy is spent, the stream is not read until the next hour begins. In this case, a
-    `heros.WaitNotice` is issued and a checkpoint is written.
+    If the model has a power budget, e.g. ``budget="500 J/h"``, the energy used in a clock hour exceeds the
+    budget by at most 1 %. When the energy of an hour is spent, the stream is not read until the next hour
+    begins. In this case, a `heros.WaitNotice` is issued; a checkpoint is written if `checkpoint` is given.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def evaluate(
     measures
         The measures to compute: objects of `heros.measures`, or any objects with a `name`, an
         ``update(y, output)`` and a `value` (see `heros.measures.Measure` for optional methods). The run uses
-        empty copies of them. The default for classification is AUROC, accuracy, κ and log-loss.
+        empty copies of these objects. The default for classification is AUROC, accuracy, κ and log-loss.
     window
         The number of instances per point of the curves.
     block
@@ -130,7 +130,7 @@ def evaluate(
     allow_code
         Whether checkpoints may hold your own models and models of other libraries (`heros.pools.Models`) as
         pickles. Loading a pickle can run any code. Therefore resume such a run only from a directory that
-        only you can write to. Without `allow_code`, such a pool cannot have checkpoints.
+        only you can write to. Without `allow_code`, a run with such models cannot have checkpoints.
     on_interrupt
         On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
         with several runs.

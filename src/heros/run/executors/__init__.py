@@ -120,7 +120,7 @@ class Processes(Executor):
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes that stop with the `with` block; yield them and a function to start another process."""
+    """Yield new processes, which end with the `with` block, and a function that starts another process."""
     context = get_context("spawn")
     watched, kept_open = context.Pipe(duplex=False)
     started = []

@@ -1,4 +1,4 @@
-"""Read all records below a directory as a table, and pack single records into one file."""
+"""Read all records under a directory as a table, and pack single records into one file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg"
 
 
 def load(directory: Path_) -> pa.Table:
-    """Return a table with one row per run below this directory: settings, measures and costs.
+    """Return a table with one row per run under this directory: settings, measures and costs.
 
     The table has a column for every measure that at least one run has. If a run lacks a measure, the cell is
     empty.
@@ -71,7 +71,7 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def pack(directory: str | os.PathLike[str]) -> int:
-    """Collect the single records below a directory in its `records.parquet`; return the number of records.
+    """Collect the single records under a directory in its `records.parquet`; return the number of records.
 
     A packed record keeps its content and its path. A single record replaces a packed record with the same id.
     A single record is removed only after it has been read back from the file unchanged.

@@ -149,7 +149,7 @@ class Partition:
             self.ahead = offset + 1
 
     def learn(self) -> int:
-        """Train on the queued messages, in order for each key; return the number of messages."""
+        """Train on the queued messages, in order for each key; return the number of these messages."""
         messages, self._messages = self._messages, []
         rows: Rows = {}
         for message in messages:
