@@ -47,7 +47,7 @@ class _Waiting:
 class LateLabels:
     """A model that predicts an instance at once and learns from it when its label arrives.
 
-    Several threads may use it: each call waits for the calls of other threads.
+    The methods may be called from several threads; a lock serialises the calls.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
     have waited too long. The measures use the original predictions, not predictions of the current model.
@@ -61,7 +61,8 @@ class LateLabels:
     longest
         The maximum waiting time in seconds; None means no limit.
     memory
-        The maximum memory of the waiting instances in bytes; one instance may take at most a quarter.
+        The maximum memory of the waiting instances in bytes. One instance may use at most a quarter of this
+        memory.
     expired
         A function called with the id and the instance of each evicted instance.
     measures
@@ -142,8 +143,8 @@ class LateLabels:
         """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
-        class, in the order of ``model.schema.classes``, or a number with its interval. It is empty if the
-        model has no schema yet. A repeated call with the same id and instance, e.g. after a lost reply,
+        class, in the order of ``model.schema.classes``, or a number with its interval. The output is empty if
+        the model has no schema yet. A repeated call with the same id and instance, e.g. after a lost reply,
         returns the first prediction.
         """
         _expect_id(id)
@@ -333,7 +334,7 @@ class LateLabels:
         clock: Callable[[], float] = time.time,
         **own: Any,
     ) -> Self:
-        """Load a file that `save` wrote. Pass your own measures and parts as arguments: see `Heros.load`."""
+        """Load a file that `save` wrote. User-defined measures and parts are arguments: see `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
             model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)

@@ -60,8 +60,9 @@ class Prices:
         """Correct the prices of the awake parts with a new measurement.
 
         `seconds` holds the evaluation time and the training time per instance. `ticks` holds the same two
-        times, in any unit, for each part and for the rest of a step. If `ticks` does not have these columns,
-        the time is divided in proportion to the known prices, or to the costs of the awake models.
+        times, in any unit, for each part and for the rest of a step. If `ticks` does not have one column per
+        part and one for the rest, the time is divided in proportion to the known prices, or to the costs of
+        the awake models.
         """
         costs = np.maximum(costs, 1e-9)
         self._share = costs / self._sums(costs)[self.part]
@@ -112,7 +113,10 @@ class Prices:
         return bounded
 
     def needs(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of each model with this share of its training, without its part's shared work."""
+        """Return the price of evaluating each model and of training it on this share of the instances.
+
+        The work that the models of a part share is not included.
+        """
         needs: NDArray[np.float64] = self._share * (self.look + trained * self.train)[self.part]
         return needs
 
@@ -122,11 +126,12 @@ class Prices:
         return alone
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
-        """Return a mask of the models to wake: the lowest price × factor first, as long as a model fits.
+        """Return a mask of the models to wake: lowest price × factor first, until no other model fits.
 
         Each chosen model of a part doubles the factors of the part's other models, because models of the same
         kind make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
-        training that must fit. This share is .35 if a third of the limit would otherwise stay unused.
+        the training steps that must fit into the limit. The share is lowered to .35 if more than a third of
+        the limit would otherwise be unused.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit
@@ -154,7 +159,7 @@ class Prices:
         return {name: getattr(self, name).copy() for name in ("shared", "look", "train", "error", "rest")}
 
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
-        """Restore the prices that `state` returned; raise a DataError if they are invalid."""
+        """Restore the prices that `state` returned; raise a DataError if a price is invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
             raise DataError("The state of a budget must have prices >= 0.")
         for name, array in state.items():

@@ -1,4 +1,4 @@
-"""A schedule of training that keeps an hourly energy budget and prefers times of low carbon intensity."""
+"""A schedule of training that obeys an hourly energy budget and prefers times of low carbon intensity."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Wait(NamedTuple):
 
 
 class Schedule:
-    """A schedule that limits the number of training instances, to keep an energy budget per hour.
+    """A schedule that limits the number of training instances, to stay within an energy budget per hour.
 
     `allowed` returns the number of instances that still fit into the current hour. This estimate uses the CPU
     time of earlier instances. If the number is 0, training has to wait. A block uses at most 1 % of the
-    hour's budget and at most a tenth of the remaining budget. These limits keep the budget even if instances
-    become more expensive. Energy is CPU time × the watts of a busy core. The models are trained on at least
-    one instance in each hour, regardless of its cost.
+    hour's budget and at most a tenth of the remaining budget. With these limits, training stays within the
+    budget even if instances become more expensive. Energy is CPU time × the watts of a busy core. The models
+    are trained on at least one instance in each hour, regardless of the cost.
 
     With a carbon signal, training is delayed until the carbon intensity is lowest, within the remaining delay
     of the oldest instance. Without a limit, training starts at the single best moment. With a limit, training
@@ -147,7 +147,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming the run, but not as work that recurs between blocks."""
+        """Count the CPU time of resuming the run; this work does not recur, so no budget is reserved."""
         self.note()
         self.aside = 0.0
 
@@ -227,7 +227,10 @@ class Schedule:
         return int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
 
     def _for_grid(self, now: float) -> Wait | None:
-        """Return the delay until a lower carbon intensity, or None; the oldest instance limits the delay."""
+        """Return the delay until the carbon intensity is lower, or None if training can start now.
+
+        The delay ends at the latest when the oldest instance has waited for the maximum time.
+        """
         if self.signal is None:
             return None
         self.signal.refresh(now)

@@ -46,7 +46,7 @@ class Task(Part, ABC):
 
     @abstractmethod
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the targets (n,) as numbers for the core; a DataError names the first bad target."""
+        """Return the targets (n,) as numbers; raise a DataError that names the first invalid target."""
 
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
@@ -72,9 +72,10 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of the sets of `Heros.predict_set` that should contain the true class; None means no sets.
-        The threshold is computed from the probabilities of the true classes of the last 1000 instances
-        (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès 2021).
+        The share of the prediction sets (`Heros.predict_set`) that should contain the true class; None means
+        no sets. The threshold is computed from the probabilities of the true classes of the last 1000
+        instances (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès
+        2021).
 
     Examples
     --------
