@@ -206,7 +206,7 @@ class CapymoaStream(Stream):
             return None
 
     def _source(self) -> Any:
-        """Return the CapyMOA stream at the current position; a copy creates a new stream."""
+        """Return the CapyMOA stream at the current position; in a copy of this object, create it first."""
         if self._stream is None and self._make is not None:
             self._stream = self._make()
             self._stream.restart()

@@ -164,8 +164,9 @@ class Callback:
     - ``best_model``: index of the model with the highest running score;
     - ``best_score``: the highest running score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
-      because their performance changed; ``models_worse``: the number of these models with a lower score.
-      Many changes at once indicate drift. These two metrics need the default score, `heros.scores.Adwin`.
+      because their performance changed; ``models_worse``: the number of these models whose score fell since
+      the previous window. Many changes at once indicate drift. These two metrics need the default score,
+      `heros.scores.Adwin`.
 
     Parameters
     ----------
@@ -253,7 +254,7 @@ def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | N
 
 
 class _Pyfunc:
-    """The object that MLflow uses to predict; a lock serialises calls from its server's threads."""
+    """The object that MLflow uses to predict; a lock serialises calls from the threads of MLflow's server."""
 
     def __init__(self, model: Heros, method: Predict) -> None:
         self._model, self._method, self._lock = model, method, threading.Lock()

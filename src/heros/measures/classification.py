@@ -105,7 +105,7 @@ class Confusion:
         self.counts += cells.reshape(classes, classes)
 
     def merge(self, other: Confusion) -> None:
-        """Add the counts of another matrix; either may have more classes."""
+        """Add the counts of another matrix, which may have a different number of classes."""
         self._grow(len(other.counts))
         known = len(other.counts)
         self.counts[:known, :known] += other.counts

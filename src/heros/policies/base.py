@@ -48,7 +48,7 @@ class Policy(Protocol):
 
 
 class CompiledPolicy(Part):
-    """A policy of the compiled core; `choose` and the loop over a block call the same function."""
+    """A policy of the compiled core. `choose` and the core's loop over instances call the same function."""
 
     role: ClassVar[str] = "policy"
 
@@ -80,7 +80,7 @@ class CompiledPolicy(Part):
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model; by default its ranks by score and by cost."""
+        """Return the reason for each chosen model; by default the model's ranks by score and by cost."""
         return _by_ranks(self, scores, costs, chosen)
 
     def _compiled(self) -> _core.Policy | None:

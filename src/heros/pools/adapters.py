@@ -191,7 +191,8 @@ class CapyMoaMember(Member):
 class OwnMember(Member):
     """Any object with `learn(x, y)` and `predict_proba(x)` or, for regression, `predict(x)`.
 
-    If the object has a method `bind(schema)`, this method is called first.
+    If the object has a method `bind(schema)`, this method is called with the initial schema and with each
+    extended schema.
     """
 
     needs = ("learn",)

@@ -1,7 +1,7 @@
 """Export of trees that split by bins: boosted trees and regression trees.
 
 Instances descend all trees in parallel. The leaf values of boosted trees are summed. A leaf of a regression
-tree predicts the mean of its targets, or uses a linear model.
+tree predicts the mean of the leaf's targets, or uses a linear model.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
 
 
 def _split(state: State) -> list[list[Array]]:
-    """Return the columns, integers and real numbers of the nodes of each tree."""
+    """Return, for each tree, the columns, the integers and the real numbers of the nodes."""
     parts = [
         np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
     ]
@@ -97,7 +97,10 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 
 
 def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
-    """Return slopes (nodes, numeric features), 0 without a linear model, and intercepts (nodes, 1)."""
+    """Return slopes (nodes, numeric features) and intercepts (nodes, 1).
+
+    The slopes are 0 in nodes that predict the mean of the targets.
+    """
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -69,7 +69,10 @@ def _child_indices(children: Ints, nodes: int) -> Ints:
 
 
 def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
-    """Return a mask (nodes, 256) of the bytes that pass each node's test: bytes up to a cut, or in a set."""
+    """Return a mask (nodes, 256) of the bytes that pass each node's test.
+
+    A test passes the bytes up to a cut, or the bytes in a set.
+    """
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1
