@@ -189,7 +189,7 @@ class Explanation(Sequence[Choice]):
         last: LastStep,
         asleep: NDArray[np.bool_],
     ) -> Explanation:
-        """Return the explanation of the last step, from its record and a mask of the sleeping models."""
+        """Return the explanation of the last step, from `last` and a mask of the sleeping models."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
         trained: list[int] = np.flatnonzero(last.chosen).tolist()
         epsilons, inner = _without_exploration(layers_of(policy).policy)
@@ -276,7 +276,7 @@ def _without_exploration(policy: Policy) -> tuple[list[float], Policy]:
 
 
 def _exploration(epsilons: Sequence[float], last: LastStep) -> float | None:
-    """Return the exploration probability ε if the last step explored; None if the policy chose the models."""
+    """Return the exploration probability ε if the last step explored; None if the inner policy chose."""
     if last.explored is not None:
         return 1 - math.prod(1 - epsilon for epsilon in epsilons) if last.explored and epsilons else None
     replay = np.random.Generator(np.random.PCG64())

@@ -50,7 +50,7 @@ WEIGHED = 1000  # instances after which a model's size is measured again, since 
 class KeyFigures:
     """The results of the model of one key, or of all models together.
 
-    All figures refer to predictions made before the label was known. They are NaN without instances.
+    All figures refer to predictions made before the label was known. They are NaN if there are no instances.
     `accuracy` is NaN for regression, and the errors are NaN for classification.
 
     Examples
@@ -502,7 +502,7 @@ class Keyed:
     @overload
     def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
-        """Load the model of a key into memory; with `make`, create one for a new key.
+        """Load the model of a key into memory; with `make`, create a model for a new key.
 
         If no other model can be written to make room, loading a model for training raises an error. A model
         that is loaded only for reading is returned but not kept in memory.

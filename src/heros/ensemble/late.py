@@ -177,8 +177,8 @@ class LateLabels:
     def learn(self, id: Id, y: Any) -> bool:
         """Learn from a waiting instance and its label; return False if no instance has this id.
 
-        The label of an array is a class index or the name of a known class. The label of a dictionary is a
-        name, which may be new, as for `Heros.learn`.
+        If the instance is an array, the label is a class index or the name of a known class. If the instance
+        is a dictionary, the label is a name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
         with self._lock:
@@ -254,7 +254,7 @@ class LateLabels:
 
     @property
     def _outputs(self) -> int:
-        """The length of an output; 0 if the model has no schema yet."""
+        """The number of values in a prediction; 0 if the model has no schema yet."""
         return 0 if self.model.schema is None else self.model.task.width(self.model.schema)
 
     def _gone(self, id: Id, waiting: _Waiting) -> None:

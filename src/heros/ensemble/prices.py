@@ -20,15 +20,15 @@ SAME = 2.0  # factor on the prices of the other models of a part, for each awake
 
 
 class Prices:
-    """The estimated prices of evaluating and training each model, and of the rest of a step.
+    """The estimated prices, in CPU time, of evaluating and training each model and of the rest of a step.
 
     The time of each part of the pool is measured, but not the time of each model. `sizes` has the number of
     models in each part. A part has three prices: for work that its models share, for evaluating all its
     models and for training them. Each model has a share of the prices of evaluation and training, in
-    proportion to its cost. If the measured time of a part differs from its prices, the prices are corrected
-    in proportion to their squares. The price of training is corrected less if its relative error is usually
-    large, as with models that are trained rarely. The prices of a sleeping part slowly approach an estimate:
-    the part's cost × the awake parts' price per unit of cost.
+    proportion to its cost. If the measured time of a part differs from the sum of the part's prices, each of
+    these prices is corrected in proportion to its square. The price of training is corrected less if its
+    relative error is usually large, as with models that are trained rarely. The prices of a sleeping part
+    slowly approach an estimate: the part's cost × the awake parts' price per unit of cost.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Prices:
     def _bounded(
         self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the ticks, with outliers clipped: a clock also counts the time of other processes."""
+        """Return the ticks with outliers clipped, since a clock also counts the time of other processes."""
         bounded = ticks.copy()
         for row, prices in zip(bounded, np.where(on, expected, 0), strict=True):
             scale = row[:-1].sum() / max(prices.sum(), 1e-300)
@@ -121,7 +121,10 @@ class Prices:
         return needs
 
     def alone(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return, for each model, the price of a step with only that model and this share of its training."""
+        """Return, for each model, the price of a step in which all other models sleep.
+
+        `trained` is the share of the instances that the model is trained on.
+        """
         alone: NDArray[np.float64] = self.needs(trained) + self.shared[self.part] + self.rest
         return alone
 

@@ -72,7 +72,7 @@ class Schedule:
         A file with the energy used in the current hour. Each part of the budget is recorded before it is
         used. A process that is killed and restarted therefore does not exceed the budget.
     clock
-        The clocks; CPU time is that of the calling thread.
+        The clocks. CPU time is measured for the calling thread only.
     notify
         The function that is called with each notice; by default it issues a `heros.WaitNotice`.
 
@@ -182,7 +182,7 @@ class Schedule:
         return now
 
     def drained(self, since: float) -> None:
-        """Note that all instances that arrived before `since` have been learnt."""
+        """Record that the models have learnt from all instances that arrived before `since`."""
         self.since = max(self.since, since)
 
     @property
@@ -195,9 +195,10 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return the number of instances to train on now, at most `most`; if it is 0, `wait` has the reason.
+        """Return the number of instances to train on now, at most `most`; for 0, `wait` has the reason.
 
-        `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
+        `since` is the arrival time of the oldest waiting instance; the default is the time that `drained`
+        recorded.
         """
         now = self.note()
         self.since = min(self.since if since is None else since, now)  # the clock may have been fast before

@@ -74,8 +74,8 @@ class Classification(Task):
     level
         The share of the prediction sets (`Heros.predict_set`) that should contain the true class; None means
         no sets. The threshold is computed from the probabilities of the true classes of the last 1000
-        instances (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès
-        2021).
+        instances (conformal prediction). The level is adjusted according to the coverage so far (Gibbs and
+        Candès 2021).
 
     Examples
     --------
@@ -132,9 +132,9 @@ class Regression(Task):
     ----------
     level
         The share of targets that the prediction interval should contain. The width is computed from the last
-        1000 errors (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès
-        2021). `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no target
-        is known yet. The measures include the error of this prediction, but the intervals do not.
+        1000 errors (conformal prediction). The level is adjusted according to the coverage so far (Gibbs and
+        Candès 2021). `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no
+        target is known yet. The measures include the error of this prediction, but the intervals do not.
 
     Examples
     --------

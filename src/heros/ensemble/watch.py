@@ -30,7 +30,7 @@ ANSWERS = ("best", "average", "weighted")
 
 @dataclass(frozen=True)
 class AnswerPart(Part):
-    """The base class of the values of the parameter `answer` that have settings."""
+    """The base class of `Top` and `Stack`, the values of the parameter `answer` that have settings."""
 
     role: ClassVar[str] = "answer"
 
@@ -79,8 +79,8 @@ class Stack(AnswerPart):
     weight, and the models share the other half equally. After each label, each weight takes a gradient step
     on the log loss of the ensemble's prediction. If models make different errors, a stack can be better than
     any mixture of them: docs/policies.md has figures. In regression, the stack adds up each model's
-    difference from the mixture, with weights that start at 0 and follow the squared error (NLMS). All models
-    are evaluated, since all models predict; the policy still chooses which models are trained.
+    difference from the mixture, with weights that start at 0 and are trained on the squared error (NLMS). All
+    models are evaluated, since all models predict; the policy still chooses which models are trained.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours with a window of more than
     1,000 instances) are evaluated last. If a separate stack of the other models gives a class a higher

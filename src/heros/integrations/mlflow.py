@@ -210,7 +210,7 @@ class Callback:
         _log(self._mlflow, metrics, self._prefix, self._run_id, step=window.end)
 
     def _changes(self, model: Heros) -> dict[str, float]:
-        """Return the number of models for which ADWIN detected a change since the last window."""
+        """Return how many models changed or became worse since the previous window, according to ADWIN."""
         if not isinstance(model.score, Adwin):
             return {}
         state = model._bound_learner.scores.state()  # the state of the model would copy all weights

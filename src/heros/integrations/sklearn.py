@@ -247,7 +247,8 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         The weights of instances by label: a mapping, "balanced", or None, as in `heros.Heros`. "balanced"
         uses the frequency of each label so far, since later labels of the stream are not known.
     random_state
-        The seed of the initial weights and the policy; a whole number is the `seed` of `heros.Heros`.
+        The seed of the initial weights and the policy; a whole number is passed on as the `seed` of
+        `heros.Heros`.
 
     Attributes
     ----------

@@ -253,7 +253,7 @@ class Reliability:
 
 
 class CalibrationError(Measure):
-    r"""The expected calibration error: the mean difference between confidence and accuracy.
+    r"""The expected calibration error: the mean absolute difference between confidence and accuracy.
 
     The confidence is the probability of the most likely class. Instances are put into 15 bins of equal width
     by their confidence. The error is :math:`\sum_b n_b / n \, |\text{accuracy}_b - \text{confidence}_b|`.

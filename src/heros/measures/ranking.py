@@ -366,8 +366,8 @@ class Auroc(Ranked):
     ----------
     exact
         Whether to keep all probabilities (8 bytes per class and instance). Otherwise the value comes from a
-        histogram in constant memory, 512 KB per class and at most 32 MB: with more than 64 classes, its bins
-        are wider. The values of windows are still exact.
+        histogram in constant memory, 512 KB per class and at most 32 MB: with more than 64 classes, the bins
+        are wider. The value of each window is exact in both cases.
 
     Examples
     --------

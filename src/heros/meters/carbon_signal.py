@@ -189,7 +189,7 @@ class CarbonSignal:
 
 
 def _rows(data: bytes, name: str) -> list[Any]:
-    """Return the pairs in a JSON list or CSV data, without the header and rows without a value."""
+    """Return the pairs in a JSON list or CSV data; skip the header and rows without a value."""
     if len(data) > MOST_BYTES:
         raise DataError(f"{name} must have at most {MOST_BYTES:,} bytes.")
     try:

@@ -202,7 +202,7 @@ class Around(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
+        """Whether the inner policy repeatedly trains every model; True if that policy has no `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:

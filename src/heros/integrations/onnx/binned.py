@@ -24,8 +24,8 @@ FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 class Binned:
     """The nodes of one tree, with the schema's feature indices.
 
-    `came` is the position of the instance count among the real numbers of a node. `columns` is the schema
-    index of each feature of the tree, and `values` the number of values of each schema feature.
+    `came` is the position of the instance count among the real numbers of a node. `columns` has the schema
+    index of each feature of the tree. `values` has the number of values of each feature of the schema.
     """
 
     def __init__(self, ints: Array, reals: Array, came: int, columns: Array, values: Array) -> None:
