@@ -35,8 +35,8 @@ class Importance:
 
     The importance of a column is the mean squared change of the prediction when the column's value is
     replaced by the value of another recent instance. For classification, the squared changes of all class
-    probabilities are added up. If the probabilities are correct, the importance is the increase of the Brier
-    score (for numbers, of the squared error) when the column is permuted.
+    probabilities are added up. If the probabilities are correct, the importance is the increase in the Brier
+    score (for regression, in the squared error) when the column is permuted.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Importance:
     end
         The number of instances at each point of the history (P,).
     history
-        The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
-        is `values` if `values` was measured now. The other points are means of at most eight predictions per
-        column: they show large changes, but a single point is uncertain.
+        The importance of each column at the points in `end` (P, C); NaN if it was not measured yet. The last
+        point is `values` if `values` was measured now. The other points are means of at most eight
+        predictions per column: they show large changes, but a single point is uncertain.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class RunningImportance:
         self.history = np.empty((0, len(self.columns)))
 
     def grow(self, schema: Schema) -> None:
-        """Adopt an extended schema; in the sample, the values of new features are missing values."""
+        """Switch to an extended schema; new features have missing values in the sample."""
         self.columns = columns_of(schema)
         self.rows = _widened(self.rows, schema.n_features)
         for name in ("means", "counts", "history"):

@@ -455,7 +455,8 @@ class Keyed:
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
         """Commit, then copy the store to one file.
 
-        To open the copy, name the file ``keys.sqlite`` and pass its directory as `directory`.
+        To open the copy with `Keyed`, name the file ``keys.sqlite`` and pass the directory of this file as
+        `directory`.
         """
         with self._lock:
             self.commit(position)

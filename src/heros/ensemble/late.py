@@ -310,7 +310,7 @@ class LateLabels:
         )
 
     def _stored(self) -> dict[str, NDArray[Any]]:
-        """Return the waiting instances, padded to the current schema; dictionaries become empty rows."""
+        """Return the waiting instances, padded to the current schema; a dictionary becomes an all-NaN row."""
         held = self._waiting.all()
         waiting = [one for _, one, _ in held]
         width, outputs = 0 if self.model.schema is None else self.model.schema.n_features, self._outputs

@@ -257,7 +257,7 @@ class Schedule:
             self.path = None
 
     def _keep(self, spent: float) -> None:
-        """Write the state, with this many CPU seconds for the hour; warn once if writing fails."""
+        """Write the state, with `spent` as the CPU seconds used in this hour; warn once if writing fails."""
         self._reserved = spent
         if self.path is None:
             return

@@ -172,7 +172,7 @@ class Regression(Task):
 
 
 def task_of(task: object) -> Task:
-    """Return the task, which may be given by its name.
+    """Return the task; the parameter `task` is a task or the name of a task.
 
     Examples
     --------

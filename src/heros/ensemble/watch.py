@@ -1,4 +1,4 @@
-"""The parameters `watch` and `answer`: which models are evaluated, and which predict for the ensemble."""
+"""The parameters `watch` (which models are evaluated) and `answer` (which models make the prediction)."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     ----------
     stream
         A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
-        copied. The result can be copied and pickled only if `stream` is a function; otherwise ``take``
+        copied. The HEROS stream can be copied and pickled only if `stream` is a function; otherwise ``take``
         advances `stream` itself.
     name
         The name of the stream; by default CapyMOA's name.

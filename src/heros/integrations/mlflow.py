@@ -155,7 +155,7 @@ def load_model(
 class Callback:
     """A callback for `heros.evaluate` that logs the metrics of each window to MLflow.
 
-    The step of every metric is the number of instances so far. Before the first window the settings of the
+    The step of every metric is the number of instances so far. Before the first window, the settings of the
     model are logged as parameters. The metrics refer to the window unless stated otherwise:
 
     - each measure by its name (``auroc``, ``accuracy``, …);
@@ -164,9 +164,9 @@ class Callback:
     - ``best_model``: index of the model with the highest running score;
     - ``best_score``: the highest running score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
-      because their performance changed; ``models_worse``: the number of these models whose score fell since
-      the previous window. Many changes at once indicate drift. These two metrics need the default score,
-      `heros.scores.Adwin`.
+      because the performance of the model changed; ``models_worse``: the number of these models whose score
+      fell since the previous window. Many changes at once indicate drift. These two metrics need the default
+      score, `heros.scores.Adwin`.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file for `load`, `heros.Heros.load` and ``heros serve``.
 
-        The file has the parameters of the ensemble and everything learnt, but no code. Labels are stored as
+        The file has the parameters and the learnt state of the ensemble, but no code. Labels are stored as
         strings, and a loaded classifier predicts strings.
 
         Examples

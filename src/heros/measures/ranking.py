@@ -142,7 +142,7 @@ class Histogram:
 
     @property
     def error(self) -> float:
-        """The maximum distance from the exact value."""
+        """The maximum difference between `value` and the exact value."""
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
@@ -274,7 +274,7 @@ class RunningPrAuc(Histogram):
 
 
 class Ranked(Measure):
-    """The base class of ranking measures, exact or from a histogram."""
+    """The base class of ranking measures, which are exact or computed from a histogram."""
 
     _histogram: ClassVar[type[Histogram]]
 
@@ -313,7 +313,7 @@ class Ranked(Measure):
 
     @property
     def error(self) -> float:
-        """The maximum distance from the exact value."""
+        """The maximum difference between `value` and the exact value."""
         return 0.0 if self.exact else self._running.error
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -47,7 +47,7 @@ class Counter:
         self.last, self.counts = self.read(), 0
 
     def sample(self) -> None:
-        """Add the counts since the last reading."""
+        """Read the counter and add its increase since the last reading."""
         now = self.read()
         wrapped = 0 if self.largest is None or now >= self.last else self.largest + 1
         self.counts, self.last = self.counts + now - self.last + wrapped, now

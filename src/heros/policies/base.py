@@ -25,9 +25,9 @@ Reasons = dict[int, str]
 class Policy(Protocol):
     """The interface of a policy, which chooses the models to train at each step.
 
-    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If it also has a method
-    ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0, 1] of
-    each trained model, and NaN for the other models.
+    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If the object also has
+    a method ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0,
+    1] of each trained model, and NaN for the other models.
     """
 
     def choose(self, scores: Floats, costs: Floats, k: int, rng: np.random.Generator) -> Mask:

@@ -1,6 +1,7 @@
 """Export of retrained boosted trees.
 
-Features are binned to bytes, each instance is passed down every tree, and the leaf values are summed.
+Each feature value is converted to a byte, each instance is passed down every tree, and the leaf values are
+summed.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _bytes(graph: Graph, state: State) -> str:
 
 
 def _child_indices(children: Ints, nodes: int) -> Ints:
-    """Return the indices of children; leaves come after all nodes."""
+    """Return the indices of the children; leaves are numbered after all other nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 
 
