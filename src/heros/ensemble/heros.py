@@ -1083,7 +1083,7 @@ ELSEWHERE = {
 class _Elsewhere:
     """A placeholder for an attribute that `Heros` does not have.
 
-    Reading it raises an error that names the replacement.
+    Reading the attribute raises an error that names the replacement.
 
     A `__getattr__` of `Heros` would slow down every access to the other attributes.
     """

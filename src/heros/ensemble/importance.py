@@ -84,7 +84,7 @@ class Importance:
         return pandas.DataFrame(self.history, index=pandas.Index(self.end, name="end"), columns=self.columns)
 
     def plain(self) -> dict[str, Any]:
-        """Return the importance as plain data; unknown values are None."""
+        """Return the importance as plain data for JSON; unknown values are None."""
         return {
             "columns": list(self.columns),
             "values": _plain(self.values),

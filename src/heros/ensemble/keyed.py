@@ -207,7 +207,7 @@ class Keyed:
     # -- learning and predicting --------------------------------------------------------------------------
 
     def learn(self, key: Key, x: Any, y: Any) -> Self:
-        """Train the model of a key on one instance, or on several in order.
+        """Train the model of a key on one instance, or on several instances in order.
 
         Examples
         --------
@@ -339,7 +339,7 @@ class Keyed:
             return None if resident is None else resident.model.set_limit
 
     def has_learnt(self, key: Key) -> bool:
-        """Return whether the model of a key has been trained; for a new key, check the initial model."""
+        """Return whether the model of a key has been trained; a new key uses the initial model."""
         with self._lock:
             resident = self._found(key)
             return (self.template if resident is None else resident.model).instances > 0

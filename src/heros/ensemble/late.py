@@ -68,8 +68,8 @@ class LateLabels:
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since 1970. Such times stay valid in saved files. To
-        replay earlier data, return the time of the data.
+        A function that returns the time in seconds since 1970. Such times remain valid when a saved file is
+        loaded. To replay earlier data, return the time of the data.
 
     Examples
     --------
@@ -334,7 +334,7 @@ class LateLabels:
         clock: Callable[[], float] = time.time,
         **own: Any,
     ) -> Self:
-        """Load a file that `save` wrote. User-defined measures and parts are arguments: see `Heros.load`."""
+        """Load a file that `save` wrote. Pass user-defined measures and parts: see `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
             model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)

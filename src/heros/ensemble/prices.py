@@ -99,7 +99,7 @@ class Prices:
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the values of the models of each part."""
+        """Return, for each part, the sum of the values of its models."""
         return np.bincount(self.part, values, len(self.look)).astype(np.float64)
 
     def _bounded(

@@ -54,10 +54,10 @@ class Schedule:
     budget even if instances become more expensive. Energy is CPU time × the watts of a busy core. The models
     are trained on at least one instance in each hour, regardless of the cost.
 
-    With a carbon signal, training is delayed until the carbon intensity is lowest, within the remaining delay
-    of the oldest instance. Without a limit, training starts at the single best moment. With a limit, training
-    uses several of the best moments. The share of these moments in the remaining delay equals the share of
-    the limit that was used in the last 24 hours.
+    With a carbon signal, training is delayed until the time of the lowest carbon intensity within the
+    remaining delay of the oldest instance. Without a limit, training starts at the single best moment. With a
+    limit, training uses several of the best moments. The share of these moments in the remaining delay equals
+    the share of the limit that was used in the last 24 hours.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return the number of instances to train on now, at most `most`; for 0, `wait` has the reason.
+        """Return the number of instances to train on now, at most `most`; if 0, `wait` gives the reason.
 
         `since` is the arrival time of the oldest waiting instance; the default is the time that `drained`
         recorded.

@@ -129,7 +129,7 @@ def fill(
 
 
 def expect_plain(pool: Pool) -> None:
-    """Raise an error for a pool that needs pickle: a model file must not contain code."""
+    """Raise an error for a pool that needs pickle, because a model file must not contain code."""
     if not pool.plain:
         kind = type(pool).__name__
         raise HerosError(f"A model file cannot hold the Python objects of {kind}. Use pickle instead.")

@@ -22,7 +22,8 @@ SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name no
 class ModelSettings:
     """The settings of `heros.Heros` that experiments and the River, scikit-learn and CapyMOA models share.
 
-    A subclass adds `score`, `class_weight` and `seed`, under these names or the names of its library.
+    A subclass adds `score`, `class_weight` and `seed`, under these names or under the names that the library
+    uses.
     """
 
     pool: Pool | None = None

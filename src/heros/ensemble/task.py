@@ -53,7 +53,7 @@ class Task(Part, ABC):
         """Return the predicted targets for outputs (..., width)."""
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """Return predictions with class indices replaced by class names; numbers stay as they are."""
+        """Return predictions with class indices replaced by class names; numbers are not changed."""
         return predictions
 
     @abstractmethod
@@ -124,9 +124,9 @@ class Regression(Task):
     is the running mean of its outcomes. For example, a score of 0.8 corresponds to a typical error of s/4.
     ADWIN detects changes in these outcomes, that is, errors that grow relative to the spread of the target.
 
-    Perceptrons and linear models learn the standardised target: its distance from the running mean in running
-    standard deviations. When the mean or the deviation has changed by a tenth, the weights are rescaled to
-    keep the predictions the same. Distances are limited to ten standard deviations.
+    Perceptrons and linear models are trained on the standardised target: its distance from the running mean
+    in running standard deviations. When the mean or the deviation has changed by a tenth, the weights are
+    rescaled to keep the predictions the same. Distances are limited to ten standard deviations.
 
     Parameters
     ----------

@@ -63,9 +63,9 @@ def save_model(
     pyfunc_predict_fn
         The method that a pyfunc calls: "predict" or "predict_proba".
     signature, input_example, metadata
-        As in MLflow. Without a signature the pyfunc accepts the same input as `Heros.predict`.
+        As in MLflow. Without a signature, the pyfunc accepts the same input as `Heros.predict`.
     pip_requirements
-        The requirements for loading the model; by default this version of HEROS with MLflow.
+        The requirements for loading the model; by default this version of HEROS with the extra ``mlflow``.
     mlflow_model
         The `mlflow.models.Model` to which the flavors are added; MLflow itself uses this parameter.
     """

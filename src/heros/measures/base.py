@@ -61,8 +61,8 @@ class Measure(Part, ABC):
     note : str
         A remark shown with the value; may be empty.
     predictions
-        A list of parts with all predictions so far, if the value depends on all of them. Checkpoints then
-        append the predictions to a file instead of writing the measure's state.
+        All predictions so far, as a list of parts; None if the measure does not need all predictions.
+        Checkpoints append these predictions to a file instead of writing the measure's state.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
+        """Restore the arrays that `state` returned; raise a DataError if the arrays are invalid."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:

@@ -125,7 +125,7 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 
 
 class Histogram:
-    """Histograms of log-odds: for each class, one of the class's instances and one of all other instances.
+    """Two histograms of log-odds per class: of the instances of the class and of all other instances.
 
     All bins have the same width, and the number of bins does not depend on the stream's length. With more
     than 64 classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and the error of this

@@ -46,7 +46,7 @@ class CarbonSignal:
     Parameters
     ----------
     source
-        A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
+        A path or a URL with http:// or https://. The content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
         minutes in a separate thread. The source can also be an iterable of pairs.
     notify

@@ -88,7 +88,7 @@ class CompiledPolicy(Part):
         return _core.Policy(self.rule)
 
     def __str__(self) -> str:
-        """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
+        """Return the policy in short notation, e.g. `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
 

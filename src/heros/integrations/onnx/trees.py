@@ -1,4 +1,4 @@
-"""Export of trees and forests: instances descend all trees in parallel, then all leaves predict."""
+"""Export of trees and forests: instances descend all trees in parallel, then the leaves predict."""
 
 from __future__ import annotations
 
