@@ -64,7 +64,9 @@ class LogLoss(Mean):
 
 
 def log_loss(y: Labels, probabilities: Floats) -> float:
-    """Return the mean of −ln P(true class), NaN without instances; probabilities are at least 1e-15.
+    """Return the mean of −ln P(true class); NaN without instances.
+
+    Probabilities below 1e-15 count as 1e-15.
 
     Examples
     --------
