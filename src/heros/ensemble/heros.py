@@ -1016,7 +1016,10 @@ class Heros:
     def _restored_learner(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
     ) -> Learner:
-        """Return a learner for this schema with the learnt state; `scores` are already restored scores."""
+        """Return a learner for this schema, restored from `learnt`.
+
+        If `scores` is given, its state must already be restored.
+        """
         if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
@@ -1032,7 +1035,7 @@ class Heros:
         return learner
 
     def __copy__(self) -> Self:
-        """Return an independent copy, like `copy.deepcopy`: both models can learn."""
+        """Return an independent copy, like `copy.deepcopy`; training the copy does not change the model."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -1078,9 +1081,11 @@ ELSEWHERE = {
 
 
 class _Elsewhere:
-    """An attribute that `Heros` does not have; the error message names the replacement.
+    """A placeholder for an attribute that `Heros` does not have.
 
-    A `__getattr__` of `Heros` would slow down every access to its other attributes.
+    Reading the attribute raises an error that names the replacement.
+
+    A `__getattr__` of `Heros` would slow down every access to the other attributes.
     """
 
     def __init__(self, name: str) -> None:

@@ -57,7 +57,7 @@ class Learner:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
+        """Whether the whole learnt state is in the compiled core, and no Python object has learnt state."""
         calls = isinstance(self.scores, ScoreCalls) or isinstance(self.chooser, PolicyCalls)
         return not calls and self.bound.pool.plain
 
@@ -142,7 +142,7 @@ class Learner:
             yield slice(0, 0)
 
     def resume(self, dial: Dial | None) -> None:
-        """Continue with a restored budget controller; models that it put to sleep stay asleep."""
+        """Continue with a restored budget controller; sleeping models stay asleep."""
         self.dial = dial
         if dial is not None:
             self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)

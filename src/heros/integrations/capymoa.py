@@ -160,7 +160,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     ----------
     stream
         A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
-        copied. The result can be copied and pickled only if `stream` is a function; otherwise ``take``
+        copied. The HEROS stream can be copied and pickled only if `stream` is a function; otherwise ``take``
         advances `stream` itself.
     name
         The name of the stream; by default CapyMOA's name.
@@ -206,7 +206,7 @@ class CapymoaStream(Stream):
             return None
 
     def _source(self) -> Any:
-        """Return the CapyMOA stream at the current position; a copy creates a new stream."""
+        """Return the CapyMOA stream at the current position; in a copy of this object, create it first."""
         if self._stream is None and self._make is not None:
             self._stream = self._make()
             self._stream.restart()

@@ -52,7 +52,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters and, if `deep`, the parameters of the parts, e.g. ``policy__zeta``.
+        """Return the parameters and, if `deep` is true, the parameters of the parts, e.g. ``policy__zeta``.
 
         The parts are the policy, the score and the answer.
 
@@ -105,7 +105,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self.heros_.answers(plain, 0)  # delay 0: the order of the rows has no effect
 
     def _plain(self, X: Any) -> Any:
-        """Return the rows if there are only a few and scikit-learn need not check them; else None.
+        """Return the rows if there are few rows and they need no checks by scikit-learn; otherwise None.
 
         For a few rows, the checks take longer than the prediction.
         """
@@ -150,7 +150,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return X if first or self._names is None else self._table(X, self._names), y
 
     def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
-        """Convert an array to a table with the columns of the first frame, which must all be numeric."""
+        """Convert an array to a table with the columns of the first frame; all columns must be numeric."""
         columns = self.heros_.encoder().columns
         others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
         if others:
@@ -175,7 +175,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file for `load`, `heros.Heros.load` and ``heros serve``.
 
-        The file has the parameters of the ensemble and everything learnt, but no code. Labels are stored as
+        The file has the parameters and the learnt state of the ensemble, but no code. Labels are stored as
         strings, and a loaded classifier predicts strings.
 
         Examples
@@ -235,7 +235,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     `fit` reads the rows once, in order, as a stream. `partial_fit` continues training. NaN is a missing
     value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numeric strings, categories,
-    booleans or dates. When predicting, an unknown category is a missing value.
+    booleans or dates. In predictions, an unknown category is treated as a missing value.
 
     Parameters
     ----------
@@ -247,7 +247,8 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         The weights of instances by label: a mapping, "balanced", or None, as in `heros.Heros`. "balanced"
         uses the frequency of each label so far, since later labels of the stream are not known.
     random_state
-        The seed of the initial weights and the policy; a whole number is the `seed` of `heros.Heros`.
+        The seed of the initial weights and the policy; a whole number is passed on as the `seed` of
+        `heros.Heros`.
 
     Attributes
     ----------

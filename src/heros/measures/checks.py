@@ -41,7 +41,9 @@ def expect_labels(y: object, classes: int, owner: str) -> Labels:
 
 
 def expect_numbers(y: object, output: object, columns: int, owner: str) -> tuple[Floats, Floats]:
-    """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if any is not finite.
+    """Return targets (n,) and predictions (n, at least `columns`).
+
+    Raise a DataError if a number is not finite.
 
     Examples
     --------

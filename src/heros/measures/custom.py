@@ -20,9 +20,9 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 def expect_measure(measure: object, name: str, owner: str) -> Measure:
     """Return the object as a measure, or raise an error.
 
-    Besides `name`, `update` and `value` an object may have a `label`, `better` ("higher" or "lower") and the
+    Besides `name`, `update` and `value`, an object may have a `label`, `better` ("higher" or "lower") and the
     other methods of `Measure`: `state` and `restore`, which checkpoints need; `merge`; `fresh`. An object
-    without `fresh` is copied, so it should be empty.
+    without `fresh` is copied, so the object should not have any data yet.
     """
     own = getattr(measure, "name", None)
     if isinstance(measure, type) or not isinstance(own, str) or NAME.fullmatch(own) is None:

@@ -38,15 +38,15 @@ class IntensityAt(NamedTuple):
 class CarbonSignal:
     """The measured or forecast carbon intensity of grid electricity.
 
-    A value is valid from its time to the time of the next value; the last value is valid for as long as the
-    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside the known
-    times, the intensity is None, and one notice is given. If a URL does not reply or a file is damaged later,
-    the error is reported and the known values are kept.
+    A value is valid from its time to the time of the next value; the last value is valid for the same length
+    of time as the value before it. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970.
+    Outside the known times, the intensity is None, and one notice is given. If a URL does not reply or a file
+    is damaged later, the error is reported and the known values are kept.
 
     Parameters
     ----------
     source
-        A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
+        A path or a URL with http:// or https://. The content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
         minutes in a separate thread. The source can also be an iterable of pairs.
     notify
@@ -93,8 +93,8 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> IntensityAt | None:
         """Return the first time from `start` to `end` at which the carbon intensity is among the lowest.
 
-        The lowest intensities are those that cover the share `share` of the known time. If `share` is 0,
-        return the first time with the lowest intensity. Return None if no intensity is known.
+        The lowest intensities together cover the share `share` of the known time from `start` to `end`. If
+        `share` is 0, return the first time with the lowest intensity. Return None if no intensity is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -107,7 +107,7 @@ class CarbonSignal:
         return next((IntensityAt(begin, grams) for begin, _, grams in known if grams <= limit), None)
 
     def refresh(self, now: float) -> None:
-        """Read the file or the URL again if it is due; warn once if the current intensity is unknown."""
+        """Read the source again if a new reading is due; warn once if the current intensity is unknown."""
         if self.kind and not 0 <= now - self._read_at < AGAIN[self.kind]:
             self._read_at = now
             if self.kind == "URL":
@@ -189,7 +189,7 @@ class CarbonSignal:
 
 
 def _rows(data: bytes, name: str) -> list[Any]:
-    """Return the pairs in a JSON list or CSV data, without the header and rows without a value."""
+    """Return the pairs in a JSON list or CSV data; skip the header and rows without a value."""
     if len(data) > MOST_BYTES:
         raise DataError(f"{name} must have at most {MOST_BYTES:,} bytes.")
     try:

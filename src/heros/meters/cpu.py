@@ -109,8 +109,8 @@ class Cpu(Meter):
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        because HEROS does all its work there. Set `process` for models that start threads, such as Java
-        models.
+        because HEROS does all its work in that thread. Set `process` for models that start threads, such as
+        Java models.
 
     Examples
     --------

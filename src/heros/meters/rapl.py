@@ -47,7 +47,7 @@ class Counter:
         self.last, self.counts = self.read(), 0
 
     def sample(self) -> None:
-        """Add the counts since the last reading."""
+        """Read the counter and add its increase since the last reading."""
         now = self.read()
         wrapped = 0 if self.largest is None or now >= self.last else self.largest + 1
         self.counts, self.last = self.counts + now - self.last + wrapped, now
@@ -123,7 +123,7 @@ class Rapl(MachineMeter):
 
 
 def _zones(root: Path) -> list[Counter]:
-    """Return the zones of packages and their memory, each once; the directory lists nested zones twice."""
+    """Return the counters of the CPU packages and of their memory; zones that are listed twice count once."""
     found: dict[Path, tuple[str, Counter]] = {}
     for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
         try:
@@ -178,7 +178,7 @@ class Perf(MachineMeter):
 
 
 def _events(root: Path, files: list[int]) -> list[Counter]:
-    """Open one counter per event and package, and add its file to `files`."""
+    """Open one counter per event and package; append the file descriptor of each counter to `files`."""
     try:
         kind = int((root / "type").read_text(encoding="ascii"))
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]

@@ -25,9 +25,9 @@ Reasons = dict[int, str]
 class Policy(Protocol):
     """The interface of a policy, which chooses the models to train at each step.
 
-    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If it also has a method
-    ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0, 1] of
-    each trained model, and NaN for the other models.
+    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If the object also has
+    a method ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0,
+    1] of each trained model, and NaN for the other models.
     """
 
     def choose(self, scores: Floats, costs: Floats, k: int, rng: np.random.Generator) -> Mask:
@@ -48,7 +48,7 @@ class Policy(Protocol):
 
 
 class CompiledPolicy(Part):
-    """A policy of the compiled core; `choose` and the loop over a block call the same function."""
+    """A policy of the compiled core. `choose` and the core's loop over instances call the same function."""
 
     role: ClassVar[str] = "policy"
 
@@ -80,7 +80,7 @@ class CompiledPolicy(Part):
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model; by default its ranks by score and by cost."""
+        """Return the reason for each chosen model; by default the model's ranks by score and by cost."""
         return _by_ranks(self, scores, costs, chosen)
 
     def _compiled(self) -> _core.Policy | None:
@@ -88,7 +88,7 @@ class CompiledPolicy(Part):
         return _core.Policy(self.rule)
 
     def __str__(self) -> str:
-        """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
+        """Return the policy in short notation, e.g. `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
 
@@ -202,7 +202,7 @@ class Around(CompiledPolicy):
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
+        """Whether the inner policy repeatedly trains every model; True if that policy has no `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:

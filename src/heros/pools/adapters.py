@@ -154,7 +154,7 @@ class CapyMoaMember(Member):
 
     @classmethod
     def supports(cls, subject: Any) -> bool:
-        """Return whether the model is from CapyMOA; regressors are identified by their module."""
+        """Return whether the model is from CapyMOA; a regressor is identified by its Python module."""
         kind = subject if isinstance(subject, type) else type(subject)
         is_capymoa = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
         return super().supports(subject) or (is_capymoa and _has(subject, "train", "predict"))
@@ -191,7 +191,8 @@ class CapyMoaMember(Member):
 class OwnMember(Member):
     """Any object with `learn(x, y)` and `predict_proba(x)` or, for regression, `predict(x)`.
 
-    If the object has a method `bind(schema)`, this method is called first.
+    If the object has a method `bind(schema)`, this method is called with the initial schema and with each
+    extended schema.
     """
 
     needs = ("learn",)

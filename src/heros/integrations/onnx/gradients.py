@@ -55,7 +55,7 @@ def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:
 
 
 def _encoded(graph: Graph, state: State, pool: MLP | Linear) -> str:
-    """Return the inputs of a model (n, inputs), float32, encoded from X as in the core."""
+    """Return the inputs of a model (n, inputs), float32: X, encoded in the same way as in the core."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)
