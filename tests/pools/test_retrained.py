@@ -240,7 +240,7 @@ def test_a_window_that_gets_shorter_as_the_schema_grows():
 
 def test_a_limit_that_holds_no_training_is_refused():
     with pytest.raises(
-        ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ with 1 features"
+        ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ for 1 features"
     ):
         alone(PLAIN | {"max_bytes": 200}, schema_of([0], 2))
 
