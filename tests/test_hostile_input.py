@@ -46,7 +46,7 @@ def small(pool=None):
         ),
         (
             [[10**400, 0]],
-            "X must be an array of numbers (nominal values as codes): int too large to convert to float.",
+            "X must be an array of numbers (nominal values as codes). The error was: int too large to convert",
         ),
         ([[1.0], [1.0, 2.0]], "X must be an array of numbers"),
         (

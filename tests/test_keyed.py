@@ -605,5 +605,7 @@ def test_after_close_every_method_says_so(tmp_path):
     with Keyed(template(), directory=tmp_path) as again:
         assert again.figures("a").instances == 4
         for copied in (pickle.dumps, copy.copy, copy.deepcopy):
-            with pytest.raises(HerosError, match="A Keyed cannot be pickled or copied: its models are in"):
+            with pytest.raises(
+                HerosError, match="A Keyed cannot be pickled or copied, because its models are"
+            ):
                 copied(again)

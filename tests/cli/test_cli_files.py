@@ -31,7 +31,7 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     arguments = ["run", str(place / "s.csv"), "--pool", str(place / "pool.toml"), "--json", "--n", "2e2"]
     plain = runner.invoke(app, arguments)
     assert plain.exit_code == 0, plain.output
-    assert "heros: The column 'Order Id' is left out: 300 values in 300 rows" in plain.stderr
+    assert "heros: The column 'Order Id' is left out: 300 distinct values in 300 rows" in plain.stderr
     assert "(use --nominal to keep the column, or --ignore to hide this notice)" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 200
     said = [

@@ -98,7 +98,7 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     assert "already exists. Pass --force" in refused("predict", saved, new, "--out", out)
     ok("predict", saved, new, "--out", out, "--force")
     (tmp_path / "other.csv").write_text("Age,Colour\n18,red\n")
-    assert "must have some of the features 'age', 'colour'" in refused(
+    assert "must have at least one of the features 'age', 'colour'" in refused(
         "predict", saved, tmp_path / "other.csv"
     )
     (tmp_path / "less.csv").write_text("age\n18\n")

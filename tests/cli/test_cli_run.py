@@ -276,7 +276,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
             ["run", "agr_a", "--n", "9", "--k", "51"],
             "--k must be a whole number in [1, 14]",
         ),
-        (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
+        (["run", "agr_a", "--policy", "budget"], "must be written as budget:BUDGET. Got 'budget' instead."),
         (
             ["run", "agr_a", "--policy", "zeta:2"],
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",

@@ -85,7 +85,7 @@ def test_a_broken_record_is_run_again(tmp_path):
 
 def test_a_record_of_another_length_is_not_overwritten(tmp_path):
     run_all(small_grid(n=400), tmp_path)
-    with pytest.raises(HerosError, match=r"must have 500 instances .* Got 400 instead"):
+    with pytest.raises(HerosError, match=r"must have 500 instances\. Got 400 instead"):
         run_all(small_grid(n=500), tmp_path)
 
 

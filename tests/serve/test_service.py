@@ -470,12 +470,12 @@ def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
         alone = taught(20)
         with pytest.raises(DataError) as error:
             alone.predict({"hue": 1, "Size": 2})
-        why = "A row must have some of the features 'colour', 'size'. Got 'hue', 'Size' instead."
+        why = "A row must have at least one of the features 'colour', 'size'. Got 'hue', 'Size' instead."
         assert str(error.value) == why
         with pytest.raises(Wrong) as refused:
             service.predict({"x": {"hue": 1, "Size": 2}, "id": 7, **more})
         assert (str(refused.value), refused.value.status, len(service.pending)) == (why, 422, 0)
-        with pytest.raises(Wrong, match="A row must have some of the features"):
+        with pytest.raises(Wrong, match="A row must have at least one of the features"):
             service.predict_all([{"x": {"size": 1}, **more}, {"x": {"hue": 1}, **more}])
         for x in ({"size": 1, "hue": 1}, {"colour": "mauve"}, {"size": None}, {}):
             told = service.predict({"x": x, **more})["probabilities"]

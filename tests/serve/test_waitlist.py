@@ -198,7 +198,7 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
     with service_of(tmp_path, carbon=DIRTY, limits=Limits(queue_bytes=5000)) as service:
         teach(service, 1)
         service.wait()
-        with pytest.raises(NotNow, match=r"The training queue is full: .* Learning waits until") as full:
+        with pytest.raises(NotNow, match=r"The training queue is full: .* Training is delayed until") as full:
             teach(service, 1000)
         assert full.value.headers == ((b"retry-after", b"3600"),)
         accepted = service.queued

@@ -208,7 +208,8 @@ def test_what_is_wrong_with_a_row_source_is_said():
         "log, row 1: the row must be a pair (features, label), or a mapping with 'y'. Got 1 instead."
     )
     assert refused(lambda: Log([[{"a": 1}], []], target="y", on_bad_row="raise").poll(1)) == (
-        "log, row 1: the 'label' column must have a value: it is the target. Got a missing value instead."
+        "log, row 1: the 'label' column must have a value, because it is the target. "
+        "Got a missing value instead."
     )
     bare = Log([[], []])
     bare.fetch = lambda most, timeout: [({"a": 1.0}, "yes")]

@@ -42,7 +42,7 @@ BAD_LINES = {  # the content of line 3, and the error message
     ),
     "no target": (
         b"18,red,\n",
-        "line 3: the 'label' column must have a value: it is the target. Got a missing value instead.",
+        "line 3: the 'label' column must have a value, because it is the target. Got a missing value instead.",
     ),
     "too few": (b"18,red\n", "line 3: the row must have 3 columns. Got 2 instead."),
     "too many": (b"18,red,no,really\n", "line 3: the row must have 3 columns. Got 4 instead."),
@@ -592,7 +592,7 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
     assert [str(row) for row in stream.bad_rows.first] == [
         f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
         f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
-        f"{path}, row 4: the 'label' column must have a value: it is the target. "
+        f"{path}, row 4: the 'label' column must have a value, because it is the target. "
         "Got a missing value instead.",
     ]
     with pytest.raises(DataError, match="row 2"):
@@ -701,7 +701,7 @@ def test_rows_without_labels_are_skipped_even_if_no_row_has_one_of_the_given_cla
     stream = streams.from_frame(table, target="y", classes=["no", "yes"])
     assert len(stream.draw(5)[1]) == 0
     assert (stream.bad_rows.count, stream.bad_rows.unlabelled) == (2, 2)
-    assert "the 'y' column must have a value: it is the target" in str(stream.bad_rows.first[0])
+    assert "the 'y' column must have a value, because it is the target" in str(stream.bad_rows.first[0])
 
 
 def unlabelled_rows(kind, tmp_path, **how):
@@ -771,7 +771,7 @@ def test_many_rows_without_a_target_do_not_end_a_run(tmp_path, kind):
     assert "'soon'" in str(run)
     place = records.save(run, tmp_path)
     assert records.read(place).bad_rows == run.bad_rows
-    with pytest.raises(DataError, match="must have a value: it is the target"):
+    with pytest.raises(DataError, match="must have a value, because it is the target"):
         list(unlabelled_rows(kind, tmp_path, on_bad_row="raise").blocks())
 
 

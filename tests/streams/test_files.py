@@ -277,7 +277,7 @@ def test_arff_with_everything(tmp_path):
     np.testing.assert_array_equal(X, [[1.5, 0, 1], [np.nan, 1, 2], [2, 2, 0], [0, 0, 0]])
     assert (y.tolist(), schema.classes) == ([0, 1, 1, 0], ("yes", "no"))
     assert [str(row) for row in stream.bad_rows.first] == [
-        f"{path}, line 13: the 'class' column must have a value: it is the target. "
+        f"{path}, line 13: the 'class' column must have a value, because it is the target. "
         "Got a missing value instead."
     ]
 

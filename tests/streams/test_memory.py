@@ -113,7 +113,7 @@ def test_arrays_that_break_a_rule():
         "The 'nominal' parameter of from_arrays must be a list of feature names or indices. Got 'z' instead.",
         "X must have 2 features. Got 1 instead.",
         "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
-        "Column 'size' (0) of row 0 must be a finite number (missing values need a feature with missing=True). "
+        "Column 'size' (0) of row 0 must be a finite number (to allow missing values, set missing=True in the feature). "
         "Got nan instead.",
         "The label of row 0 must be a class index in [0, 1]. Got 2 instead.",
     ]
@@ -200,7 +200,9 @@ def test_frames_that_break_a_rule():
     )
     assert refused(
         lambda: streams.from_frame({"a": [1.0], "y": [None]}, name="f", on_bad_row="raise").draw(1)
-    ) == ("f, row 1: the 'y' column must have a value: it is the target. Got a missing value instead.")
+    ) == (
+        "f, row 1: the 'y' column must have a value, because it is the target. Got a missing value instead."
+    )
 
 
 # --- iterators
@@ -287,7 +289,7 @@ SAID = [
     "pairs, row 6: the 'a' column must be a number. Got 'one' instead.",
     "pairs, row 7: the 'a' column must be a finite number. Got inf instead.",
     "pairs, row 8: the 'a' column must be a number. Got a list instead.",
-    "pairs, row 9: the 'label' column must have a value: it is the target. Got a missing value instead.",
+    "pairs, row 9: the 'label' column must have a value, because it is the target. Got a missing value instead.",
     "pairs, row 10: the 'label' column must be one of 'no', 'yes'. Got 'perhaps' instead.",
     "pairs, row 11: the row must be a pair (features, label). Got [1, 2, 3] instead.",
 ]

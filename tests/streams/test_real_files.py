@@ -164,9 +164,9 @@ def test_identifiers_are_left_out_and_many_values_share_inputs(tmp_path):
     path = written(tmp_path, "id,word,a,label\n" + "\n".join([*rows, ""]))
     stream, said = quietly(path, most_values=32)
     assert [feature.name for feature in stream.schema.features] == ["word", "a"]
-    assert said[0].startswith("The column 'id' is left out: 3,000 values in 3,000 rows")
+    assert said[0].startswith("The column 'id' is left out: 3,000 distinct values in 3,000 rows")
     assert said[1] == (
-        "The column 'word' has very many values: 24 values have one input each, all other values share 8 (most_values= sets the number of inputs)."
+        "The column 'word' has very many values: 24 values have one input each, and all other values share the remaining 8 (most_values= sets the number of inputs)."
     )
     assert len(stream.schema.features[0].values) == 32
     X, _ = stream.draw(3000)
@@ -753,7 +753,7 @@ def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
         "500 columns: 100 names, 398 numbers, 1 left out, 1 target. Columns with missing values: 0."
     ) in words
     assert "c7" in words
-    assert "nothing to learn from" in words
+    assert "too many to learn from" in words
     assert "c8 " not in words
     assert "c8 " in looked.text(all=True)
 
@@ -869,7 +869,7 @@ def test_a_notice_advises_only_what_its_entrance_has():
         "nominal= keeps it": lambda: streams.from_iter(zip(rows, labels, strict=True)).draw(60),
     }
     for advice, learn in expected.items():
-        with pytest.warns(DataNotice, match=rf"nothing to learn from \({advice}"):
+        with pytest.warns(DataNotice, match=rf"too many to learn from \({advice}"):
             learn()
     known = Schema((Feature("id", values=("A-0",)),), ("a", "b"))
     learnt = model().bind(known).learn(rows, labels)

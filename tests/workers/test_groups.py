@@ -364,7 +364,7 @@ def test_a_key_in_a_field_that_is_no_utf8_costs_its_row_only(tmp_path):
     for offset in range(10):
         key = r"\ud800" if offset == 4 else "s"
         one.take(None, json.loads(f'{{"sensor": "{key}", "a": {offset % 3}, "y": {offset % 2}}}'), offset)
-    with pytest.warns(DataNotice, match="text that can be encoded as UTF-8"):
+    with pytest.warns(DataNotice, match="must have a key that can be encoded as UTF-8"):
         one.learn()
     one.save()
     assert (one.learnt, one.next, one.bad_rows.count, list(one.keyed)) == (9, 10, 1, ["s"])
@@ -472,7 +472,7 @@ def worker_of(store, **how):
     [
         (
             {"target": "z"},
-            r'The target must be the same as in the store .*: "y"\. Got "z": use another store',
+            r'The target must be the same as in the store .*: "y"\. Got "z" \(use another store\)',
         ),
         ({"key": None}, r'The key must be the same as in the store .*: "sensor"\. Got null'),
         ({"model": template("regression")}, r"The task must be the same .*Classification.* Got .*Regression"),

@@ -1,4 +1,4 @@
-"""A bounded store of instances that wait for their labels."""
+"""A bounded store of instances whose labels have not arrived yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of predicted, learnt and expired instances, and of labels for unknown instances."""
+    """Counts of instances that were predicted, learnt or evicted, and of labels for unknown instances."""
 
     answered: int = 0
     learnt: int = 0
@@ -29,7 +29,7 @@ class Counts:
 
 
 class Pending(Generic[T]):
-    """A store of items by id, oldest first, with limits on their number, age and bytes.
+    """A store of items by id, oldest first, with limits on the number, age and total size of the items.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Pending(Generic[T]):
 
     @property
     def full(self) -> bool:
-        """Whether adding an item may evict another one."""
+        """Whether adding an item may evict another item."""
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
     def size_of(self, id: Id, what: T) -> int:

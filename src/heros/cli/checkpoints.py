@@ -110,7 +110,7 @@ def recorded_before(
     """Return the recorded run if the requested run is finished; None if it is unfinished.
 
     If a process is killed after it has written the record, the next start of the command must report that
-    the run is finished. The record of another run raises an error.
+    the run is finished. If the record belongs to another run, an error is raised.
     """
     run = records.read(place)
     saved, asked = {"watch": "all"} | run.settings, parts_written(model)

@@ -48,8 +48,8 @@ def compare_command(
         list[str] | None,
         typer.Option(
             help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model without a "
-            f"budget, the default model with the budgets {' and '.join(BUDGETS)} (or --budget), and the "
-            f"baselines no change and majority."
+            f"budget and with each of the budgets {' and '.join(BUDGETS)} (or with the given --budget), and "
+            "the baselines 'no change' and 'majority'."
         ),
     ] = None,
     seeds: Annotated[
@@ -70,7 +70,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare the default model, budgets and baselines, or several policies, on a stream."""
+    """Compare the default model, models with a budget and baselines, or several policies, on a stream."""
     if stream == "-":
         raise ParameterError.of(
             "stream",
@@ -139,7 +139,7 @@ def _policies(
 
 
 def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments with the default model, one without a budget and one for each budget."""
+    """Return one experiment with the default model without a budget, and one experiment per budget."""
     pool = None if described.pool is None else pool_of(described.pool)
     policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
     settings = described.settings | {"pool": pool, "policy": policy}
@@ -149,9 +149,9 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
 
 
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
-    """Return the mean measures of each group, its mean rank by the first measure, and its saving.
+    """Return the mean measures, the mean rank by the first measure, and the saving of each group.
 
-    The saving is the energy saved compared with training every model, or with the default model.
+    The saving is the share of energy saved, compared with training every model or with the default model.
     """
     full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
     measures = groups[0].runs[0].measures

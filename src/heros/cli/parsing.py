@@ -145,7 +145,7 @@ def _notify_doubts(path: str, target: str | None, settings: Mapping[str, Any]) -
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
-    """Parse the training weight of each class: ``balanced``, or weights by name.
+    """Parse the training weight of each class: ``balanced``, or weights by class name.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def watch_of(text: str) -> Watch:
 
 
 def window_for(text: str, stream: Source) -> int:
-    """Choose the number of instances per point of a curve from the length of the stream.
+    """Choose the number of instances per point of a curve, based on the length of the stream.
 
     Examples
     --------

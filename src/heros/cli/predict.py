@@ -144,7 +144,7 @@ def _predicted(
 
 
 def _table(model: Heros, X: NDArray[np.float64] | None = None, start: int = 0) -> Any:
-    """Return a table of predictions, for instances numbered from `start`; without X, it has no rows."""
+    """Return a table of predictions, for instances numbered from `start`; without X, the table is empty."""
     schema = model.schema
     assert schema is not None, "a trained model has a schema"
     X = np.empty((0, schema.n_features)) if X is None else X

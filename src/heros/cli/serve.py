@@ -233,7 +233,7 @@ def _instances(n: int) -> str:
 
 
 def _option(part: str, policy: str | None, task: str | None) -> str:
-    """Return the name of the given option for this part of a model."""
+    """Return the name of the option with which the user set this part of a model."""
     if part == "policy" and policy is None:
         return "epsilon"
     return "level" if part == "task" and task is None else part.replace("_", "-")

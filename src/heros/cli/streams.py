@@ -99,7 +99,7 @@ def _show_stream(name: str, head: int) -> None:
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
-    """Return the indices of the first features whose columns fit into the width next to the class."""
+    """Return the indices of the first features that fit into the width, together with the class column."""
     free = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):

@@ -47,7 +47,7 @@ def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None
     codes = Codes(classes)
     unknown = [name for name in given if codes.code(codes.of_number(name)) is None]
     if unknown:
-        rule = f"The class weights name {listed(unknown)}, but the classes so far are {listed(classes)}."
+        rule = f"The class weights include {listed(unknown)}, but the classes so far are {listed(classes)}."
         notice(rule + did_you_mean(unknown[0], classes), DataNotice)
 
 
@@ -59,7 +59,8 @@ class Weights:
     classes. In the long run all classes have the same total weight.
 
     Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
-    number of times; the remainder is carried over to the next instance. Running scores do the same.
+    number of times; the remainder is carried over to the next instance. In running
+    scores, an instance counts this number of times.
 
     Examples
     --------
@@ -139,11 +140,11 @@ def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
+    """Validate sample weights, and return them as an array (n,); raise a DataError if a weight is invalid."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
+        raise DataError(f"sample_weight must be an array of numbers. The error was: {error}") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
     if not are_weights(weights).all():

@@ -90,9 +90,9 @@ class CheckpointDirectory:
             _expect_same(self.directory, kept, serialization.description(model), names)
 
     def initial(self, model: Heros, names: list[str]) -> Heros:
-        """Return the initial model of each key in the checkpoint, or `model` if there is no checkpoint.
+        """Return the model with which new keys start: from the checkpoint if there is one, else `model`.
 
-        Raise an error if the two models differ in a part or setting listed in `names`.
+        Raise an error if the checkpoint's model and `model` differ in a part or setting listed in `names`.
         """
         if not (self.directory / "keys" / KEYS).exists():
             return model
@@ -109,7 +109,10 @@ class CheckpointDirectory:
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
-        """Raise an error unless the service in the checkpoint began with this model file."""
+        """Set the model file with which the service begins.
+
+        Afterwards, `read` raises an error if the service in the checkpoint began with another file.
+        """
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
@@ -141,7 +144,10 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None; the model of the checkpoint replaces the learner's model."""
+        """Return the last checkpoint, or None if there is no checkpoint.
+
+        If the learner has a single model, the model of the checkpoint replaces this model.
+        """
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             attached = learner.models.attached

@@ -119,7 +119,7 @@ class History:
     numeric
         Whether the labels are numbers.
     watched
-        Whether to detect drifts of the error here; a single model detects its own drifts.
+        Whether to detect drifts of the error; not needed for a single model, which detects drifts itself.
     """
 
     def __init__(

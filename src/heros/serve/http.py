@@ -1,8 +1,8 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
-General-purpose servers limit neither the size of headers nor the time of slow clients. They also take more
-time per request than the prediction of a small model. Requests are parsed by httptools. The application gets
-a request body in one piece, and a reply is sent with one write.
+General-purpose servers limit neither the size of headers nor the time that a slow client may take. Their
+overhead per request is also larger than the time in which a small model predicts. Requests are parsed by
+httptools. The application receives a request body in one piece, and a reply is sent with one write.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class _Request:
         self._received = bytearray()
 
     def wake(self) -> None:
-        """Wake `receive` when the body is complete or the client sends nothing more."""
+        """Wake `receive` when the body is complete or the client has stopped sending."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     async def receive(self) -> Message:
-        """Return the whole body when it has arrived; later calls wait until the client sends nothing more."""
+        """Return the whole body when it has arrived; later calls wait until the client stops sending."""
         connection = self._connection
         if self.wants_100 and not self.complete:
             self.wants_100 = False
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection if a reply is missing, because the client may only have stopped sending."""
+        """Keep the connection if a reply was not sent yet, because the client may still read the reply."""
         self.ended = True
         working = self._working
         if working is not None:
@@ -480,7 +480,7 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many connections, close another one."""
+        """Add a connection; if there are too many connections, close another connection."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
@@ -490,7 +490,7 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection with the slowest reader, or else the connection idle for longest.
+        """Return the connection with the slowest reader, or else the connection idle the longest.
 
         Return None if all connections except the newest have requests in progress.
         """
@@ -560,7 +560,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """Raise the process's limit on open files if needed; return the possible number of connections."""
+    """Raise the process's limit on open files if needed; return how many connections the limit allows."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows

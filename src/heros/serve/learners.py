@@ -58,7 +58,7 @@ Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.
 
 
 class NotLearnt(HerosError):
-    """Some models cannot be stored, so training on `rows` failed. Training on the other rows succeeded."""
+    """Raised if some models cannot be stored: training failed on `rows` and succeeded on all other rows."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -77,7 +77,7 @@ class ServedLearner(ABC):
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the template for the models per key. Only the training thread may use this."""
+        """The model, or the template of the models per key, for use by the training thread only."""
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the model that predicts, or to the model of a key. Thread-safe.
+        """Apply the function `what` to the model that predicts, or to the model of a key. Thread-safe.
 
         Return the result, or None if the key is unknown. A numeric key may be given as a string.
         """
@@ -131,7 +131,7 @@ class ServedLearner(ABC):
 class OneModel(ServedLearner):
     """A learner with one model. Predictions come from a copy of the model, which `publish` updates.
 
-    With `explainable`, the model becomes explainable even if its file or checkpoint has explanations off.
+    With `explainable`, the model becomes explainable even if explanations were off when it was saved.
     """
 
     def __init__(self, model: Heros, *, explainable: bool = False) -> None:

@@ -46,7 +46,7 @@ class NotNow(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a service. `Pending` limits the instances that wait for their labels.
+    """The limits of a service, except those on instances that wait for their labels (see `Pending`).
 
     Examples
     --------

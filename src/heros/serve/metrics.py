@@ -53,13 +53,13 @@ class Requests:
 
 
 class _Collector:
-    """A Prometheus collector for the state that the page shows."""
+    """A Prometheus collector for the state that the status page shows."""
 
     def __init__(self, state: Mapping[str, Any], requests: Requests) -> None:
         self._state, self._requests = state, requests
 
     def collect(self) -> Iterable[Metric]:
-        """Yield all metrics, and omit values that are not known yet."""
+        """Yield all metrics, except values that are not known yet."""
         yield from self._requests.families()
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
@@ -120,7 +120,7 @@ class _Collector:
 
 
 def metrics(state: Mapping[str, Any], requests: Requests) -> bytes:
-    """Return the text of /metrics for the state that the page shows."""
+    """Return the text of /metrics for the state that the status page shows."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(state, requests))
     return generate_latest(registry)

@@ -82,7 +82,7 @@ class Running:
         """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances.
 
         `started` is called once with the URL of the service, after the signal handlers are installed.
-        Afterwards, a signal to stop the service loses no accepted instance.
+        From then on, no accepted instance is lost if a signal stops the service.
         """
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)

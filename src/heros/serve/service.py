@@ -251,7 +251,7 @@ class Service:
             ]
 
     def formatted(self, requests: Sequence[Any], outputs: Sequence[ServedOutput]) -> list[Prediction]:
-        """Return the predictions as plain data, with the id and the unknown names of each request."""
+        """Return the predictions as plain data, with the id and the unknown feature names of each request."""
         with self._door:
             ignored = [self._encoder.without_feature(request["x"]) for request in requests]
             self.ignored += sum(map(bool, ignored))
@@ -316,7 +316,7 @@ class Service:
         return key
 
     def _held(self, asked: list[Asked]) -> list[bytes | None]:
-        """Return each instance as JSON, or None if it has no id; raise an error if one cannot be stored."""
+        """Return instances as JSON (None without an id); raise an error if an instance cannot be stored."""
         self.pending.enforce_limits()
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
@@ -465,9 +465,9 @@ class Service:
             raise Wrong(f"The instance cannot be written as JSON: {error}") from None
 
     def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
-        """Encode an instance and its label, which may extend the schema, and store them.
+        """Encode and store an instance and its label; both may extend the schema.
 
-        If an error occurs, the schema stays unchanged: otherwise it would differ from the schema of the
+        If an error occurs, the schema stays unchanged. A changed schema would differ from the schema of the
         encoder that later reads the stored instances.
         """
         known, seen = self._encoder, self._encoder.seen
@@ -634,7 +634,8 @@ class Service:
     def stop(self) -> None:
         """Train on the queued instances, write a checkpoint if there is a directory, and stop.
 
-        Further calls have no effect.
+        With a directory, instances in the waitlist are not used for training but stay on disk. Further calls
+        have no effect.
         """
         if self._stopping:
             return
@@ -702,7 +703,7 @@ class Service:
         self._look_around()
 
     def _turn(self) -> bool:
-        """Process the next block of instances or the next action; return False if there is none."""
+        """Process the next block of instances or the next action; return False if nothing is left."""
         if self.waitlist is not None and self.fault is not None:
             self._jobs.clear()  # the instances stay on disk, because no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
@@ -758,7 +759,7 @@ class Service:
                 self._publish_for(waiting)
 
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Take the instances on which training is allowed now; return whether any were taken."""
+        """Take the instances on which training is allowed now from the waitlist; return whether any exist."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         if self._next_grows and not self._may_take_growth(0):
@@ -800,7 +801,7 @@ class Service:
         return bool(labels)
 
     def _note_learnt(self, n: int) -> None:
-        """Count n instances of the waitlist, if there is one, as learnt; the caller holds the lock."""
+        """With a waitlist, count n of its instances as used for training; the caller holds the lock."""
         if self.waitlist is None:
             return
         self._learnt_since_checkpoint += n
@@ -926,7 +927,7 @@ class Service:
 
     @property
     def waitlist_error(self) -> str | None:
-        """The error if an instance was not stored in the last minute and no later instance was stored."""
+        """The last error in storing an instance, for a minute or until an instance is stored; else None."""
         told = self._not_stored
         return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 
@@ -989,7 +990,7 @@ class Service:
     def _open_waitlist(
         self, carbon: Any, delay: float | str, resumed: Mapping[str, int]
     ) -> tuple[Schedule | None, Waitlist | None]:
-        """Return the training schedule and the waitlist; both are None if training is never delayed."""
+        """Return the training schedule and the waitlist, each None if not needed."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
@@ -1097,7 +1098,10 @@ def _number(output: ServedOutput) -> Prediction:
 
 
 def _trainable(learner: ServedLearner) -> ServedLearner:
-    """Raise an error if the pool does not support the task; otherwise, training fails at the first label."""
+    """Return the learner; raise an error if its pool does not support the task.
+
+    Without this check, training would fail at the first label.
+    """
     model = learner.model
     try:
         if model.schema is None:

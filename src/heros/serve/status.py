@@ -36,7 +36,7 @@ OVERDUE = 30.0  # seconds after which a state that was not updated on request co
 
 
 class StatusSnapshot:
-    """The state that the page shows; the training thread updates it once a second while the page is open."""
+    """The state for the status page; the training thread updates it every second while the page is open."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -206,7 +206,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return the reason and end of a delay of training, and the queue length; None without a delay."""
+    """Return the reason and end of the current training delay, and the queue length; None without a delay."""
     wait = service.learning_waits
     if wait is None:
         return None
@@ -241,7 +241,7 @@ def importance(model: Heros) -> dict[str, Any]:
 
 
 def _importance(service: Service) -> dict[str, Any] | None:
-    """Return the importance of columns, with the instance numbers of the curves; None if unknown."""
+    """Return the importance of columns, with the same instance numbers as the curves; None if unknown."""
     learner, model = service.learner, service.learner.model
     if learner.keyed or not learner.model.explainable or model.schema is None:
         return None
@@ -266,7 +266,7 @@ def _explained(model: Heros) -> dict[str, Any]:
 
 
 def _why(service: Service, model: Heros) -> dict[str, Any]:
-    """Return the policy's rule in words and, if the last step is `known`, its models grouped by reason."""
+    """Return the policy's rule in words and, if known, the models of the last step, grouped by reason."""
     try:
         said = _explained(model)
     except HerosError as error:

@@ -31,7 +31,7 @@ OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
 class WaitingLabel(NamedTuple):
-    """A labelled instance as the client sent it, with the prediction that was made before."""
+    """A labelled instance as the client sent it, with the prediction made before the label, if any."""
 
     since: float  # time of the label, in seconds since 1970
     x: Any
@@ -108,7 +108,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; the list is empty if no instance is left."""
+        """Return intact instances with their numbers and sizes; the list is empty if no instance is left."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -162,7 +162,7 @@ class Waitlist:
         return found
 
     def put_back(self, number: int) -> None:
-        """Return instances of the last `take`, from this number on, to the waitlist."""
+        """Return the instances of the last `take` to the waitlist, from this number on."""
         with self._lock:
             self._oldest = None
             back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]
@@ -188,7 +188,7 @@ class Waitlist:
 
 
 def _read(message: Received | None) -> tuple[WaitingLabel, int] | None:
-    """Return an instance and its bytes on disk, or None if the instance is damaged."""
+    """Return an instance and its size on disk in bytes, or None if the instance is damaged."""
     if message is None:
         return None
     try:

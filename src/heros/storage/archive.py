@@ -104,7 +104,8 @@ def write(
 def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str) -> Iterator[bytes]:
     """Return the contents of a file in several parts; `place` is the path shown in error messages.
 
-    The arrays of a `Parts` are created when they are written, so their data must not change until then.
+    The arrays of a `Parts` are created only when the file is written. Until then, the data from which
+    these arrays are created must not change.
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
@@ -142,7 +143,7 @@ def read_one_of(
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the kind of a file, its document and its arrays.
 
-    If the kind of the file is not in `kinds`, the error message names the first entry of `kinds`.
+    If the kind of the file is not in `kinds`, raise a DataError that names the first entry of `kinds`.
     """
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")
@@ -180,7 +181,7 @@ def decoded(
 
 
 def grouped(groups: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """Merge groups of arrays, named ``group/name``, into one dictionary; `subset` returns one group."""
+    """Merge groups of arrays into one dictionary with keys ``group/name``; `subset` returns one group."""
     return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
 
@@ -212,7 +213,7 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
-    """Verify the checksum; return the header and the offset of the byte after it."""
+    """Verify the checksum; return the header and the offset of the first byte after the header."""
     if len(data) < PREFIX.size + DIGEST:
         raise _damaged(path, "is damaged", f"{len(data)} bytes are too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
@@ -235,7 +236,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
 
 
 def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length: int) -> str:
-    """Return the error message for a file in another format version; it names the writer if known."""
+    """Return the error message for a file in another format version, with the writer's version if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
         writer_text = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""

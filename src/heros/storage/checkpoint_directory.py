@@ -35,7 +35,7 @@ Predicted = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint is damaged or could not be written; the run continues without this checkpoint."""
+    """Warning if a checkpoint is damaged or cannot be written; the run continues without this checkpoint."""
 
 
 # -- the files ---------------------------------------------------------------------------------------------

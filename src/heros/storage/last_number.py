@@ -1,4 +1,4 @@
-"""A small file next to a SQLite file, which shows whether the SQLite file has lost its newest records."""
+"""A small file beside an SQLite file, to detect whether the SQLite file has lost its newest records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUFFIX = "-last"
 
 
 class LastNumber:
-    """The number of the last record that was committed to a SQLite file, stored in a separate file.
+    """The number of the last record that was committed to an SQLite file, stored in a separate file.
 
     SQLite ignores a damaged or missing write-ahead log without an error. If the number in this file is larger
     than the number of the last record in the SQLite file, newer records are lost.

@@ -88,7 +88,7 @@ WRITERS: dict[str, Callable[[pa.Table], bytes]] = {
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a frame of the same library as `frame`: pandas, polars, or else Arrow.
+    """Return the columns as a pandas or polars data frame, like `frame`, or else as an Arrow table.
 
     Examples
     --------

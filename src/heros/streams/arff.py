@@ -110,7 +110,7 @@ class ArffReader(TextReader):
                 yield self._checked(line, cells)
 
     def _sparse(self, line: int, text: str) -> Record:
-        """Parse a sparse row; omitted values are 0 or the first nominal value."""
+        """Parse a sparse row; an omitted value is 0 or, in a nominal column, the first declared value."""
         names = (column.values if isinstance(column, NameColumn) else () for column in self._columns)
         cells = [next(iter(values), "0") for values in names]
         inner, at = text[1:-1].strip(), 0

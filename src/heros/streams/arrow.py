@@ -123,8 +123,8 @@ class _FileReader(ArrowReader):
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading. The statistics of the row groups are not used. If these
-    statistics are damaged, the process ends, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading, and not from the statistics of the row groups. If damaged
+    statistics were used, the process would end, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -178,7 +178,7 @@ class IPCReader(_FileReader):
 
 
 class MemoryReader(ArrowReader):
-    """A reader of the rows of an Arrow table in memory. Copies share the table."""
+    """A reader of the rows of an Arrow table in memory. Copies of the reader share the table."""
 
     def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table
@@ -208,7 +208,7 @@ class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
     Empty rows are skipped. Titles above the header are skipped with a notice. A row is a title if it has at
-    most half as many values as the row with the most values among the first 50 rows.
+    most half as many values as the fullest of the first 50 rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:

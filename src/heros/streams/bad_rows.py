@@ -27,7 +27,7 @@ UNLABELLED = 1000
 
 
 class BrokenOff(DataError):
-    """Error if the rest of a stream cannot be read. `heros.evaluate` ends with the results so far."""
+    """Error if the rest of a stream cannot be read. `heros.evaluate` then returns the results so far."""
 
 
 class TooManyBadRows(BrokenOff):
@@ -85,11 +85,12 @@ class BadRows:
     first
         The first ten bad rows, and the first row without a target.
     unlabelled
-        The number of skipped rows that are valid except for a missing target. These rows do not end a stream
-        early.
+        The number of skipped rows that are valid except for a missing target. They end a stream only if no
+        row has a target.
     columns
-        For each column, a mapping from invalid values to numbers of rows. The key "" stands for whole rows
-        and for values that are not counted separately. `count` also includes bad rows of other columns.
+        For each column, a mapping from invalid values to numbers of rows. As a column, "" stands for rows
+        that are invalid as a whole; as a value, for all values that are not counted separately. If there are
+        very many columns, some are not listed, but `count` includes their bad rows.
     """
 
     count: int = 0
@@ -184,7 +185,7 @@ class BadRows:
         return "\n".join(lines)
 
     def _by_column(self) -> str:
-        """Return the number of bad rows per column, with the value that most of these rows have."""
+        """Return the number of bad rows per column, and the invalid value that most rows share, if any."""
         parts, rest = [], self.count - self.unlabelled
         by_count = sorted(self.columns.items(), key=lambda pair: -sum(pair[1].values()))
         for name, values in by_count[:KEPT]:

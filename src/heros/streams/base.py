@@ -136,7 +136,7 @@ class Stream(Source):
         """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances within `timeout` seconds; unlike in `_draw`, the schema does not change."""
+        """Return instances within `timeout` seconds; unlike in `_draw`, all have the same schema."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -154,7 +154,7 @@ class Stream(Source):
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """Return the drift points that are not yet passed, relative to the current position."""
+        """Return the drift points after the current position, relative to this position."""
         at = self._position
         return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 

@@ -23,13 +23,13 @@ class Drift(Stream):
 
     .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
 
-    and otherwise from `before`. A stream advances only when one of its instances is drawn. For several
-    drifts, pass a Drift as `before`: ``Drift(Drift(a, b, 1000), c, 2000)``.
+    and otherwise from `before`. Each of the two streams advances only when one of its own instances is
+    drawn. For several drifts, pass a Drift as `before`: ``Drift(Drift(a, b, 1000), c, 2000)``.
 
     Parameters
     ----------
     before, after
-        The two streams, with the same schema. They are copied: reading this stream does not advance them.
+        The two streams, with the same schema. The Drift reads copies, so the original streams do not advance.
     position
         The instance at which both streams are equally likely.
     width
@@ -71,7 +71,7 @@ class Drift(Stream):
 
     @property
     def endless(self) -> bool:  # type: ignore[override]
-        """Whether both streams never end."""
+        """Whether neither of the two streams ends."""
         return self._before.endless and self._after.endless
 
     @property
@@ -128,7 +128,7 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
 
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
-    """Merge the instances of both streams in the order drawn, up to the first unavailable instance."""
+    """Merge both streams in the order that `after_drawn` gives, up to the first unavailable instance."""
     sides, n = ((before, ~after_drawn), (after, after_drawn)), len(after_drawn)
     for (_, targets), drawn in sides:
         if len(targets) < np.count_nonzero(drawn):

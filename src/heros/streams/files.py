@@ -85,10 +85,10 @@ def read(
     classes
         All classes, in the order of their indices.
     on_bad_row
-        How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
-        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten.
-        `heros.streams.TooManyBadRows` is raised if at least twenty rows, and more than one in twenty rows
-        with a target, are bad. `heros.evaluate` then returns the results so far.
+        How to handle an invalid row or a row without a target: "skip" the row, or first return the rows
+        before it and then "raise" a DataError. ``stream.bad_rows`` counts the skipped rows and stores the
+        first ten. `heros.streams.TooManyBadRows` is raised if at least twenty rows, and more than one in
+        twenty rows with a target, are bad. `heros.evaluate` then returns the results so far.
     name
         The name of the stream; by default the file name without its suffixes, followed by the target if it is
         not the last column.

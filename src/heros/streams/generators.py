@@ -52,7 +52,7 @@ class Generator(Stream):
 
 
 class Synthetic(Generator):
-    """An endless stream from a generator of the compiled core, which `make` creates."""
+    """An endless stream from a generator of the compiled core; `make` creates this generator."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
         self._make = partial(make, *arguments)
@@ -78,7 +78,7 @@ class Agrawal(Synthetic):
     seed
         Seed of the instances.
     perturbation
-        The noise added to numeric values after the class is assigned, as a share of their range.
+        The noise added to numeric values after the class is assigned, as a share of the range of the feature.
     balance
         Whether the two classes alternate.
 
@@ -313,7 +313,7 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
 
 
 class Hyperplane(Numbers):
-    """A stream whose target is a weighted sum of the features; the weights change with every instance.
+    """A stream whose target is a weighted sum of the features; some weights change with every instance.
 
     y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` weights oscillates as
     w·cos(2π t/period + phase) with a period of 1/speed instances.

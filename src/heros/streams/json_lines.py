@@ -101,7 +101,10 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance, but keep the last early field last as a possible target."""
+    """Return the fields in order of appearance; the last field of the first hundred lines comes last.
+
+    The last field is the default target, so a field that first appears later must not come last.
+    """
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # fields that first appear after a hundred lines
     for number, line in enumerate(lines):

@@ -69,7 +69,7 @@ class Layout:
         return isinstance(self.classes, NumberColumn)
 
     def _counts(self, index: int) -> dict[str, int]:
-        """Return the number of occurrences of each label of a column."""
+        """Return the number of occurrences of each value of a column."""
         array = self.first.columns[index]
         if pa.types.is_nested(array.type):
             what = f"{self.reader.label}: the column {self.reader.names[index]!r}"
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the options make the target numeric, or many target values have decimals."""
+        """Return whether the target is numeric: by an option, or by many numbers, some with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -113,7 +113,7 @@ class Layout:
         return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
-        """Return whether commas are probably decimal marks, as other columns or the delimiter suggest."""
+        """Return whether commas are probably decimal marks, judging by other columns or by the delimiter."""
         names, excluded = self.reader.names, {*self.options.ignore, *self.options.nominal}
         arrays = enumerate(self.first.columns)
         texts = (index for index, array in arrays if is_text(array.type) and names[index] not in excluded)
@@ -143,7 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _declared_or_inferred(self, index: int) -> Column | str | None:
-        """Return a declared or inferred column, or the reason to ignore the column; None without values."""
+        """Return a declared or inferred column, the reason to ignore the column, or None without values."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -161,7 +161,7 @@ class Layout:
         return found
 
     def _nominal(self, index: int, values: Sequence[object] | None, most: int | None) -> NameColumn:
-        """Return a nominal column with the given or declared values, or an empty column."""
+        """Return a nominal column with the given or declared values, or else without values."""
         name = self.reader.names[index]
         if values is not None:
             return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
@@ -274,7 +274,7 @@ class Layout:
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
     def numeric_values_hint(self, index: int) -> str:
-        """Return the reason why a nominal column may hold numbers; an empty string if it looks normal."""
+        """Return the reason why a nominal column may hold numbers; an empty string without a reason."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""

@@ -59,8 +59,8 @@ def from_iter(
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
         async iterable runs in an event loop of that thread. The default is True for iterators and for results
-        of functions. Pass False for an iterator that must stay in its thread, such as the rows of an SQLite
-        connection.
+        of functions. Pass False for an iterator that must be read in its own thread, such as the rows of an
+        SQLite connection.
     name
         The name of the stream.
 

@@ -75,7 +75,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Look:
-    """A preview of a file: its columns as inferred from its first rows. It prints as a table."""
+    """A preview of a file: its columns as inferred from the first rows. Printing a Look shows a table."""
 
     source: str
     rows: int
@@ -95,7 +95,7 @@ class Look:
         return self.text()
 
     def text(self, *, all: bool = False) -> str:
-        """Return a table of the columns, or a summary of very many columns unless `all` is set."""
+        """Return a table of the columns or, for very many columns, a summary unless `all` is set."""
         text = StringIO()
         shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")

@@ -242,12 +242,12 @@ class TextReader(TableReader):
         return re.sub(rb"^%b+$\n?" % self._filler, b"", data, flags=re.MULTILINE)
 
     def _filled_before(self, records: RawRecords, line: int) -> int:
-        """Return the number of lines before this line that are not blank."""
+        """Return the number of non-blank lines before this line."""
         lines = records.data.split(b"\n", line - records.line)[:-1]
         return sum(one.strip(self._filler + b"\r") != b"" for one in lines)
 
     def _checked(self, line: int, cells: list[str]) -> Record:
-        """Return a record with the right number of cells and a valid encoding, or its error."""
+        """Return the cells as a record, or an error if their number or encoding is wrong."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
             quoted = f" (a quote joins {lines:,} lines into this row)" if lines > 1 else ""

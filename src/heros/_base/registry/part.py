@@ -158,7 +158,7 @@ def variant_id(
 
 
 def _weights_word(class_weight: object) -> str:
-    """Return a word for class weights; a checksum distinguishes weights that would have the same word."""
+    """Return a word for class weights; a checksum distinguishes mappings that would have the same word."""
     if not isinstance(class_weight, Mapping):
         return _word(str(class_weight))
     text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))

@@ -31,7 +31,7 @@ class Received:
     payload: bytes
 
     def digest(self, sequence: int) -> int:
-        """Return a checksum of the message at this position of a journal."""
+        """Return a checksum of the message and its position in a journal."""
         return zlib.crc32(self.payload, zlib.crc32(f"{sequence} {self.number} {self.topic}".encode()))
 
 
@@ -44,8 +44,8 @@ class Journal:
     if the process is killed, but the newest messages may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
-    message is therefore also written to a small file. From this number, `lost` computes how many of the
-    newest messages are missing.
+    message is therefore also written to a small file. If the journal ends before this
+    number, `lost` is the number of newest messages that are missing.
 
     Examples
     --------
@@ -153,7 +153,10 @@ class Journal:
         return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
 
     def settle(self, sequence: int, trim: int = 0) -> None:
-        """Mark messages up to `sequence` as checkpointed; delete messages up to `trim` except recent ones."""
+        """Mark messages up to `sequence` as checkpointed; delete messages up to `trim`.
+
+        The `recent` newest messages are not deleted.
+        """
         with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)

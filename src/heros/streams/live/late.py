@@ -33,7 +33,7 @@ class _Waiting:
     known: int  # number of labels returned before the instance arrived
 
     def bytes(self) -> int:
-        """The approximate memory size of the instance in bytes, including 400 bytes of overhead."""
+        """Return the approximate memory size of the instance in bytes, including 400 bytes of overhead."""
         return 400 + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
@@ -41,9 +41,10 @@ class LateSource(RowSource):
     """A source that joins the instances of one source with the labels of another source by their ids.
 
     The model predicts an instance when the instance arrives. When its label arrives, the prediction is
-    evaluated and the model is trained on the instance. Instances are therefore processed in the order of
-    their labels. Instances that wait for their labels are kept in a bounded store. Checkpoints contain this
-    store and the positions of both sources. A label may arrive shortly before its instance.
+    evaluated and the model is trained on the instance. Instances are therefore processed in the order in
+    which their labels arrive. Instances that wait for their labels are kept in a bounded store.
+    Checkpoints contain this store and the positions of both sources. A label may arrive shortly before its
+    instance.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class LateSource(RowSource):
                     self.counts.learnt += 1
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` labelled instances; each has the position after its label."""
+        """Return up to `most` labelled instances, each with the position after its label."""
         if self._fetched_some and self._model is not None:  # learn these rows before predicting more
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -206,7 +207,7 @@ class LateSource(RowSource):
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
     def _take_features(self, wait: float = 0.0) -> bool:
-        """Predict the available instances; return whether any instances were available."""
+        """Read and predict the available instances; return whether any instances were available."""
         room = max(1, min(1000, self._waiting.most - len(self._waiting)))
         got = self._fetch_from("features", room, wait)
         for row, position in got:
@@ -367,5 +368,5 @@ def _id(id: Any) -> Id:
 
 
 def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the position of the label source; remove the prefix from the names of its parts."""
+    """Return the position of the label source, with the label prefix removed from the keys."""
     return {part.removeprefix("labels "): place for part, place in position.items()}

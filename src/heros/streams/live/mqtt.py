@@ -50,10 +50,10 @@ class MqttTopic(MessageSource):
     topic
         The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
-        The journal file, which also identifies the session at the broker; it belongs to one topic. If it
-        is None, messages are acknowledged on receipt, and a run cannot be resumed.
+        The journal file for the messages of one topic, which also identifies the session at the broker. With
+        None, messages are acknowledged on receipt, and a run cannot be resumed.
     keep
-        The number of checkpoints that the journal covers.
+        The number of latest checkpoints from which a run can be resumed with the journal.
     **settings
         As for `heros.streams.live.messages.MessageSource`. Without `follow` the source ends after two seconds
         without a message.
@@ -125,12 +125,12 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def _fill(self) -> None:
-        """Read the next messages from the journal. The journal may be larger than the memory."""
+        """Read only the next messages from the journal, because the whole journal may not fit into memory."""
         if not self._written:
             self._written.extend(self._journal.after(self._read, AT_ONCE))
 
     def hold(self) -> None:
-        """Write received messages to the journal, because a broker stores only a limited number."""
+        """Write received messages to the journal, because a broker stores a limited number of messages."""
         if self._refusal is None:
             self._take(self._wait(0.0))
 

@@ -97,7 +97,7 @@ class JetStream(MessageSource):
         return about is not None and int(about.num_pending) == 0
 
     def _consumer(self) -> Any:
-        """Return the consumer state; None if a new subscription must request the messages."""
+        """Return the state of the consumer; None if a new subscription must request the messages again."""
         about = self._do(self._known_consumer())
         # The server removes an idle consumer. If messages were lost on the way, request them again.
         if about is None or about.delivered.consumer_seq > self._received:
@@ -139,7 +139,7 @@ class JetStream(MessageSource):
         return await self._stream.pull_subscribe(self.subject, config=config)
 
     async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages after `_last` were deleted; `received` is the next message number."""
+        """Report a gap if messages after `_last` were deleted; `received` is the next number."""
         name = await self._stream.find_stream_name_by_subject(self.subject)
         about = await self._stream.stream_info(name)
         state, created = about.state, None if about.created is None else about.created.isoformat()
@@ -169,7 +169,7 @@ class JetStream(MessageSource):
         self._loop.close()
 
     def _do(self, work: Coroutine[Any, Any, Any], *, waiting: bool = False) -> Any:
-        """Run a coroutine in the thread of the connection; convert its errors.
+        """Run a coroutine in the thread of the connection; convert its errors to a HerosError.
 
         With `waiting`, a `TimeoutError` is not converted.
         """

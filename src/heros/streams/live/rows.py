@@ -215,8 +215,8 @@ class RowSource(Source):
         """Return up to `most` decoded rows with their positions, within `timeout` seconds.
 
         A position is the state of the source after a row, as JSON data: ``{"offset": 18}``. If a source has
-        several independent parts, a position needs only the changed part: ``{"partition 3": 18}``. Return
-        IDLE or END if no rows are available.
+        several independent parts, a position may contain only the changed part: ``{"partition 3": 18}``.
+        Return IDLE or END if no rows are available.
         """
 
     @abstractmethod

@@ -29,11 +29,11 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     """Open the source at an address.
 
     The address is ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``,
-    ``nats://host:4222/subject`` or ``mqtt://host:1883/topic``. A topic of MQTT may have the wildcards ``+``
-    and ``#``. All sources support the settings `follow` (``no``: end after the existing messages), `on_gap`
-    (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`, `classes` and
-    `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and `partitions`,
-    Redis `db` and `keep`, MQTT `journal`.
+    ``nats://host:4222/subject`` or ``mqtt://host:1883/topic``. An MQTT topic may contain the wildcards
+    ``+`` and ``#``. All sources support the settings `follow` (``no``: end after the existing messages),
+    `on_gap` (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`, `classes`
+    and `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and
+    `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
     (`heros.streams.live.late.LateSource`). The settings for this are `waiting`, the maximum number of
