@@ -548,6 +548,13 @@ def test_a_token_that_can_never_match_is_refused(token):
     service.stop()
 
 
+def test_an_empty_token_in_the_environment_is_refused():
+    """The service started without a token if a secret was missing."""
+    said = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0"], env={"HEROS_TOKEN": ""})
+    assert said.exit_code == 2
+    assert "The environment variable HEROS_TOKEN must hold a token, or be unset." in said.output
+
+
 def test_an_empty_path_is_no_checkpoint_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = CliRunner().invoke(app, ["serve", "--checkpoint", "", "--port", "0"])
@@ -760,6 +767,22 @@ def test_a_status_that_cannot_be_made_is_told(monkeypatch, caplog):
         assert caplog.text.count("cannot be updated") == 1
 
 
+def test_a_status_that_waits_for_a_slow_disk_is_told(monkeypatch):
+    """While a write to the disk took minutes, the metrics were old, and nothing said so."""
+    monkeypatch.setattr("heros.serve.status.OVERDUE", 0.2)
+    service, done = one(), threading.Event()
+    with served(service) as client:
+        try:
+            service.after(done.wait)
+            assert soon(lambda: "heros_status_failed 1.0" in client.get("/metrics").text)
+            health = client.get("/health")
+            assert health.status_code == 503
+            assert "The training thread has not updated" in health.json()["status_error"]
+        finally:
+            done.set()
+        assert soon(lambda: client.get("/health").status_code == 200)
+
+
 def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
     service = one()
     with served(service) as client:
@@ -857,6 +880,7 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
     with one(task, store=CheckpointDirectory(tmp_path)) as service:
         for i, (x, _) in enumerate(rows(60)):
             service.learn({"x": x, "y": label(i % 2)})
+        service.wait()
         for i in range(5):
             service.predict({"id": f"id {i}", "x": {"size": 1.0}})
     path = tmp_path / "service.heros"

@@ -170,6 +170,62 @@ def test_a_full_queue_says_so():
         teach(service, 1)
 
 
+def test_a_batch_that_never_fits_into_the_queue_is_refused_for_good():
+    """A client that follows Retry-After would send the batch again and again."""
+    with one(limits=Limits(queue=3)) as service:
+        with pytest.raises(Wrong, match="must fit into the training queue, at most 3 instances"):
+            service.learn_all([{"x": {"size": i}, "y": "a"} for i in range(4)])
+        teach(service, 1)
+
+
+def test_requests_that_wait_share_an_update_of_the_model():
+    """Each had an update of its own, which made 300 parallel requests twenty times slower."""
+    with one() as service:
+        teach(service, 10)
+        service.wait()
+        hold, waiting = threading.Event(), []
+        service.after(hold.wait)
+        for _ in range(50):
+            teach(service, 1)
+            waiting.append(service.when_published())
+        before = service.published
+        hold.set()
+        for one_of_them in waiting:
+            one_of_them.result(20)
+        assert service.published - before <= 2
+        assert service.history.learnt == service.learner.known() == 60
+
+
+def test_a_stopped_service_accepts_no_instance(tmp_path):
+    """Instances that were accepted after the last checkpoint were lost, and nothing said so."""
+    service, accepted = one(store=CheckpointDirectory(tmp_path)), 0
+    refused, over = list[str](), threading.Event()
+
+    def feed():
+        nonlocal accepted
+        while not (refused or over.is_set()):
+            try:
+                teach(service, 1)
+                accepted += 1
+            except NotNow:
+                over.wait(0.001)
+            except HerosError as error:
+                refused.append(str(error))
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    assert soon(lambda: accepted > 5)
+    service.stop()
+    thread.join(5)
+    over.set()
+    thread.join()
+    assert refused == ["The service has stopped."]
+    with pytest.raises(HerosError, match="The service has stopped"):
+        service.learn_all([{"x": {"size": 1}, "y": "a"}])
+    with one(store=CheckpointDirectory(tmp_path)) as again:
+        assert again.history.learnt == accepted
+
+
 WRONG = [
     ([], "must be an object"),
     ({"y": 1}, 'either "x" or "id"'),

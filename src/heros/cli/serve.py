@@ -26,6 +26,13 @@ USUAL = {"explainable": False, "watch": "all", "burst": 0}
 """The options that describe a model, and the defaults of those that are not None by default."""
 
 
+def _token(token: str | None) -> str | None:
+    """Return the token; raise an error if its environment variable is empty, which Typer ignores."""
+    if token is None and os.environ.get("HEROS_TOKEN") == "":
+        raise HerosError("The environment variable HEROS_TOKEN must hold a token, or be unset. It is empty.")
+    return token
+
+
 @app.command("serve")
 @with_options("described", ModelOptions)
 def serve_command(
@@ -63,7 +70,9 @@ def serve_command(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="HEROS_TOKEN", help="The token that requests must send as Authorization: Bearer TOKEN."
+            envvar="HEROS_TOKEN",
+            callback=_token,
+            help="The token that requests must send as Authorization: Bearer TOKEN.",
         ),
     ] = None,
     allow_host: Annotated[

@@ -199,7 +199,7 @@ class Api:
         If the client disconnects, stop waiting, because a waiting request counts as a request in progress.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
-            published = asyncio.wrap_future(self.service.after(self.service.publish))
+            published = asyncio.wrap_future(self.service.when_published())
             gone = asyncio.ensure_future(receive())
             try:
                 await asyncio.wait({published, gone}, return_when=asyncio.FIRST_COMPLETED)

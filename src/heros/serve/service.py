@@ -173,7 +173,7 @@ class Service:
         self.ignored = 0  # predicted instances with a name that is not a feature
         self.on_work: list[Callable[[], object]] = []  # functions that the training thread calls regularly
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
-        self._jobs: deque[Labelled | Callable[[], object]] = deque()
+        self._jobs: deque[Labelled | Future[Any] | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if training may be delayed
         self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions, if there is a waitlist
@@ -382,6 +382,7 @@ class Service:
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
+            self._expect_running()
             before = len(self.notices)
             for request in requests:
                 try:
@@ -396,6 +397,7 @@ class Service:
 
     def expect_room(self, n: int) -> None:
         """Raise an error if the training queue has no space for n instances."""
+        self._expect_running()
         if self.fault is not None:
             raise HerosError(f"The service can no longer train: {self.fault}")
         if self.storage_error is not None:
@@ -404,11 +406,18 @@ class Service:
         size, most = self._queued_bytes, QUEUE if self.limits.queue is None else self.limits.queue
         if self.waitlist is not None:
             size, most = self.waitlist.bytes, self.limits.queue or 1 << 60
+        if n > most:
+            raise Wrong(f"A batch must fit into the training queue, at most {most:,} instances. Got {n:,}.")
         if size > self.limits.queue_bytes or self._queued + self._expected + n > most:
             wait, why = self.learning_waits, f"The training queue is full: {self._queued:,} instances."
             if wait is None or self.schedule is None:
                 raise NotNow(why)
             raise NotNow(f"{why} {wait}", max(1, math.ceil(wait.until - self.schedule.clock.now())))
+
+    def _expect_running(self) -> None:
+        """Raise an error if the service has stopped, because the last checkpoint is already requested."""
+        if self._stopping:
+            raise HerosError("The service has stopped.")
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
@@ -417,7 +426,8 @@ class Service:
         if "x" in request:
             key = self._key(request)
             self._expect_intact(key)
-            expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
+            # The encoder checks the length of new names, but joins the names of nested objects first.
+            expect_fields(request["x"], self._most_fields, self.limits.text, flat=False)
             self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
@@ -549,7 +559,25 @@ class Service:
 
     def wait(self, timeout: float | None = 60.0) -> None:
         """Wait until the model is trained on all queued instances and published."""
-        self.after(self.publish).result(timeout)
+        self.when_published().result(timeout)
+
+    def when_published(self) -> Future[Any]:
+        """Return a future that is done when predictions use all instances queued so far.
+
+        Several such futures share an update of the model that predicts, if training has reached them.
+        """
+        if self.waitlist is not None:
+            return self.after(self._publish_changes)
+        done: Future[Any] = Future()
+        with self._door:
+            self._expect_alive()
+            self._jobs.append(done)
+        self._news.set()
+        return done
+
+    def _expect_alive(self) -> None:
+        if self._stopping and not self._thread.is_alive():
+            raise HerosError("The service has stopped.")
 
     def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
         """Run an action in the training thread, after training on all queued instances.
@@ -571,8 +599,7 @@ class Service:
                     done.set_result(result)
 
         with self._door:
-            if self._stopping and not self._thread.is_alive():
-                raise HerosError("The service has stopped.")
+            self._expect_alive()
             if self.waitlist is None:
                 self._jobs.append(act)
             else:
@@ -613,9 +640,10 @@ class Service:
         if self._stopping:
             return
         keep = self.store is not None and self.fault is None
-        done = self.checkpoint() if keep else self.after(lambda: None)
-        self._patience = time.monotonic() + RETRY
-        self._stopping = True
+        with self._door:  # no instance may be accepted after the checkpoint
+            done = self.checkpoint() if keep else self.after(lambda: None)
+            self._patience = time.monotonic() + RETRY
+            self._stopping = True
         self._news.set()
         self._thread.join()
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
@@ -687,24 +715,11 @@ class Service:
                 return True
         if not self._jobs:
             return False
-        block: list[Labelled] = []
-        while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
-            block.append(self._jobs.popleft())  # type: ignore[arg-type]
+        block, waiting = self._next_block()
         if block:
-            left: list[Labelled] = []
-            try:
-                left = self._learn_block(block)
-            finally:
-                freed = 0 if self.waitlist is not None else _bytes_of(block) - _bytes_of(left)
-                if self.schedule is not None:
-                    self.schedule.note(len(block))
-                with self._door:
-                    self._jobs.extendleft(reversed(left))
-                    self._queued -= len(block) - len(left)
-                    self._queued_bytes -= freed
-                    self.counts.learnt = self.history.learnt
-                    self._note_learnt(len(block) - len(left))
-                self._changed = True
+            self._train_on(block, waiting)
+        elif waiting:
+            self._publish_for(waiting)
         else:
             self._jobs.popleft()()  # type: ignore[operator]
         if self.waitlist is not None and self.store is None and not self._jobs:
@@ -712,6 +727,36 @@ class Service:
         if time.monotonic() >= self._next_publishing:
             self._look_around()
         return True
+
+    def _next_block(self) -> tuple[list[Labelled], list[Future[Any]]]:
+        """Return the next instances of the queue, and the futures of requests that wait for one of them."""
+        block, waiting = list[Labelled](), list[Future[Any]]()
+        while self._jobs and len(block) < self.learner.chunk and not callable(self._jobs[0]):
+            one = self._jobs.popleft()
+            if isinstance(one, Labelled):
+                block.append(one)
+            else:
+                waiting.append(one)  # type: ignore[arg-type]
+        return block, waiting
+
+    def _train_on(self, block: list[Labelled], waiting: list[Future[Any]]) -> None:
+        """Train on a block; then update the model that predicts if a request waits for the update."""
+        left: list[Labelled] = []
+        try:
+            left = self._learn_block(block)
+        finally:
+            freed = 0 if self.waitlist is not None else _bytes_of(block) - _bytes_of(left)
+            if self.schedule is not None:
+                self.schedule.note(len(block))
+            with self._door:
+                self._jobs.extendleft(reversed([*left, *waiting] if left else []))
+                self._queued -= len(block) - len(left)
+                self._queued_bytes -= freed
+                self.counts.learnt = self.history.learnt
+                self._note_learnt(len(block) - len(left))
+            self._changed = True
+            if not left:
+                self._publish_for(waiting)
 
     def _take_from(self, waitlist: Waitlist) -> bool:
         """Take the instances on which training is allowed now from the waitlist; return whether any exist."""
@@ -862,6 +907,23 @@ class Service:
         self._changed, self.publish_error = False, None
         self.published += 1
         self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
+
+    def _publish_changes(self) -> None:
+        if self._changed or self.publish_error is not None:
+            self.publish()
+
+    def _publish_for(self, waiting: list[Future[Any]]) -> None:
+        """Update the model that predicts if it is out of date, for the requests that wait for the update."""
+        wanted = [one for one in waiting if one.set_running_or_notify_cancel()]  # clients may have gone
+        try:
+            if wanted:
+                self._publish_changes()
+        except Exception as error:
+            for one in wanted:
+                one.set_exception(error)
+        else:
+            for one in wanted:
+                one.set_result(None)
 
     @property
     def waitlist_error(self) -> str | None:

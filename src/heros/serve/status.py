@@ -32,6 +32,7 @@ KEYS_EVERY = 5.0  # seconds between updates of the key table, for which the file
 KEYS_SHARE = 20  # these updates take at most 1/20 of the time
 EVERY = 1.0
 WATCHED = 15.0  # seconds for which updates continue after the last request for the state
+OVERDUE = 30.0  # seconds after which a state that was not updated on request counts as out of date
 
 
 class StatusSnapshot:
@@ -41,7 +42,8 @@ class StatusSnapshot:
         self._service = service
         self._started = time.monotonic()
         self._asked = self._made = self._tried = 0.0
-        self.error: str | None = None  # why the state could not be updated
+        self._failure: str | None = None  # the error of the last attempt to update the state
+        self._waiting: float | None = None  # time of the first request since the last update
         self._keys: dict[str, Any] | None = None
         self._keys_due = 0.0  # time of the next update of the key table
         self._rate = (time.monotonic(), service.history.learnt, 0.0)
@@ -53,7 +55,18 @@ class StatusSnapshot:
         """Ask the training thread for an up-to-date state."""
         self._asked = time.monotonic()
         if not self.is_fresh:
+            self._waiting = self._waiting or self._asked
             self._service.poke()
+
+    @property
+    def error(self) -> str | None:
+        """The reason why the state is out of date, or None."""
+        since = self._waiting
+        if self._failure is None and since is not None and time.monotonic() - since > OVERDUE:
+            return (
+                f"The training thread has not updated the state for {time.monotonic() - since:.0f} seconds."
+            )
+        return self._failure
 
     @property
     def is_fresh(self) -> bool:
@@ -69,11 +82,11 @@ class StatusSnapshot:
         try:
             self._make()
         except Exception as error:  # an error in the status page must not stop training
-            if self.error is None:
+            if self._failure is None:
                 LOG.exception("The state for /metrics and the page cannot be updated; retrying every second")
-            self.error = f"{type(error).__name__}: {error}"
+            self._failure = f"{type(error).__name__}: {error}"
         else:
-            self.error = None
+            self._failure = None
 
     def _make(self) -> None:
         service = self._service
@@ -133,7 +146,7 @@ class StatusSnapshot:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # set last, because a waiting client reads the state immediately
+        self._waiting, self._made = None, began  # set last: a waiting client reads the state immediately
 
     def _model(self) -> tuple[Heros, Any]:
         """Return the model for the leaderboard, and its key.
