@@ -344,7 +344,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         if first:
             return np.asarray(unique_labels(y if classes is None else classes))
         known = np.asarray(self.classes_)
-        if classes is not None and not np.array_equal(unique_labels(classes), known):
+        if classes is not None and not np.array_equal(unique_labels(classes), np.sort(known)):
             rule = f"the classes of the first call, {known.tolist()}"
             raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
@@ -450,4 +450,5 @@ def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
         row = int(unknown.argmax())
         rule = f"one of the classes {classes.tolist()}"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]!r} instead.")
-    return np.searchsorted(classes, labels)
+    order = np.argsort(classes)  # the classes of a loaded model need not be sorted
+    return order[np.searchsorted(classes, labels, sorter=order)]
