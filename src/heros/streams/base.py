@@ -264,6 +264,13 @@ class FeatureAsTarget(Derived):
         others = tuple(f for f in self._source.schema.features if f.name != self.feature)
         return replace(self._source.schema, features=others)
 
+    def read_as(self, schema: Schema, seen: int) -> None:
+        feature = self._source.schema.features[self._column]
+        if self.feature not in (one.name for one in schema.features):  # else the model learns from it
+            ignored = tuple(name for name in schema.ignored if name != self.feature)
+            schema = replace(schema, features=(*schema.features, feature), ignored=ignored)
+            self._source.read_as(schema, seen)
+
     @property
     def _column(self) -> int:
         return [f.name for f in self._source.schema.features].index(self.feature)
@@ -295,6 +302,10 @@ class Retargeted(FeatureAsTarget):
     @property
     def schema(self) -> Schema:
         return replace(super().schema, classes=(), numeric=True)
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        other = self._source.schema
+        super().read_as(replace(schema, classes=other.classes, numeric=other.numeric), seen)
 
     @property
     def n_instances(self) -> int | None:
