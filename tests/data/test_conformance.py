@@ -8,7 +8,6 @@ from datetime import datetime, time, timedelta
 from decimal import Decimal
 from io import BytesIO
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa

@@ -419,4 +419,6 @@ def test_a_loaded_model_whose_classes_are_not_sorted_continues_to_learn(tmp_path
     frame, labels = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 20}), list(classes) * 20
     model.partial_fit(frame, labels, classes=sorted(classes))
     expected = heros.learn(frame, labels).outputs(frame.to_numpy())
-    np.testing.assert_array_equal(model.predict_proba(frame), expected)
+    assert model.classes_.tolist() == sorted(classes)
+    np.testing.assert_array_equal(model.predict_proba(frame), expected[:, np.argsort(classes)])
+    assert model.predict(frame).tolist() == heros.predict(frame).tolist()

@@ -219,7 +219,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         model = cls(**{name: value for name, value in given.items() if name in cls._get_param_names()})
         model.heros_, model._names = heros, [*heros.encoder().columns]
         if not heros.task.numeric:
-            model.classes_ = np.array(heros.schema.classes)
+            model.classes_ = np.array(sorted(heros.schema.classes))  # as scikit-learn's metrics expect
         return model
 
     def _seed(self) -> int | None:
@@ -297,11 +297,13 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, in the order of `classes_`."""
-        return self._outputs(X)
+        outputs = self._outputs(X)
+        names, known = _names(self.classes_), self.heros_.schema.classes if self.heros_.schema else ()
+        return outputs if names == known else outputs[:, [known.index(name) for name in names]]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class for each row."""
-        best = self._outputs(X).argmax(axis=1)
+        best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _learn(
@@ -344,7 +346,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         if first:
             return np.asarray(unique_labels(y if classes is None else classes))
         known = np.asarray(self.classes_)
-        if classes is not None and not np.array_equal(unique_labels(classes), np.sort(known)):
+        if classes is not None and not np.array_equal(unique_labels(classes), known):
             rule = f"the classes of the first call, {known.tolist()}"
             raise ParameterError.of("classes", "partial_fit", rule, classes)
         return known
@@ -450,5 +452,4 @@ def _indices(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
         row = int(unknown.argmax())
         rule = f"one of the classes {classes.tolist()}"
         raise DataError(f"The label of row {row} must be {rule}. Got {labels[row]!r} instead.")
-    order = np.argsort(classes)  # the classes of a loaded model need not be sorted
-    return order[np.searchsorted(classes, labels, sorter=order)]
+    return np.searchsorted(classes, labels)
