@@ -233,7 +233,7 @@ READS = Schema(
     ),
     ("None", "part"),
     words=("unknown", "-999"),
-    ignored=("order",),
+    ignored=("order", "weight"),
 )
 OWN = [  # rows that a table without a model reads otherwise
     {
@@ -278,6 +278,7 @@ def test_a_model_reads_a_table_by_its_own_words_names_and_formats(tmp_path, name
     how = {"weights": "weight"} if weights == "used" else {"ignore": ["weight"]}
     evaluate(learner, read(pd.DataFrame(OWN), tmp_path / name, **how))
     assert learner.schema == expected.schema
+    assert learner.schema.ignored == READS.ignored
     assert [one.written for one in learner.schema.features] == [one.written for one in READS.features]
     assert [learner.predict_proba(row) for row in rows[:9]] == [
         expected.predict_proba(row) for row in rows[:9]
