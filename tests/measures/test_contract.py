@@ -123,7 +123,8 @@ def test_an_exact_one_takes_in_no_histogram_but_the_reverse():
     running.merge(updated(Auroc(), two))
     assert running.value == updated(Auroc(exact=False), one, two).value
     with pytest.raises(
-        ParameterError, match=r"must be an exact measure, like this one\. Got Auroc\(exact=False\)"
+        ParameterError,
+        match=r"must be an exact measure, because this measure is exact\. Got Auroc\(exact=False\)",
     ):
         Auroc().merge(running)
 

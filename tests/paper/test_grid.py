@@ -48,11 +48,10 @@ def test_a_stream_is_as_long_as_the_grid_says(name, request):
 def test_the_whole_grid_runs_in_small(tmp_path, thorough):
     """All policies and both base learners, on streams that need no data."""
     names = SYNTHETIC[::2] if thorough else SYNTHETIC[:1]
-    for base in paper.BASES:
-        grid = paper.cells(base, names, seeds=[1], n=150)
-        outcome = run_all(grid, tmp_path, executor=Processes(2))
-        assert not outcome.failed
-        assert len(outcome.done) == len(names) * 13
+    grid = [cell for base in paper.BASES for cell in paper.cells(base, names, seeds=[1], n=150)]
+    outcome = run_all(grid, tmp_path, executor=Processes(2))
+    assert not outcome.failed
+    assert len(outcome.done) == len(names) * 13 * len(paper.BASES)
     table = records.load(tmp_path)
     assert set(table["n_instances"].to_pylist()) == {150}
     assert np.isfinite(table["auroc"]).all()

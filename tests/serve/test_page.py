@@ -212,7 +212,7 @@ def test_a_trained_model_that_has_just_been_served(browser, tmp_path):
         assert page.is_hidden("#notices")
         client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": True})
         playwright.expect(page.locator("#notices")).to_have_text(
-            "Latest notices: New class 'True' at instance 502; known: 'even', 'odd'."
+            "Latest notices: New class 'True' at instance 502. Known classes: 'even', 'odd'."
         )
         assert page.faults == []
         page.close()

@@ -260,11 +260,11 @@ def test_keys_of_another_pool_are_refused_at_the_start(tmp_path):
 def test_a_directory_of_one_model_is_not_one_of_keys(tmp_path):
     with one(store=CheckpointDirectory(tmp_path / "plain")) as service:
         teach(service, 5)
-    with pytest.raises(HerosError, match=r"must hold a model per key\. Got one model"):
+    with pytest.raises(HerosError, match=r"must hold one model per key\. Got a single model"):
         many(tmp_path / "plain" / "keys", store=CheckpointDirectory(tmp_path / "plain"))
     with many(tmp_path / "many" / "keys", store=CheckpointDirectory(tmp_path / "many")) as service:
         teach(service, 5, key=1)
-    with pytest.raises(HerosError, match=r"must hold one model\. Got a model per key"):
+    with pytest.raises(HerosError, match=r"must hold a single model\. Got one model per key"):
         one(store=CheckpointDirectory(tmp_path / "many"))
 
 
@@ -335,8 +335,19 @@ def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
     for file in (first, None):  # the service continues with the same file, or without one
         with opened(file) as service:
             assert service.history.learnt == 1
-    with pytest.raises(HerosError, match="Got another file: leave out --model"):
+    with pytest.raises(HerosError, match=r"Got another model file\. Leave out --model"):
         opened(second)
+
+
+@pytest.mark.parametrize(
+    "option", [["--epsilon", "0.1"], ["--policy", "best"], ["--level", "0.9"], ["--k", "2"]]
+)
+def test_an_option_that_contradicts_a_saved_model_is_named(option, tmp_path):
+    path = tmp_path / "m.heros"
+    Heros(pools.MLP([{}, {}]), k=1, seed=1).learn([{"a": 1.0}, {"a": 2.0}], ["n", "y"]).save(path)
+    said = CliRunner().invoke(app, ["serve", "--model", str(path), *option])
+    assert said.exit_code == 2
+    assert f"cannot change {option[0]}, which is part of the saved model." in said.stderr
 
 
 # -- limits ---------------------------------------------------------------------------------------------
@@ -530,7 +541,7 @@ def test_an_allowed_host_that_can_never_match_is_refused(name):
 def test_a_token_that_can_never_match_is_refused(token):
     service = one()
     with pytest.raises(
-        ParameterError, match="'token' parameter of serve must be a text without blanks"
+        ParameterError, match="'token' parameter of serve must be a text without spaces"
     ) as refused:
         Running(service, port=0, token=token)
     assert "horse" not in str(refused.value)
@@ -883,4 +894,5 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
         finally:
             service.stop()
     assert len(refused) > (20 if thorough else 5)
-    assert all("must hold a complete checkpoint. Got: " in why and len(why) < 600 for why in refused), refused
+    told = "must hold a complete checkpoint. The error was: "
+    assert all(told in why and len(why) < 600 for why in refused), refused

@@ -175,7 +175,7 @@ WRONG = [
     ({"y": 1}, 'either "x" or "id"'),
     ({"x": {"a": 1}, "id": 1, "y": 1}, 'either "x" or "id"'),
     ({"x": {"a": 1}}, 'with "y"'),
-    ({"x": {"a": 1}, "y": 1, "z": 2}, "nothing else"),
+    ({"x": {"a": 1}, "y": 1, "z": 2}, "may have only the fields"),
     ({"x": {"a": 1}, "y": [1]}, "The label must be text"),
     ({"x": {"a": 1}, "y": None}, "label must have a value"),
     ({"x": {"a": [1]}, "y": 1}, "must have a feature"),
@@ -390,8 +390,8 @@ def test_a_class_that_comes_late_is_told_once():
         early = [{"x": {"size": float(i % 7)}, "y": "yes" if i % 2 else "no"} for i in range(119)]
         assert service.learn_all(early).notices == []  # the first instances have the usual classes
         maybe, true = (
-            "New class 'maybe' at instance 121; known: 'yes', 'no'.",
-            "New class 'True' at instance 123; known: 'yes', 'no', 'maybe'.",
+            "New class 'maybe' at instance 121. Known classes: 'yes', 'no'.",
+            "New class 'True' at instance 123. Known classes: 'yes', 'no', 'maybe'.",
         )
         for size in (1.0, 2.0):
             service.learn({"x": {"size": size}, "y": "maybe"})
@@ -414,12 +414,12 @@ def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
         alone = taught(20)
         with pytest.raises(DataError) as error:
             alone.predict({"hue": 1, "Size": 2})
-        why = "A row must have some of the features 'colour', 'size'. Got 'hue', 'Size' instead."
+        why = "A row must have at least one of the features 'colour', 'size'. Got 'hue', 'Size' instead."
         assert str(error.value) == why
         with pytest.raises(Wrong) as refused:
             service.predict({"x": {"hue": 1, "Size": 2}, "id": 7, **more})
         assert (str(refused.value), refused.value.status, len(service.pending)) == (why, 422, 0)
-        with pytest.raises(Wrong, match="A row must have some of the features"):
+        with pytest.raises(Wrong, match="A row must have at least one of the features"):
             service.predict_all([{"x": {"size": 1}, **more}, {"x": {"hue": 1}, **more}])
         for x in ({"size": 1, "hue": 1}, {"colour": "mauve"}, {"size": None}, {}):
             told = service.predict({"x": x, **more})["probabilities"]

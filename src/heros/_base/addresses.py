@@ -49,10 +49,10 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
     >>> expect_servers("nats://host:first", "url", "Me", "nats://host:4222")
     Traceback (most recent call last):
         ...
-    heros.ParameterError: The 'url' parameter of Me must be like nats://host:4222, with a port in [1, 65535].
-    Got 'nats://host:first' instead.
+    heros.ParameterError: The 'url' parameter of Me must be an address like nats://host:4222, with a port in
+    [1, 65535]. Got 'nats://host:first' instead.
     """
-    rule = f"like {example}, with a port in [1, 65535]"
+    rule = f"an address like {example}, with a port in [1, 65535]"
     if not isinstance(servers, str) or not servers.strip(", "):
         raise ParameterError.of(name, owner, rule, servers)
     for one in servers.split(","):

@@ -136,6 +136,8 @@ class Pending(Generic[T]):
 
     def _time(self) -> float:
         now = self._clock()
+        if type(now) is float and math.isfinite(now):
+            return now
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
             raise ParameterError.of("clock", self._owner, "a function that returns the time in seconds", now)
         return float(now)
@@ -171,6 +173,8 @@ def bytes_of(value: object) -> int:
     True
     """
     size = sys.getsizeof(value)
+    if isinstance(value, str | int | float):  # most values; checking for a Mapping takes longer
+        return size
     if isinstance(value, Mapping):
         return size + sum(bytes_of(name) + bytes_of(one) for name, one in value.items())
     return size + sum(map(bytes_of, value)) if isinstance(value, list | tuple) else size

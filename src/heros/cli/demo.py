@@ -61,7 +61,7 @@ def demo_command(
             table.add(run.stream, run.settings["label"], *figures, each)
         write_report(directory, PAGE)
     table.show()
-    typer.echo(f"\nCurves, models and costs: open {PAGE} in a browser.")
+    typer.echo(f"\nOpen {PAGE} in a browser to see the curves, models and costs.")
 
 
 def _runs(n: int) -> Iterator[Run]:

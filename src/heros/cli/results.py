@@ -53,8 +53,8 @@ class Results:
         expect_other_files(self._files, [stream])
         for path in () if self.replace else self._files:
             if path.exists():
-                way = "pass --force to replace it, or choose another name"
-                raise HerosError(f"The file {path} already exists; {way}.")
+                way = "Pass --force to replace it, or choose another name"
+                raise HerosError(f"The file {path} already exists. {way}.")
 
     @contextmanager
     def save_on_error(self, model: Heros) -> Iterator[None]:
@@ -71,7 +71,7 @@ class Results:
                     place = place.with_name(f"{place.stem}.partial{place.suffix}")
                 with suppress(OSError, HerosError):
                     model.save(_with_parents(place))
-                    say(f"heros: the model learnt from {model.instances:,} instances: {place}")
+                    say(f"heros: the model, trained on {model.instances:,} instances, is saved to {place}")
             raise
 
     def write(
@@ -126,7 +126,9 @@ def _with_parents(path: Path) -> Path:
 
 @app.command("report")
 def report_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory with records below it.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A directory with records, also in its subdirectories.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page about all runs recorded below a directory."""

@@ -106,8 +106,9 @@ class Codes(dict[str, int]):
 
 def many_values(name: str, codes: Codes) -> str:
     """Return a notice that a nominal feature has more values than inputs."""
-    inputs = f"{len(codes)} values have one input each, all other values share {codes.shared}"
-    return f"The column {name!r} has very many values: {inputs} (most_values= sets the number of inputs)."
+    inputs = f"{len(codes)} values have one input each, and all other values share the remaining"
+    way = "(most_values= sets the number of inputs)"
+    return f"The column {name!r} has very many values: {inputs} {codes.shared} {way}."
 
 
 def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:

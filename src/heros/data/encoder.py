@@ -408,7 +408,7 @@ def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 def _expect_columns(table: pa.Table) -> None:
     if table.num_columns == 0:
-        raise DataError("X must have at least one column. Got none instead.")
+        raise DataError("X must have at least one column. Got no columns instead.")
 
 
 def _plain(array: pa.Array, words: Words) -> pa.Array:

@@ -44,7 +44,7 @@ def infer(
     >>> infer("when", {"28.10.2026": 1}, 256).format.name, list(infer("colour", {"red": 1}, 256).values)
     ('day first', [])
     >>> infer("order", {f"A-{i}": 1 for i in range(50)}, 256)
-    '50 values in 50 rows: nothing to learn from'
+    '50 distinct values in 50 rows, too many to learn from'
     """
     total = sum(counts.values())
     if not names:
@@ -56,7 +56,7 @@ def infer(
         return date_column(name, dates[0], counts, other=dates[1])
     distinct = len(counts)
     if most is not None and (distinct == total >= FEWEST or (distinct > most and 2 * distinct > total)):
-        return f"{distinct:,} values in {total:,} rows: nothing to learn from"
+        return f"{distinct:,} distinct values in {total:,} rows, too many to learn from"
     return NameColumn(name, Codes(most=most), fresh=True)
 
 

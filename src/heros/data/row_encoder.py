@@ -238,7 +238,7 @@ class RowEncoder:
         if not self._fill(row, x) and self.width:
             names = [name for name, _ in flat(x)]
             if not any(map(self.has_column, names)):
-                rule = f"have some of the features {listed(list(self.known))}"
+                rule = f"have at least one of the features {listed(list(self.known))}"
                 raise NothingKnown(None, listed(names), rule)
         return row
 
@@ -368,7 +368,7 @@ class RowEncoder:
         if name is None:
             raise Refused("label", "a missing value", NO_TARGET)
         if name in self.words and name not in self.classes:
-            why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"
+            why = "which means a missing value (to keep it as a class, list it in classes= or in a schema),"
             raise Refused("label", f"{name!r}, {why}", NO_TARGET)
         return name
 
@@ -526,7 +526,7 @@ class RowEncoder:
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
         if len(codes) == FEWEST - 1 == self.seen and not column.declared and self._most is not None:
-            why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
+            why = f"{FEWEST} distinct values in {FEWEST} rows, too many to learn from"
             self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True
             return
@@ -555,7 +555,8 @@ class RowEncoder:
             raise
         for column, before, form, text in revealed:
             if form != before:
-                self.notify(f"The column {column.name!r} is read as {form} from now on, because of {text!r}.")
+                why = f"because of the value {text!r}"
+                self.notify(f"The column {column.name!r} is read as {form} from now on, {why}.")
         self.revision += len(revealed)
         self._prepare()
 
@@ -604,7 +605,7 @@ class RowEncoder:
         absent = [name for name in self.columns if name not in present]
         for name in new[:MOST_COMPARED]:
             if hint := did_you_mean(name, absent, ALIKE):
-                self.notify(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
+                self.notify(f"The column {name!r} is unknown and has no effect on predictions.{hint}")
         self._ambiguous.update(new)
 
     def notify_reading(self, column: Column, text: bool) -> None:

@@ -245,7 +245,8 @@ def _feature_of(plain: object) -> Feature:
     match plain:
         case [name, values, missing, *reading] if len(reading) in (0, 4):
             return Feature(cast(Any, name), _tuple(values), cast(Any, missing), *cast(Any, reading))
-    raise DataError(f"A feature must be [name, values or null, missing, ...]. Got {plain!r:.80} instead.")
+    rule = "A feature must be a list [name, values or null, missing, ...]."
+    raise DataError(f"{rule} Got {plain!r:.80} instead.")
 
 
 def _tuple(value: Any) -> Any:

@@ -26,7 +26,7 @@ MOST_BITS = 2048
 """The maximum size of a whole number in bits; Python may refuse to convert larger numbers to text."""
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
-NO_TARGET = "have a value: it is the target"
+NO_TARGET = "have a value, because it is the target"
 """The rule for rows without a target. These rows are skipped, but they are not counted as bad rows."""
 
 SHOWN = 200

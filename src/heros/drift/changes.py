@@ -178,14 +178,14 @@ class Change:
     def _beginning(self) -> str:
         if self.at - self.since <= CLOSE:
             return f"since about {self.since:,}"
-        return f"it began between {self.since:,} and {self.at:,}"
+        return f"the change began between {self.since:,} and {self.at:,}"
 
     def _ending(self) -> str:
         if self.recovery is not None:
-            return f"it recovered after {self.recovery:,} instances"
+            return f"the error recovered after {self.recovery:,} instances"
         if self.ended is None:
-            return "it has not recovered yet"
-        return f"it had not recovered after {self.ended - self.at:,} instances"
+            return "the error has not recovered yet"
+        return f"the error had not recovered after {self.ended - self.at:,} instances"
 
     def plain(self) -> dict[str, Any]:
         """Return the change as plain data for `from_plain`.
@@ -194,8 +194,8 @@ class Change:
         --------
         >>> change = Change("error", 3100, 2950, 0.1, 0.3, 4250, True)
         >>> change.plain()["at"], Change.from_plain(change.plain()) == change, str(change)
-        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it
-        recovered after 1,150 instances.')
+        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); the
+        error recovered after 1,150 instances.')
         """
         return asdict(self)
 

@@ -33,7 +33,7 @@ class _Detector:
         except (TypeError, ValueError):
             array = np.empty((0, 0))
         if array.ndim != 1:
-            raise DataError(f"values must be an array of numbers (n,). Got {type(values).__name__} instead.")
+            raise DataError(f"values must be a 1-d array of numbers. Got {type(values).__name__} instead.")
         return self.positions(array)
 
     def __reduce__(self) -> tuple[Any, ...]:

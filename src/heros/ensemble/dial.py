@@ -227,7 +227,8 @@ class Dial:
         if self.floor == 0:
             name = self.names[int(self.awake.argmax())]
             text = f"The 'budget' parameter of Heros is {self.budget}, but the cheapest model alone ({name})"
-            notice(f"{text} takes {self.budget.shown(takes)}.", RuntimeWarning)
+            way = "Use a larger budget or a cheaper model."
+            notice(f"{text} takes {self.budget.shown(takes)}. {way}", RuntimeWarning)
         self.floor = takes
 
     def expected(self) -> _core.Surprise | None:
@@ -257,13 +258,17 @@ class Dial:
         awake, ticks = arrays["awake"], _array(state, "ticks", np.size(state.get("ticks", 0)))
         if not np.isin(awake, (0, 1)).all() or not awake.any():
             raise DataError(
-                "The state of a budget must mark models as awake (1) or asleep (0), at least one as awake."
+                "The state of a budget must mark each model as awake (1) or asleep (0). At least one model "
+                "must be awake."
             )
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:
             raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")
         if ticks.size % 2 or not (ticks >= 0).all():
-            raise DataError("The state of a budget must have two times of 0 or more for each part.")
+            raise DataError(
+                "The state of a budget must have an evaluation time and a training time, both >= 0, for each "
+                "part of the pool."
+            )
         prices = self.prices.state()
         self.prices.restore({name: _array(state, name, len(own)) for name, own in prices.items()})
         first, *rest = numbers.tolist()
@@ -284,5 +289,6 @@ def _array(state: Mapping[str, NDArray[Any]], name: str, length: int) -> NDArray
     array = state.get(name)
     masked = isinstance(array, np.ma.MaskedArray)
     if not isinstance(array, np.ndarray) or masked or array.shape != (length,) or array.dtype != np.float64:
-        raise DataError(f"The state of a budget must have {length} numbers {name!r}. Got {array!r} instead.")
+        rule = f"The state of a budget must have an array {name!r} of {length} numbers."
+        raise DataError(f"{rule} Got {array!r} instead.")
     return array

@@ -200,7 +200,7 @@ class Heros:
     def _set_task(self, task: Task) -> None:
         """Set the task, and use its defaults for the parts that were not given."""
         if self.class_weight is not None and task.numeric:
-            rule = "None, since the target is a number"
+            rule = "None, because the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
@@ -325,7 +325,7 @@ class Heros:
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """A mask of the sleeping models, which are neither evaluated nor trained, to keep the budget."""
+        """A mask of the models that sleep to save costs: they are neither evaluated nor trained."""
         return np.zeros(self.pool.n_models, dtype=bool) if self._dial is None else ~self._dial.awake
 
     # -- the schema -----------------------------------------------------------------------------------
@@ -529,7 +529,8 @@ class Heros:
     def _sets(self) -> list[float]:
         state: list[float] = self._bound_learner.step.sets.tolist()
         if not state:
-            raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
+            way = "Create it with Heros(task=Classification(level=0.9))."
+            raise HerosError(f"This Heros has no prediction sets. {way}")
         return state
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -702,15 +703,16 @@ class Heros:
     def _expect_weights_supported(self, step: _core.Step) -> None:
         """Raise an error if the pool has Python models, which do not support weights."""
         if not step.weighs:
-            rule = "a pool of compiled models (Models does not support weights)"
-            raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
+            rule = "a pool of compiled models, because the pool Models does not support weights"
+            raise ParameterError.of("pool", "Heros", rule, self.pool)
 
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """Return the checked instances, and whether `x` is a single instance."""
         if self._learner is None:
             raise HerosError(
-                "This Heros has not learnt yet: call learn(X, y) first, with dictionaries or a data frame. "
-                "If X is an array, its features have no names: call bind(schema) first, or pass schema=."
+                "This Heros has not been trained yet. Call learn(X, y) first, with dictionaries or a data "
+                "frame. An array has no feature names: if X is an array, pass schema= to Heros, or call "
+                "bind(schema) first."
             )
         self._finish_growing()
         try:
@@ -845,11 +847,11 @@ class Heros:
         """
         X, _ = self._rows(x)
         if len(X) != 1:
-            what = "one instance: an array (n_features,), a dictionary or a frame with one row"
+            what = "one instance: an array of shape (n_features,), a dictionary or a frame with one row"
             raise DataError(f"x must be {what}. Got {len(X)} instances instead.")
         rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
-            raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
+            raise HerosError("There are no instances to compare with x. Call learn, or pass background=.")
         form, original = form_of(x), None
         if form == "row":
             original = row_of(x)
@@ -867,9 +869,10 @@ class Heros:
         importance = self._bound_learner.importance
         if importance is None:
             raise HerosError(
-                "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
-                "heros run), or set explainable to True and learn more. explain also takes background=, a "
-                "frame or a list of instances for the comparison, e.g. 100 earlier rows."
+                "This Heros keeps no sample of instances. Create Heros(explainable=True) (heros run "
+                "--explainable), or set explainable to True and call learn again. The method explain also "
+                "accepts background=, a frame or a list of instances for the comparison, e.g. 100 earlier "
+                "rows."
             )
         return importance
 
@@ -881,8 +884,8 @@ class Heros:
         """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
         learner = self._bound_learner
         if learner.last is None:
-            why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
-            raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
+            why = "since it was loaded or since its policy raised an error" if self.instances else "yet"
+            raise HerosError(f"There is no choice to explain. The model has not been trained {why}.")
         step, last = learner.step, learner.last
         return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
@@ -898,7 +901,7 @@ class Heros:
     @property
     def _bound_learner(self) -> Learner:
         if self._learner is None:
-            raise HerosError("This Heros has not learnt yet: call learn first, or bind(schema).")
+            raise HerosError("This Heros has not been trained yet. Call learn or bind(schema) first.")
         return self._learner
 
     # -- the whole state ------------------------------------------------------------------------------------
@@ -1084,7 +1087,7 @@ class _Elsewhere:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
-        text = f"Heros has no attribute {self.name!r}: {ELSEWHERE[self.name]}."
+        text = f"Heros has no attribute {self.name!r}. Instead, {ELSEWHERE[self.name]}."
         raise AttributeError(text, name=self.name, obj=instance)
 
 

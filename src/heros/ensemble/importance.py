@@ -258,16 +258,16 @@ class RunningImportance:
             for name, own in self.state().items()
         )
         if not fits or rows > ROWS or points >= 2 * POINTS:
-            raise DataError("The state of the importance must have arrays that fit the columns of the model.")
+            raise DataError("The importance state must have arrays that fit the columns of the model.")
         kept, turn, every, alarm = state["numbers"].tolist()
         sound = kept >= rows and 0 <= turn < max(len(self.columns), 1) and every >= EVERY
         if not sound or (state["counts"] < 0).any() or (np.diff(state["end"], prepend=0) <= 0).any():
-            raise DataError("The state of the importance must have valid counts.")
+            raise DataError("The importance state must have valid counts.")
         for values, feature in zip(state["rows"].T, schema.features, strict=True):
             known, most = values[~np.isnan(values)], len(feature.values or ()) - 1
             codes = (known >= 0) & (known <= most) & (known == np.floor(known))
             if not (codes if feature.nominal else np.isfinite(known)).all():
-                raise DataError(f"The sample of instances has an impossible value of {feature.name!r}.")
+                raise DataError(f"The sample of instances has an invalid value of {feature.name!r}.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())

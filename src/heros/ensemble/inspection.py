@@ -197,7 +197,8 @@ class Explanation(Sequence[Choice]):
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
             reasons = dict.fromkeys(trained, f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
-            rule = f"{policy} expected instance {at:,}, so only {len(trained)} of {models} models are trained"
+            only = f"only {len(trained)} of {models} models are trained"
+            rule = f"{policy} classified instance {at:,} as expected, so {only}"
             reasons = dict.fromkeys(trained, "also trained on expected instances")
         elif (epsilon := _exploration(epsilons, last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
@@ -207,7 +208,7 @@ class Explanation(Sequence[Choice]):
             chosen_by = scores if last.bounds is None else last.bounds
             reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
         if asleep.any():
-            rule += f"; {int(asleep.sum())} models sleep to keep the budget"
+            rule += f"; {int(asleep.sum())} models sleep to stay within the budget"
         configurations = pool.configurations
         choices = (
             Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)

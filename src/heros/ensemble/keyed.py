@@ -155,7 +155,7 @@ class Keyed:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "Keyed", "a Heros", model)
         if not model.pool.plain:
-            rule = "a Heros without Python models in its pool, since models are stored in files"
+            rule = "a Heros without Python models in its pool, because models are stored in files"
             raise ParameterError.of("model", "Keyed", rule, model)
         self.start = copy.deepcopy(model)  # the initial model, as the user passed it
         self.template = copy.deepcopy(model)  # the initial model, extended to the current schema
@@ -165,7 +165,8 @@ class Keyed:
         try:
             self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
         except OSError as error:
-            raise HerosError(f"Keyed without a directory needs a temporary one: {reason(error)}.") from None
+            text = f"Keyed cannot create a temporary directory: {reason(error)}. Pass directory= instead."
+            raise HerosError(text) from None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
         self._reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and its schema
@@ -482,7 +483,8 @@ class Keyed:
 
     def __reduce__(self) -> NoReturn:
         way = "Open its directory with another Keyed, or copy its models with `snapshot`"
-        raise HerosError(f"A Keyed cannot be pickled or copied: its models are in {self._store.path}. {way}.")
+        why = f"because its models are stored in {self._store.path}"
+        raise HerosError(f"A Keyed cannot be pickled or copied, {why}. {way}.")
 
     # -- loading into memory and spilling -----------------------------------------------------------------
 

@@ -164,8 +164,9 @@ class LateLabels:
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         waiting = _Waiting(row, answer, self._learnt)
         if self._waiting.too_large(id, waiting):
-            rule = f"A waiting instance must take at most a quarter of {self.memory:,} bytes."
-            raise DataError(f"{rule} Got {self._waiting.size_of(id, waiting):,}.")
+            rule = f"at most a quarter of the memory limit ({self.memory:,} bytes)"
+            size = self._waiting.size_of(id, waiting)
+            raise DataError(f"A waiting instance must take {rule}. Got {size:,} bytes.")
         with DeferredInterrupts():
             self._waiting.arrive(id, waiting)
             self.counts.answered += 1
@@ -265,7 +266,7 @@ class LateLabels:
         known = arrays.get("known", np.full(len(ids), self._learnt))  # old files lack this array
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
-            raise DataError("the numbers of instances and distinct ids differ")
+            raise DataError("the number of instances differs from the number of distinct ids")
         features = 0 if self.model.schema is None else self.model.schema.n_features
         shapes = (len(ids), features), (len(ids), self._outputs)
         if (x.shape, answers.shape) != shapes or x.dtype != np.float64 or answers.dtype != np.float64:
@@ -355,7 +356,7 @@ class LateLabels:
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
             raise DataError(
-                f"The file {os.fspath(path)} must hold a complete LateLabels. Got: {error}."
+                f"The file {os.fspath(path)} must hold a complete LateLabels. The error was: {error}"
             ) from None
         return late
 

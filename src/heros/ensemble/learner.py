@@ -172,7 +172,7 @@ def clear_memory_error(schema: Schema) -> Iterator[None]:
         yield
     except MemoryError:
         values = sum(len(feature.values or ()) for feature in schema.features)
-        what = f"{schema.n_features} features with {values} nominal values in all, {schema.n_classes} classes"
+        what = f"{schema.n_features} features, {values} nominal values and {schema.n_classes} classes"
         raise HerosError(
-            f"The models do not fit into memory: too many or too large models for {what}."
+            f"The models do not fit into memory. Use fewer or smaller models for {what}."
         ) from None

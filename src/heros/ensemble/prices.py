@@ -156,7 +156,7 @@ class Prices:
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
         """Restore the prices that `state` returned; raise a DataError if they are invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
-            raise DataError("The state of a budget must have prices of 0 or more.")
+            raise DataError("The state of a budget must have prices >= 0.")
         for name, array in state.items():
             setattr(self, name, array.copy())
 

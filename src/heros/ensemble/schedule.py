@@ -42,7 +42,7 @@ class Wait(NamedTuple):
 
     def __str__(self) -> str:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.until))
-        return f"Learning waits until {when}: {self.why}."
+        return f"Training is delayed until {when}: {self.why}."
 
 
 class Schedule:
@@ -235,7 +235,8 @@ class Schedule:
         best = None if present is None or now >= end else self.signal.cleanest(now, end, self.used)
         if best is None or present is None or best.time <= now:
             return None
-        return Wait(best.time, f"the carbon intensity is then {best.grams:g} g CO2e per kWh, now {present:g}")
+        why = f"the carbon intensity will then be {best.grams:g} g CO2e per kWh (now {present:g})"
+        return Wait(best.time, why)
 
     @property
     def pause(self) -> float:
@@ -263,7 +264,7 @@ class Schedule:
             write_whole(self.path, [json.dumps(state).encode()], private=True)
         except HerosError as error:
             if not self._fault:
-                self._notify(f"{error} If the process is killed, this hour may exceed its budget.")
+                self._notify(f"{error} If the process is killed, the budget of this hour may be exceeded.")
             self._fault = True
         else:
             self._fault = False

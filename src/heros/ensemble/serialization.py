@@ -51,7 +51,7 @@ def expect_same(
             same = next((i for i, pair in enumerate(zip(was, now, strict=False)) if len(set(pair)) > 1), 0)
             start = max(0, same - 80)
             was, now = (_excerpt(text, start) for text in (was, now))
-            raise HerosError(f"The {name} must be the same as in {place}: {was}. Got {now}: {way}.")
+            raise HerosError(f"The {name} must be the same as in {place}: {was}. Got {now} ({way}).")
 
 
 def _text(part: Any) -> str:
@@ -99,7 +99,7 @@ def unpack(
             settings["answer"] = rebuilt(settings["answer"], "answer")
         model = kind(**parts, **settings)
     except UNFIT as error:
-        raise DataError(f"Got: {error!r}.") from None
+        raise DataError(f"The error was: {error!r}.") from None
     return fill(model, document, arrays)
 
 
@@ -120,7 +120,7 @@ def fill(
                 model.score.expect_room(model.pool.n_models, learnt["ensemble"])
             model.restore(schema, learnt)
     except UNFIT as error:
-        raise DataError(f"Got: {error!r}.") from None
+        raise DataError(f"The error was: {error!r}.") from None
     own = own_part(model.policy)
     if own is not None:
         own.restore(archive.subset(arrays, "policy"))
@@ -131,4 +131,4 @@ def expect_plain(pool: Pool) -> None:
     """Raise an error for a pool that needs pickle: a model file must not contain code."""
     if not pool.plain:
         kind = type(pool).__name__
-        raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Use pickle instead.")
+        raise HerosError(f"A model file cannot hold the Python objects of {kind}. Use pickle instead.")

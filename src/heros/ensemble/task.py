@@ -179,13 +179,13 @@ def task_of(task: object) -> Task:
     Traceback (most recent call last):
         ...
     heros.ParameterError: The 'task' parameter of Heros must be 'classification', 'regression'
-    or a task. Got 'ranking' instead.
+    or a task object. Got 'ranking' instead.
     """
     if isinstance(task, Task):
         return task
     named = {name.lower(): kind for name, kind in parts("task").items()}
     if not isinstance(task, str) or task not in named:
         names = ", ".join(map(repr, sorted(named)))
-        raise ParameterError.of("task", "Heros", f"{names} or a task", task)
+        raise ParameterError.of("task", "Heros", f"{names} or a task object", task)
     made: Task = named[task]()
     return made

@@ -174,7 +174,7 @@ def checked_burst(burst: object, watch: Watch) -> int:
 def expect_watched(watch: Watch, policy: Policy) -> None:
     """Raise an error for a policy that never explores, if idle models would never be evaluated again."""
     if watch == "trained" and not getattr(policy, "explores", True):
-        why = f"{policy!r}: it never explores, so idle models would not be evaluated again"
+        why = f"{policy!r}, because this policy never explores and idle models would not be evaluated again"
         raise ParameterError.of("watch", "Heros", f"'all' or a whole number, e.g. 8, with {why}", watch)
 
 

@@ -145,7 +145,7 @@ def schema_of(schema: Any) -> Schema:
 def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
     if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
         task = "regression" if numeric else "classification"
-        raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)
+        raise ParameterError.of("schema", owner, f"a CapyMOA schema of a {task} task", schema)
     return schema_of(schema)
 
 
@@ -175,7 +175,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     (2000, True)
     """
     if not callable(stream) and not isinstance(stream, capymoa.stream.Stream):
-        rule = "a CapyMOA stream or a function that returns one"
+        rule = "a CapyMOA stream or a function that returns a CapyMOA stream"
         raise ParameterError.of("stream", "from_capymoa", rule, stream)
     return CapymoaStream(stream, name)
 

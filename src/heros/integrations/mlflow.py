@@ -70,7 +70,7 @@ def save_model(
         The `mlflow.models.Model` to which the flavors are added; MLflow itself uses this parameter.
     """
     if not isinstance(model, Heros):
-        raise ParameterError.of("model", "save_model", "a Heros (for an estimator, its heros_)", model)
+        raise ParameterError.of("model", "save_model", "a Heros (the heros_ of an estimator)", model)
     choices = ("predict", "predict_proba")
     one_of(pyfunc_predict_fn, "pyfunc_predict_fn", "save_model", choices, "'predict' or 'predict_proba'")
     mlflow_model = _mlflow("mlflow.models").Model() if mlflow_model is None else mlflow_model

@@ -75,7 +75,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
             if name not in known:
-                rule = f"among {', '.join(map(repr, known))}"
+                rule = f"one of {', '.join(map(repr, known))}"
                 raise ParameterError.of("params", "set_params", rule, key)
             setattr(self, name, _changed(self._part(name), inside, value, key) if inside else value)
         return self
@@ -133,7 +133,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
                 check_consistent_length(X, y)
             return X, y
         if hasattr(X, "toarray"):
-            way = "sparse_output=False of OneHotEncoder, sparse_threshold=0 of ColumnTransformer"
+            way = "OneHotEncoder(sparse_output=False) or ColumnTransformer(..., sparse_threshold=0)"
             raise TypeError(f"Sparse data was passed for X, but dense data is required. Use {way}.")
         settings = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
@@ -145,7 +145,8 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             if "could not convert string" not in str(error):
                 raise
             way = "ColumnTransformer(...).set_output(transform='pandas') keeps strings and column names"
-            raise DataError(f"X must be an array of numbers or a data frame ({way}). Got: {error}.") from None
+            rule = f"X must be an array of numbers or a data frame ({way})."
+            raise DataError(f"{rule} The error was: {error}") from None
         return X if first or self._names is None else self._table(X, self._names), y
 
     def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
@@ -153,7 +154,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         columns = self.heros_.encoder().columns
         others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
         if others:
-            rule = f"a data frame, like the one in fit: the columns {others} are not numeric"
+            rule = f"a data frame as in fit, because the columns {others} are not numeric"
             raise DataError(f"X must be {rule}. Got an array instead.")
         if X.shape[1] != len(names):
             raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
@@ -212,7 +213,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         """
         heros = Heros.load(path, **own)
         if heros.schema is None or heros.task.numeric != (not hasattr(cls, "predict_proba")):
-            what = "an untrained model" if heros.schema is None else f"{type(heros.task).__name__}"
+            what = "an untrained model" if heros.schema is None else f"a {type(heros.task).__name__} model"
             raise DataError(f"The file {os.fspath(path)} must hold a fitted {cls.__name__}. Got {what}.")
         names = {"score": "running_score", "seed": "random_state"}
         given = {names.get(name, name): getattr(heros, name) for name in SETTINGS}
@@ -399,7 +400,7 @@ def _expect_positive(sample_weight: ArrayLike | None) -> None:
         return
     weights = np.asarray(sample_weight)
     if weights.size and not weights.any():
-        raise DataError("sample_weight must have a positive value. Got only zeros instead.")
+        raise DataError("sample_weight must have at least one positive value. Got only zeros instead.")
 
 
 def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
@@ -421,7 +422,8 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
     for inner in own:  # e.g. zeta of Explore(Zeta(0.05), 0.2)
         if any(found.endswith(f"__{path}") for found, _ in _inside("", getattr(part, inner))):
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
-    rule = "parameters of the given parts" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
+    example = f", e.g. {own[0]!r} of {type(part).__name__}" if own else ""
+    rule = f"parameters of the estimator's policy, pool or other parts{example}"
     raise ParameterError.of("params", "set_params", rule, key)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Better, Measure, State, expect_same
 
-RULE = "a measure: an object with a 'name' like 'my_cost', an 'update(y, output)' and a 'value'"
+RULE = "a measure: an object with a 'name' like 'my_cost', a method 'update(y, output)' and a 'value'"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -53,7 +53,7 @@ def _copied(measure: Any) -> Any:
     try:
         return copy.deepcopy(measure)
     except Exception as error:
-        rule = f"measures that can be copied or have a method 'fresh' (got: {error})"
+        rule = f"measures that can be copied or have a method 'fresh' (the error was: {error})"
         raise ParameterError.of("measures", "evaluate", rule, measure) from None
 
 

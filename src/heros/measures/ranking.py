@@ -343,7 +343,7 @@ class Ranked(Measure):
                 self._running.update(*part)
         elif other.predictions is None:
             owner = f"{type(self).__name__}.merge"
-            raise ParameterError.of("other", owner, "an exact measure, like this one", other)
+            raise ParameterError.of("other", owner, "an exact measure, because this measure is exact", other)
         else:
             self.predictions += other.predictions
 

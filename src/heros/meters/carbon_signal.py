@@ -25,7 +25,7 @@ AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is r
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
 LONGEST = 30.0  # seconds within which a URL must reply
 LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as they may be milliseconds
-RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
+RULE = "a file or URL with a time and a carbon intensity in g CO2e per kWh in each row"
 
 
 class IntensityAt(NamedTuple):
@@ -116,15 +116,15 @@ class CarbonSignal:
                 try:
                     self._read_file()
                 except HerosError as error:
-                    self._notify_once(f"{error} The known values are used.")
+                    self._notify_once(f"{error} The values that were read before are used.")
         if self.at(now) is not None:
             self._last_notice = None
         elif self._last_notice is None:
             known = "is not known"
             if self._times:
-                known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
+                known = f"is known only from {_text(self._times[0])} to {_text(self._end())}"
             self._notify_once(
-                f"The carbon intensity of {self.name} {known}. Learning continues without this value."
+                f"The carbon intensity of {self.name} {known}. Training continues without a current value."
             )
 
     def _end(self) -> float:
@@ -170,7 +170,7 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._notify_once(f"{self.name} returned no carbon intensity: {error} Learning continues.")
+            self._notify_once(f"{self.name} returned no carbon intensity: {error} Training continues.")
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""
@@ -178,11 +178,11 @@ class CarbonSignal:
         for number, row in enumerate(rows, 1):
             pair = _pair(row)
             if pair is None:
-                rule = "a time (ISO 8601 or seconds since 1970) and a number of g CO2e per kWh"
+                rule = "a time (ISO 8601 or seconds since 1970) and a carbon intensity in g CO2e per kWh"
                 raise DataError(f"Row {number} of {self.name} must be {rule}. Got {repr(row)[:80]} instead.")
             values[pair[0]] = pair[1]
         if not values:
-            raise DataError(f"{self.name} must have at least one time and intensity. Got no rows.")
+            raise DataError(f"{self.name} must have at least one row with a time and an intensity.")
         times = sorted(values)
         self._values = [values[time] for time in times]
         self._times = times
@@ -204,7 +204,7 @@ def _rows(data: bytes, name: str) -> list[Any]:
     except (ValueError, csv.Error, RecursionError) as error:
         if isinstance(error, HerosError):
             raise
-        raise DataError(f"{name} must be CSV or JSON. Got: {error}") from None
+        raise DataError(f"{name} must be CSV or JSON. The error was: {error}") from None
     if rows and (len(rows[0]) < 2 or not _is_number(rows[0][1])):
         rows = rows[1:]
     return [row for row in rows if len(row) < 2 or row[1].strip()]

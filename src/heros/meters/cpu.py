@@ -90,7 +90,7 @@ def watts_per_core(model: str) -> tuple[float, str]:
     for name, (watts, cores) in POWER.items():
         if name in model:
             return round(watts / cores, 2), f"{model}: {watts} W over {cores} cores"
-    return DEFAULT_WATTS, f"default, no figure for {model}"
+    return DEFAULT_WATTS, f"default, no data for {model}"
 
 
 class Cpu(Meter):

@@ -68,7 +68,7 @@ class CompiledPolicy(Part):
         owner = type(self).__name__
         scores, costs = _vector(scores, "scores", owner), _vector(costs, "costs", owner)
         if len(scores) != len(costs):
-            raise ParameterError.of("costs", owner, f"one per score ({len(scores)})", len(costs))
+            raise ParameterError.of("costs", owner, f"one cost per score ({len(scores)})", len(costs))
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= len(scores):
             raise ParameterError.of("k", owner, f"in [1, {len(scores)}]", k)
         if not isinstance(rng, np.random.Generator):
@@ -155,7 +155,7 @@ def _by_ranks(policy: Policy, scores: Floats, costs: Floats, chosen: Mask) -> Re
     by_score, by_cost = _ranks(scores), _ranks(-costs)
     name, models = type(policy).__name__, len(scores)
     return {
-        int(i): f"{name} chose it: rank {by_score[i]} of {models} by L, rank {by_cost[i]} by γ (lowest first)"
+        int(i): f"chosen by {name}: rank {by_score[i]} of {models} by L, {by_cost[i]} by γ (lowest first)"
         for i in np.flatnonzero(chosen)
     }
 
@@ -195,7 +195,7 @@ class Around(CompiledPolicy):
         if not isinstance(inner, Around):
             return
         if inner.layer > self.layer:
-            rule = f"a policy without a {type(inner).__name__}, which must be the outer policy"
+            rule = f"a policy other than {type(inner).__name__}, which must be the outer policy"
             raise ParameterError.of("policy", owner, rule, inner)
         if inner.layer == self.layer and not self.twice:
             raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)

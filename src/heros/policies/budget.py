@@ -45,7 +45,8 @@ class Budget(CompiledPolicy):
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {model: f"its L of {scores[model]:.4g} exceeds the sum over the models chosen by L/γ"}
+            other = "the sum of the L of the models chosen by L/γ"
+            return {model: f"its L of {scores[model]:.4g} exceeds {other}"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]

@@ -161,11 +161,11 @@ class CapyMoaMember(Member):
 
     def bind(self, schema: Schema) -> None:
         if hasattr(self, "schema"):
-            raise ValueError("the schema of a CapyMOA model cannot grow")
+            raise ValueError("a CapyMOA model does not support new features or classes")
         known = self.model.schema
         classes = 0 if known.is_regression() else known.get_num_classes()
         if (known.get_num_attributes(), classes) != (schema.n_features, schema.n_classes):
-            raise ValueError("the model was created for another number of features or classes")
+            raise ValueError("the model was created for a different number of features or classes")
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
@@ -230,7 +230,7 @@ def kind_of(model: Any) -> type[Member]:
             return kind
     rule = (
         "River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) "
-        "or objects with predict_proba, or predict, and learn"
+        "or objects with the method learn and either predict_proba or predict"
     )
     raise ParameterError.of("models", "Models", rule, model)
 

@@ -47,7 +47,7 @@ class Boosted(Family):
     written: ClassVar[str] = "boosted"
     settings = (
         Setting("rounds", 50, whole_number(1, 1000), "The number of trees."),
-        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("learning_rate", 0.2, above_zero(1), "The factor that multiplies each tree's step."),
         Setting(
             "features", 0.75, above_zero(1), "The share of the features that a tree uses, drawn at random."
         ),

@@ -84,14 +84,14 @@ class Forest(Family):
             "features",
             0.6,
             above_zero(1),
-            "The share of the features that a tree uses, or that a leaf can be split by.",
+            "The share of the features that a tree uses (subspace 'tree') or that can split a leaf ('node').",
         ),
         Setting(
             "subspace",
             "node",
             among(*SUBSPACES),
-            "'tree': features are drawn once for each tree, which ignores the others; 'node': features are "
-            "drawn for each leaf, and leaves observe all features.",
+            "'tree': features are drawn once for each tree, which ignores all others. 'node': features "
+            "are drawn for each leaf, and leaves observe all features.",
         ),
         Setting(
             "bagging",
@@ -106,7 +106,7 @@ class Forest(Family):
             "random_cuts",
             False,
             flag(),
-            "Whether a numeric feature has one random candidate cut instead of twelve evenly spaced ones.",
+            "Whether a numeric feature has one random candidate cut instead of twelve evenly spaced cuts.",
         ),
         Setting(
             "warning",

@@ -60,7 +60,7 @@ class Join(Pool):
                 raise ParameterError.of("pools", "Join", "pools, e.g. heros.pools.MLPGrid()", pool)
         parts = tuple(part for pool in pools for part in (pool.pools if isinstance(pool, Join) else (pool,)))
         if not parts:
-            raise ParameterError.of("pools", "Join", "at least one pool", [])
+            raise ParameterError.of("pools", "Join", "one or more pools", [])
         if isinstance(costs, str):
             one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
         else:

@@ -71,10 +71,11 @@ class LabelMemory(Family):
             "fading",
             0.9995,
             real_number(0.5, 1),
-            "The weight of an instance relative to the next one: .9995 uses about the last 2000 instances.",
+            "The weight of an instance relative to the next instance: .9995 uses about the last 2000 "
+            "instances.",
         ),
-        Setting("order", 1, whole_number(1, 2), "Classes: the number of previous labels to use."),
-        Setting("seasons", 2, whole_number(0, 2), "Numbers: the maximum number of seasonal lags."),
+        Setting("order", 1, whole_number(1, 2), "In classification: the number of previous labels to use."),
+        Setting("seasons", 2, whole_number(0, 2), "In regression: the maximum number of seasonal lags."),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
 

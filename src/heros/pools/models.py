@@ -73,7 +73,7 @@ class Models(Pool):
     ) -> None:
         pairs = [model if isinstance(model, tuple) else (None, model) for model in models]
         if not pairs:
-            raise ParameterError.of("models", "Models", "at least one model", [])
+            raise ParameterError.of("models", "Models", "a list of at least one model", [])
         for _, model in pairs:
             kind_of(model)
         if isinstance(costs, str):
@@ -174,7 +174,7 @@ class BoundModels(BoundPool):
         try:
             members, faults = pickle.loads(state["learnt"].tobytes())
         except Exception as error:
-            raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
+            raise DataError(f"The pickled models cannot be read. The error was: {error!r}.") from None
         if len(members) != self.pool.n_models:
             rule = f"the state of {self.pool.n_models} models"
             raise ParameterError.of("state", "Models", rule, len(members))

@@ -79,7 +79,7 @@ class MemberCalls:
     def grow(self, schema: Schema) -> None:
         """Extend all members to a schema with additional features, values or classes."""
         for i in self._usable():
-            self._call(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
+            self._call(i, partial(self.members[i].bind, schema), "adapt to an extended schema")
 
     def look(self, row: Floats, watched: NDArray[np.uint8] | None) -> None:
         """Predict this instance with the given members (None: all), and store it for training."""
@@ -134,7 +134,7 @@ class MemberCalls:
                 raise HerosError(text) from error
             self.faults[self.names[i]] = text
             self._set_aside(i)
-            notice(f"{text}; the model is excluded.", RuntimeWarning)
+            notice(f"{text}. The model is excluded.", RuntimeWarning)
 
     def _set_aside(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1
@@ -170,4 +170,4 @@ def _checked(answer: ArrayLike | None, classes: int) -> tuple[Floats | float, in
 
 def fault(name: str, i: int, what: str, error: Exception) -> str:
     """Return the error message for a model that failed to do `what`."""
-    return f"The model {name!r} ({i}) failed to {what}. Got {type(error).__name__}: {error}"
+    return f"The model {name!r} ({i}) failed to {what}. The error was {type(error).__name__}: {error}"

@@ -86,21 +86,21 @@ class Retrained(Family):
             "window",
             5000,
             whole_number(_core.RetrainedPool.FIRST, MOST),
-            "The number of latest instances that a training uses.",
+            "The number of latest instances used for each training.",
         ),
         Setting("every", 1000, whole_number(1, MOST), "The number of instances between two retrainings."),
         Setting(
             "spread",
             None,
             or_none(whole_number(1, MOST)),
-            "The number of instances over which the work of a training is spread, at most `every`. With 1, "
+            "The number of instances over which the work of one training is spread, at most `every`. With 1, "
             "all work is done at once. With None, a step takes about a millisecond, and the work is spread "
             "over at most half of `every` instances.",
             none=0,
         ),
         Setting("trees", 30, whole_number(1, 1000), "The number of trees per output."),
         Setting("leaves", 15, whole_number(2, 1000), "The maximum number of leaves of a tree."),
-        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("learning_rate", 0.2, above_zero(1), "The factor that multiplies each tree's step."),
         Setting("bins", 63, whole_number(2, 255), "The number of bins of a numeric feature."),
         Setting(
             "min_leaf",

@@ -173,7 +173,8 @@ class Checkpointer:
         except DAMAGE as error:
             raise _damaged_error(path, error) from None
         if instances != evaluation.instances:
-            raise _damaged_error(path, f"it has {instances} instances, but its evaluation has another number")
+            why = f"its model has {instances} instances, but its evaluation has {evaluation.instances}"
+            raise _damaged_error(path, why)
         self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
@@ -187,7 +188,7 @@ class Checkpointer:
         else:
             self._read_again(evaluation.stream, instances, block, show)
         if self._crc != crc:
-            rule = f"the stream of {path.name} (its first {instances:,} instances differ)"
+            rule = f"the stream of {path.name} (the first {instances:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         if where is None and model.schema is not None:
             _expect_same_columns(model.schema, evaluation.stream, path)
@@ -251,7 +252,7 @@ class Checkpointer:
             except DataError as error:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if paths:
-            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(paths)} are damaged.")
+            raise DataError(f"No checkpoint in {self.directory} can be read. All {len(paths)} are damaged.")
         return None
 
 

@@ -112,7 +112,7 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Create curves from named columns; columns that are not fields are measures."""
+        """Create curves from named columns. Columns that are not fields of this class are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 
@@ -124,8 +124,9 @@ class Curves:
     def to_arrow(self) -> Any:
         """Return the curves as an Arrow table with one row per window.
 
-        The column `cpu` has the CPU seconds of all phases, and `best` the model with the highest score L.
-        Curves with a value per model (`trained`, `scores`, `invested`) are not included.
+        The column `cpu` has the CPU seconds of all phases, and the column `best` has the index of the model
+        with the highest score L. Curves with one value per model (`trained`, `scores`, `invested`) are not
+        included.
         """
         columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
         columns["cpu"] = self.cpu.sum(axis=1)

@@ -250,8 +250,8 @@ def _found(id: str, job: Job, out: Path) -> Run | None:
         return None  # the record is damaged, so the job is run again
     longest = run.n_instances + run.bad_rows.count  # the length of a stream includes skipped rows
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
-        rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
-        raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
+        rule = f"The record {place} must have {job.instances:,} instances. Got {run.n_instances:,} instead."
+        raise HerosError(f"{rule} Use another directory, or replace the record.")
     return run
 
 

@@ -337,13 +337,13 @@ def _expect_storable(model: Heros, allow_code: bool) -> None:
         return
     if not allow_code:
         rule = (
-            "left out, because this pool holds Python objects and files hold only data (allow_code=True "
-            "keeps them as pickles, which run code when the run is resumed)"
+            "left out, because a checkpoint cannot hold the Python objects of this pool as plain data "
+            "(allow_code=True keeps them as pickles, which run code when the run is resumed)"
         )
         raise ParameterError.of("checkpoint", "evaluate", rule, model.pool)
     text = (
         "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Give "
-        "write access to their directory only to people you trust."
+        "write access to the checkpoint directory only to people you trust."
     )
     notice(text, CheckpointWarning)
 

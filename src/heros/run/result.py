@@ -209,5 +209,6 @@ def checked_callbacks(callback: Any) -> list[Callback]:
     """Return one callback or several as a list; raise an error if one of them is not callable."""
     callbacks = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(callbacks, list | tuple) or not all(callable(one) for one in callbacks):
-        raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)
+        rule = "a function of a window, or a list of such functions"
+        raise ParameterError.of("callback", "evaluate", rule, callback)
     return list(callbacks)

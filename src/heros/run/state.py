@@ -120,7 +120,8 @@ class Evaluation:
             rule = "weights must be a column of the stream if rows are skipped (or use on_bad_row='raise')"
             raise DataError(f"{rule}. Got an array, and {self.stream.bad_rows.text()}")
         if self.instances + n > len(self._weights):
-            raise DataError(f"weights must have one number per instance. Got only {len(self._weights)}.")
+            rule = "weights must have one number per instance."
+            raise DataError(f"{rule} Got only {len(self._weights)} numbers.")
         return self._weights[self.instances : self.instances + n]
 
     def progress_text(self) -> str:
@@ -241,7 +242,7 @@ class Evaluation:
             if measure.predictions is None:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             elif _count(predictions) != self.n:
-                raise DataError("There must be one prediction per instance in finished windows.")
+                raise DataError("The checkpoint must have one prediction per instance of finished windows.")
             else:
                 measure.predictions = list(predictions)
         if self._stored is not None:

@@ -81,7 +81,7 @@ def budget_row(run: Run) -> dict[str, str]:
         some_sleep = " (a sleeping model is neither evaluated nor trained)" * (dial["awake"] < models)
         share_awake = f"{dial['awake']:.1f} of {models} models awake on average{some_sleep}"
     floor = f"; the cheapest model alone needs {dial['floor']}" if dial["floor"] else ""
-    per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
+    per = "during training" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
     return {"budget": f"limit {dial['asked']}, {used}, {share_awake}{floor}"}
 

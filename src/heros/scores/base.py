@@ -81,8 +81,8 @@ class BuiltInScore(Part):
     def __call__(self, *given: object, **named: object) -> NoReturn:
         """Raise an error for ``model.score(X, y)``, which other libraries have."""
         raise HerosError(
-            "The 'score' of Heros is the running score of its models, not a method. heros.evaluate(model, "
-            "stream) measures a model; heros.integrations.sklearn.HerosClassifier has score(X, y)."
+            "The 'score' of Heros is the running score of its models, not a method. To measure a model, use "
+            "heros.evaluate(model, stream) or heros.integrations.sklearn.HerosClassifier.score(X, y)."
         )
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
@@ -117,8 +117,8 @@ class ScoreCalls:
         """Return the state of the score, for a file."""
         if not (hasattr(self.bound, "state") and hasattr(self.bound, "restore")):
             raise HerosError(
-                f"The score {self.score!r} cannot be saved: the object from its bind() must have state() and "
-                "restore(). Save the model with pickle instead."
+                f"The score {self.score!r} cannot be saved, because the object from its bind() has no "
+                "state() or no restore(). Save the model with pickle instead."
             )
         return {name: np.asarray(array) for name, array in self.bound.state().items()}
 

@@ -79,9 +79,9 @@ class CheckpointDirectory:
         """Raise an error if the directory holds one model but `keyed` is True, or vice versa."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
-            raise self._lock.refused("must hold a model per key. Got one model.")
+            raise self._lock.refused("must hold one model per key. Got a single model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
-            raise self._lock.refused("must hold one model. Got a model per key.")
+            raise self._lock.refused("must hold a single model. Got one model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
         """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
@@ -103,7 +103,9 @@ class CheckpointDirectory:
         document, arrays = archive.decoded(attached, KIND, self.directory)
         _expect_same(self.directory, document.get("template"), serialization.description(model), names)
         if not isinstance(document.get("start"), dict):
-            raise DataError(f"The checkpoint in {self.directory} is incomplete: it has no initial model.")
+            raise DataError(
+                f"The checkpoint in {self.directory} is incomplete, because it has no initial model."
+            )
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
@@ -117,9 +119,9 @@ class CheckpointDirectory:
         origin = document.get("origin")
         if self.origin is not None and origin != self.origin:
             raise HerosError(
-                f"The checkpoint in {self.directory} must be of a service that began with the same file. "
-                "Got another file: leave out --model to continue from the checkpoint, or serve the new model "
-                "with another --checkpoint directory."
+                f"The checkpoint in {self.directory} must come from a service that started with the same "
+                "model file. Got another model file. Leave out --model to continue from the checkpoint, "
+                "or use another --checkpoint directory for the new model."
             )
         self.origin = origin
 
@@ -162,7 +164,7 @@ class CheckpointDirectory:
 
 def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
     if not isinstance(kept, dict):
-        raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
+        raise DataError(f"The checkpoint in {place} is incomplete, because it has no model.")
     way = "continue without this option, or use another directory"
     serialization.expect_same(kept, given, names, f"the checkpoint in {place}", way)
 

@@ -276,14 +276,16 @@ class _Connection(asyncio.Protocol):
         }
         keep_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         self._incoming = request = _Request(self, scope, keep_alive)
-        size = len(self._url)
+        size, hosts = len(self._url), 0
         for name, value in headers:
             size += len(name) + len(value)
             if name == b"content-length" and (len(value) > 12 or int(value) > self.limits.body):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy may use another header
+            elif name == b"host":
+                hosts += 1
+        if hosts > 1:  # a proxy may use another header
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -383,7 +385,7 @@ class _Connection(asyncio.Protocol):
         self.refuse(429, "Too many request bodies at the same time.")
 
     def _refuse_body(self) -> None:
-        self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
+        self.refuse(413, f"The body of a request must have at most {self.limits.body:,} bytes.")
 
     def refuse(self, status: int, why: str) -> None:
         """Send an error, unless the application has begun to reply, and close the connection."""

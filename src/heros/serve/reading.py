@@ -54,7 +54,7 @@ class Reading:
         if self.classes is not None and kept.classes is not None and {*self.classes} != {*kept.classes}:
             raise HerosError(
                 f"The classes must be the same as in the checkpoint: {listed(kept.classes)}. Got "
-                f"{listed(self.classes)}: continue without this option, or use another directory."
+                f"{listed(self.classes)}. Leave out the classes, or use another directory."
             )
         return Reading(sorted({*self.nominal, *kept.nominal}), kept.classes or self.classes)
 
@@ -65,14 +65,16 @@ class Reading:
         numbers = {one.source for one in schema.features if not one.nominal}
         wrong = sorted(numbers.intersection(self.nominal))
         if wrong:
-            rule = "name columns that the model does not read as numbers or dates"
+            rule = "not name columns that the model reads as numbers or dates"
             raise HerosError(f"The option --nominal must {rule}. Got {wrong[0]!r}.")
         if self.classes is None:
             return schema
         others = [name for name in schema.classes if name not in self.classes]
         if others or schema.numeric:
-            got = "a number as target" if schema.numeric else listed(others)
-            raise HerosError(f"The option --classes must name all classes of the model. It also has {got}.")
+            got = "a numeric target" if schema.numeric else listed(others)
+            raise HerosError(
+                f"The option --classes must name all classes of the model. The model also has {got}."
+            )
         return replace(schema, classes=tuple(dict.fromkeys((*schema.classes, *self.classes))))
 
 
@@ -102,7 +104,7 @@ class TrainingEncoder(Encoder):
             return
         if label is not None:
             classes = listed(list(self.classes))
-            self.notify(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
+            self.notify(f"New class {label!r} at instance {self.seen + 1:,}. Known classes: {classes}.")
         super()._grow(plan, label)
         known = {name.casefold(): name for name in reversed(before)}
         for number, name in enumerate(list(self.known)[len(before) :]):

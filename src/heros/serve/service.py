@@ -272,7 +272,8 @@ class Service:
     def explanation(self, request: Any) -> Callable[[], dict[str, Any]]:
         """Check a request for an explanation; return a function that computes the explanation."""
         if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
-            raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
+            fields = _named(EXPLAIN)
+            raise Wrong(f'A request for an explanation must have "x". It may have only the fields {fields}.')
         of = request.get("of")
         if of is not None and type(of) not in (str, int, float, bool):
             raise Wrong("The class to explain must be a string or a number.")
@@ -293,7 +294,9 @@ class Service:
         _expect_only(request, PREDICT, "A prediction request")
         abstain = request.get("abstain")
         if abstain not in (None, False) and (abstain is not True or self._says is not _with_set):
-            raise Wrong('"abstain" must be true or false, and true only if the model has prediction sets.')
+            raise Wrong(
+                '"abstain" must be true or false. The value true requires a model with prediction sets.'
+            )
         expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
 
@@ -328,7 +331,8 @@ class Service:
                 raise Wrong(f"The id {id!r} must be new. Another instance with this id waits for its label.")
             if most is not None and len(row) > most // 4:
                 raise Wrong(
-                    f"Waiting instances must have at most {most:,} bytes in total, each at most a quarter."
+                    f"Waiting instances must have at most {most:,} bytes in total, and each at most a "
+                    f"quarter of this."
                 )
         return rows
 
@@ -421,7 +425,7 @@ class Service:
         waiting = None if id is None else self.pending.get(id)
         if waiting is None:
             self.counts.unknown += 1
-            raise Unknown(f"No instance waits for a label with the id {id!r}.")
+            raise Unknown(f"No instance with the id {id!r} waits for a label.")
         if "key" in request and self._key(request) != waiting.key:
             self.counts.unknown += 1
             raise Unknown(f"The instance with the id {id!r} belongs to another key.")
@@ -459,15 +463,14 @@ class Service:
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         reveals = first or known.reveals(x)
-        too_fast = NotNow("The schema grows too fast: retry instances with new features or values later.")
-        if reveals and not self._may_grow():
-            raise too_fast
+        if reveals:
+            self._expect_growth_allowed()
         start = time.monotonic()
         encoder = copy.deepcopy(known) if reveals else known
         try:
             coded = encoder.encode(x, y, grow=False)
-            if coded is None and not self._may_grow():
-                raise too_fast
+            if coded is None:
+                self._expect_growth_allowed()
             if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
@@ -482,7 +485,7 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # the instance extends the schema, which `_may_grow` has allowed
+        if coded is None:  # the instance extends the schema, which `_expect_growth_allowed` has permitted
             start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
@@ -490,13 +493,14 @@ class Service:
         self._encoder = encoder
         return coded
 
-    def _may_grow(self) -> bool:
-        """Return whether an instance may extend the schema now; extending large models delays other requests.
+    def _expect_growth_allowed(self) -> None:
+        """Raise an error if extending the schema now would delay other requests too much.
 
         While a budget or the carbon intensity delays training, no model is extended. Queued extensions are
         then not counted, because otherwise no instance could extend the schema until training continues.
         """
-        return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
+        if not self._has_time_to_grow(self._growths if self.learning_waits is None else 0):
+            raise NotNow("The schema grows too fast. Send instances with new features or values again later.")
 
     def _has_time_to_grow(self, queued: int) -> bool:
         """Return whether the schema may be extended after `queued` extensions; the caller holds the lock."""
@@ -594,7 +598,7 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of everything learnt so far; the training thread calls this between blocks."""
+        """Write a checkpoint of the current state; the training thread calls this between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
@@ -616,7 +620,9 @@ class Service:
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
             self.changes.look_now()
         if self.waitlist is not None and self.store is None and len(self.waitlist):
-            LOG.error("%d accepted instances are lost: there is no checkpoint directory", len(self.waitlist))
+            LOG.error(
+                "%d accepted instances are lost, because there is no checkpoint directory", len(self.waitlist)
+            )
         self._close()
         done.result(0)
 
@@ -740,7 +746,7 @@ class Service:
                 self._jobs.append(partial(self._grow, schema))
             self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
         if refused:
-            told = f"{refused} accepted instances are not learnt: {self.last_error}"
+            told = f"{refused} accepted instances cannot be used for training: {self.last_error}"
             LOG.error(told)
             with self._door:
                 self.failed, self._queued = self.failed + refused, self._queued - refused
@@ -788,7 +794,7 @@ class Service:
                 LOG.error(  # noqa: TRY400
                     "%d accepted instances are %s: %s",
                     len(error.rows),
-                    "lost" if lost else "not learnt and stay on disk",
+                    "lost" if lost else "not used for training yet and stay on disk",
                     error,
                 )
                 if not lost:
@@ -879,11 +885,13 @@ class Service:
         self, held: list[tuple[Id, Waiting, float]], counts: Counts, waitlist: dict[str, int] | None = None
     ) -> None:
         if self.store is None:
-            raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
+            raise HerosError("The service cannot write a checkpoint, because it has no checkpoint directory.")
         with self._door:
             self._checkpoints_queued -= 1
         if self.waitlist is not None and self.fault is not None:  # a checkpoint would lose instances
-            raise HerosError(f"The service can no longer train, so it writes no checkpoint: {self.fault}")
+            raise HerosError(
+                f"The service can no longer train and therefore writes no checkpoint: {self.fault}"
+            )
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
@@ -994,7 +1002,7 @@ class Service:
             assert self.store is not None
             told = str(error) if isinstance(error, HerosError) else _told(error)
             rule = f"The directory {self.store.directory} must hold a complete checkpoint"
-            raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
+            raise DataError(f"{rule}. The error was: {told[:LONGEST]}") from None
         return place
 
 
@@ -1045,8 +1053,10 @@ def _wrong(why: Refused) -> Wrong:
 
 def _expect_only(request: dict[str, Any], names: frozenset[str], what: str) -> None:
     if not request.keys() <= names:
-        raise Wrong(f"{what} may have {_named(names)}. Got {min(request.keys() - names)[:99]!r}.")
+        raise Wrong(
+            f"{what} may have only the fields {_named(names)}. Got {min(request.keys() - names)[:99]!r}."
+        )
 
 
 def _named(names: frozenset[str]) -> str:
-    return ", ".join(f'"{name}"' for name in sorted(names)) + " and nothing else"
+    return ", ".join(f'"{name}"' for name in sorted(names))

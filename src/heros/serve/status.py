@@ -259,7 +259,7 @@ def _why(service: Service, model: Heros) -> dict[str, Any]:
     except HerosError as error:
         why = "No model has been trained since the service started."
         if service.last_error is not None:
-            why = f"The last instance was not learnt: {service.last_error}"
+            why = f"The last instance could not be used for training: {service.last_error}"
         if service.learner.keyed:  # the model may just have been read from its file
             why = str(error)
         return {"rule": why, "reasons": [], "known": False}

@@ -24,7 +24,9 @@ from heros.streams.live.journal import Journal, Received, is_damage
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
-WAY_OUT = "Move the file away to start without its instances; the service then counts them as failed."
+WAY_OUT = (
+    "Move the file away to start without its instances. The service then counts these instances as failed."
+)
 OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
@@ -44,7 +46,8 @@ class Waitlist:
     """Labelled instances in order of arrival, stored on disk until a checkpoint covers them.
 
     No instance is lost if the process is killed after `add` has returned. A restarted service continues after
-    the last instance that its checkpoint covers, so no instance is learnt twice. Thread-safe.
+    the last instance that its checkpoint covers, so no instance is used twice for training.
+    Thread-safe.
 
     Parameters
     ----------
@@ -228,9 +231,9 @@ def expect_options(path: Path, options: Mapping[str, Any]) -> None:
         given = orjson.dumps(value).decode()
         if waiting and kept.get(name, given) != given:
             raise HerosError(
-                f"The option --{name} must be the same as for the {waiting:,} labelled instances that wait "
-                f"in {path}: {kept[name]}. Got {given}: use the same option until these are learnt, "
-                "or use another directory."
+                f"The option --{name} must be {kept[name]}, as for the {waiting:,} labelled instances "
+                f"that wait in {path}. Got {given} instead. Use the same option until the service has "
+                f"trained on these instances, or use another directory."
             )
 
 

@@ -116,7 +116,9 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str)
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"The document written to {place} must be plain data. Got: {error}.") from None
+        raise HerosError(
+            f"The document written to {place} must be plain data. The error was: {error}."
+        ) from None
     now = [array if isinstance(array, Parts) else array.tobytes() for array in plain.values()]
     return _with_digest([PREFIX.pack(MAGIC, FORMAT, len(header)), header, *now])
 
@@ -205,14 +207,14 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         models = sorted(map(str, Path(path).glob("*.heros")))
-        hint = f" It contains {', '.join(models[:3])}." if models else ""
+        hint = f" The directory contains {', '.join(models[:3])}." if models else ""
         raise DataError(f"The file {os.fspath(path)} cannot be read: {reason(error)}.{hint}") from None
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
     """Verify the checksum; return the header and the offset of the byte after it."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _damaged(path, "is damaged", f"{len(data)} bytes, too few for a HEROS file")
+        raise _damaged(path, "is damaged", f"{len(data)} bytes are too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _damaged(path, "is not a HEROS file", f"it begins with {data[:8]!r}")

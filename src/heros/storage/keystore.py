@@ -306,7 +306,9 @@ class KeyStore:
     @contextmanager
     def _said(self) -> Iterator[None]:
         if self.closed:
-            raise NotKept(f"The file {self.path} must be open. It was closed: open it with a new object.")
+            raise NotKept(
+                f"The file {self.path} has been closed. Create a new object to open the file again."
+            )
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -43,7 +43,10 @@ def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> N
     inputs = {os.path.realpath(path) for path in read}
     for path in written:
         if (real := os.path.realpath(path)) in inputs:
-            raise HerosError(f"The file {path} is used as both input and output, or for two outputs.")
+            raise HerosError(
+                f"The file {path} is used as both input and output, or for two outputs. "
+                f"Choose another output file."
+            )
         inputs.add(real)
 
 

@@ -157,8 +157,8 @@ class BadRows:
             return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without a target.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
-            f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "
-            f"the first: {next(row for row in self.first if not row.unlabelled)}"
+            f"{name} must have at most one bad row in {ONE_IN} rows. Got {bad:,} bad rows in {among:,} rows"
+            f"{which}. The first bad row: {next(row for row in self.first if not row.unlabelled)}"
         )
 
     def text(self, most: int = 3) -> str:
@@ -180,7 +180,7 @@ class BadRows:
             which = "" if bad == len(shown) else ", the first" if most == 1 else f", the first {len(shown)}"
             lines += [f"{_counted(bad, 'bad row{s}')} skipped{which}:", *(f"  {row}" for row in shown)]
             if bad > len(shown) and self.columns:
-                lines.append(f"  in all: {self._by_column()}")
+                lines.append(f"  bad rows by column: {self._by_column()}")
         return "\n".join(lines)
 
     def _by_column(self) -> str:
@@ -206,7 +206,9 @@ def notify_skipped(skipped: BadRows, reported: set[bool]) -> None:
         if row.unlabelled not in reported:
             reported.add(row.unlabelled)
             what = "Rows without a target" if row.unlabelled else "Bad rows"
-            counted = f"{what} are skipped and counted (on_bad_row='raise' stops at the first)."
+            counted = (
+                f"{what} are skipped and counted (set on_bad_row='raise' to stop at the first such row)."
+            )
             notice(f"{row} {counted}", DataNotice)
 
 

@@ -256,7 +256,7 @@ class FeatureAsTarget(Derived):
 
     def __init__(self, source: Stream, feature: str, name: str, parameter: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
-        one_of(feature, "feature", parameter, names, f"a numeric feature, one of {', '.join(names)}")
+        one_of(feature, "feature", parameter, names, f"one of the numeric features {', '.join(names)}")
         self.feature = feature
         super().__init__(source, name)
 
@@ -360,4 +360,4 @@ def at_position_of(origin: Stream, current: Stream) -> Stream:
 
 def too_many(n: int) -> ParameterError:
     """Return the error for a block of n instances that does not fit into memory."""
-    return ParameterError.of("n", "draw", "small enough for n instances to fit into memory", n)
+    return ParameterError.of("n", "draw", "small enough that n instances fit into memory", n)

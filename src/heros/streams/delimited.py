@@ -99,11 +99,11 @@ class DelimitedReader(TextReader):
 
     def _notify_of_missing_header(self, names: Sequence[str]) -> None:
         """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
-        way = "(pass header=False if it is a row)"
+        way = "(pass header=False if the file has no header)"
         if len(set(names)) < len(names):
             what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
             raise DataError(f"{what}. Got a line that looks like a row {way}.")
-        self._notify(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
+        self._notify(f"The column names of {self.label} look like values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""
@@ -174,7 +174,7 @@ class DelimitedReader(TextReader):
             start, end = found
             line = self._at[1] + data.count(b"\n", 0, end) - 1
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
-            rule = "close its quote (or pass quote='' if quotes have no meaning)"
+            rule = "have a closing quote (or pass quote='' if quotes have no special meaning)"
             self._unclosed.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
             lines = (self._filler * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]

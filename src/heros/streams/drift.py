@@ -46,7 +46,7 @@ class Drift(Stream):
     >>> Drift(streams.LED(), streams.Agrawal(), position=500)
     Traceback (most recent call last):
         ...
-    heros.ParameterError: The 'after' parameter of Drift must be a stream with the schema of 'before'.
+    heros.ParameterError: The 'after' parameter of Drift must be a stream with the same schema as 'before'.
     Got <Agrawal 'Agrawal(function=1)' at 0> instead.
     """
 
@@ -54,7 +54,7 @@ class Drift(Stream):
         if not isinstance(before, Stream):
             raise ParameterError.of("before", "Drift", "a stream", before)
         if not isinstance(after, Stream) or after.schema != before.schema:
-            raise ParameterError.of("after", "Drift", "a stream with the schema of 'before'", after)
+            raise ParameterError.of("after", "Drift", "a stream with the same schema as 'before'", after)
         self.at = whole(position, "position", "Drift", 0, 1 << 62)
         self.width = whole(width, "width", "Drift", 1, 1 << 62)
         self.seed = seed_of(seed, "seed", "Drift")

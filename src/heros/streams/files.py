@@ -157,7 +157,7 @@ def reader_of(
 ) -> TableReader:
     """Return the reader for a file, chosen by `format` or by the file name."""
     try:
-        what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
+        what = None if file.is_file() else "it is a directory" if file.is_dir() else "there is no such file"
     except OSError as error:
         what = f"{error.strerror}"
     if what is not None:
@@ -165,7 +165,7 @@ def reader_of(
         with suppress(OSError):
             names += [one.name for one in file.parent.iterdir() if one.is_file()]
         close = did_you_mean(file.name, names, 0.8)  # with equal endings, all names are similar
-        raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
+        raise DataError(f"The file {file} cannot be read: {what}.{close}")
     kind = _format(file, format)
     head = b""
     if kind in TEXTS:  # the reader reports a file that cannot be read

@@ -153,7 +153,7 @@ class RandomRBF(Synthetic):
         self.features = whole(features, "features", "RandomRBF", 1, _MOST)
         self.centroids = whole(centroids, "centroids", "RandomRBF", 1, _MOST)
         if self.features * self.centroids > _MOST_COORDINATES:
-            rule = f"at most {_MOST_COORDINATES // self.features} with {self.features} features"
+            rule = f"at most {_MOST_COORDINATES // self.features} if there are {self.features} features"
             raise ParameterError.of("centroids", "RandomRBF", rule, centroids)
         self.model_seed = seed_of(model_seed, "model_seed", "RandomRBF")
         self.instance_seed = seed_of(instance_seed, "instance_seed", "RandomRBF")

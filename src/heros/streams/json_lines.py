@@ -67,8 +67,11 @@ class JsonReader(TextReader):
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
-                what = f"The field {name!r} is left out: it first appears in line {line:,} of {self.label}"
-                notice(f"{what}; the first lines define the columns.", DataNotice)
+                what = (
+                    f"The field {name!r} is left out, because it first appears in line {line:,} of "
+                    f"{self.label}"
+                )
+                notice(f"{what}. Only fields in the first lines become columns.", DataNotice)
 
     def use_words(self, words: Collection[str], values: Mapping[str, Collection[str]]) -> bool:
         self._codes = {name: Codes(names) for name, names in values.items()}

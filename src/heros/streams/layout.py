@@ -26,7 +26,7 @@ FEW_NUMBERS = 20
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
 
-HINT = " (or list it in nominal= or ignore=, or the word in missing=)"
+HINT = " (or list the column in nominal= or ignore=, or the value in missing=)"
 
 
 class Layout:
@@ -138,7 +138,7 @@ class Layout:
         found = date_format_of(labels) or (date_format_of_numbers(labels), False)
         form = DateFormat.of(written) if written else found[0]
         if form is None:
-            rule = "a list of columns with dates or seconds since 1970 (or give a strptime format)"
+            rule = "a list of columns with dates or seconds since 1970 (or a mapping to strptime formats)"
             raise ParameterError.of("dates", options.owner, rule, name)
         return date_column(name, form, labels)
 
@@ -194,17 +194,18 @@ class Layout:
         what = not_classes(self.counts(self.target))
         if not what:
             return ""
-        each = "task='classification' if each value is a class)."
+        each = "task='classification' if each value is a class."
         if words := not_numbers(self.counts(self.target)):
             listed = ",".join(map(repr, words[:MOST_WORDS]))
             more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
             return (
-                f"the target {target!r} must hold numbers or classes. Got {what}: most are numbers, but not "
-                f"{listed}{more} (missing=[{listed}] if such rows have no target; {each}"
+                f"the target {target!r} must hold numbers or classes. Got {what}. Most values are "
+                f"numbers, but not {listed}{more}. Set missing=[{listed}] if such rows have no target, or "
+                f"{each}"
             )
         return (
-            f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
-            f"target=; or set task='regression' if these are quantities, {each}"
+            f"the target {target!r} must hold classes. Got {what}. Choose another column "
+            f"with target=, or set task='regression' if the values are quantities, or {each}"
         )
 
     def numeric_classes_notice(self) -> str:
@@ -219,7 +220,8 @@ class Layout:
         name = self.reader.names[self.target]
         return (
             f"The {len(counts)} different numbers of the target {name!r} are read as classes "
-            "(set task='regression' if they are quantities, task='classification' if this is right)."
+            "(set task='regression' if the numbers are quantities, or task='classification' to hide this "
+            "notice)."
         )
 
     def similar_classes_notice(self) -> str:
@@ -241,7 +243,10 @@ class Layout:
         nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
             name = self.reader.names[index]
-            yield f"The column {name!r} is left out: {why} ({nominal} keeps it, ignore= hides this notice)."
+            yield (
+                f"The column {name!r} is left out: {why} (use {nominal} to keep the column, or ignore= "
+                f"to hide this notice)."
+            )
         named = {*options.nominal, *options.numeric, *options.dates, options.weights}
         for index, column in self.features.items():
             if column.name in named:
@@ -249,15 +254,18 @@ class Layout:
             if words := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 into = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {words}{into} ({nominal} reads it as names)."
+                yield (
+                    f"The column {column.name!r} is read as {words}{into} (use {nominal} to read it as "
+                    f"names)."
+                )
             elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
-                yield f"The column {column.name!r} is read as names: {hint}."
+                yield f"The column {column.name!r} is read as names, but contains {hint}."
             if example_with_zeros := self.example_with_zeros(index):
                 loss = f"loses leading zeros, such as those of {example_with_zeros!r}"
-                yield f"The column {column.name!r} {loss} ({nominal} reads it as names)."
+                yield f"The column {column.name!r} {loss} (use {nominal} to read it as names)."
             if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
                 values = f"{same}: each name is a separate value"
-                yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."
+                yield f"The column {column.name!r} has {values} (use {nominal} to hide this notice)."
 
     def example_with_zeros(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""
@@ -277,7 +285,7 @@ class Layout:
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):
-            return "most values are numbers (numeric= reads the column as numbers)"
+            return "mostly numbers (use numeric= to read the column as numbers)"
         return ""
 
 

@@ -113,7 +113,9 @@ class TableReader(ABC):
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
-            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
+            raise DataError(
+                f"{self.label}: the columns must have distinct names. Got {twice} more than once."
+            )
         return names
 
     def _notify(self, text: str) -> None:

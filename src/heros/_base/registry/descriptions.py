@@ -27,7 +27,7 @@ def described(part: object) -> dict[str, Any]:
 def _described(part: object, depth: int) -> dict[str, Any]:
     kind = type(part)
     if depth == 0:
-        raise HerosError(f"Parts must be nested at most {DEEPEST} levels deep.")
+        raise HerosError(f"The parts of a model must be nested at most {DEEPEST} levels deep.")
     if not _registered(kind):
         return {"own": f"{kind.__module__}.{kind.__qualname__}"}
     values = {name: _value(getattr(part, name), depth - 1) for name in parameters(kind)}
@@ -52,30 +52,32 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
     """Create a part from its description, or return the `given` part if it has the same description."""
     if given is not None:
         if described(given) != description:
-            raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))
+            rule = f"equal to the {role} in the file, {description}"
+            raise ParameterError.of(role, "load", rule, described(given))
         return given
     return _part_from(description, role, DEEPEST)
 
 
 def _part_from(description: object, role: str, depth: int) -> Any:
     if not isinstance(description, dict):
-        raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
+        raise DataError(f"The description of the {role} must be a mapping. Got {type(description).__name__}.")
     if depth == 0:
-        raise DataError(f"A description must be nested at most {DEEPEST} levels deep.")
+        raise DataError(f"The description of the {role} must be nested at most {DEEPEST} levels deep.")
     if "own" in description:
         own = description["own"]
-        raise HerosError(f"The {role} {own} is not part of HEROS: pass the object as {role}=.")
+        raise HerosError(f"The {role} {own} is not a class of HEROS. Pass the object as {role}=.")
     name = description.get("kind")
     kind = parts(role).get(name) if isinstance(name, str) else None
     if kind is None or not kind.plain:
-        raise DataError(f"A description must name a class of HEROS for the {role}. Got {name!r} instead.")
+        raise DataError(f"The description of the {role} must name a class of HEROS. Got {name!r} instead.")
     settings = {
         key: _nested_value(value, role, depth - 1) for key, value in description.items() if key != "kind"
     }
     try:
         return _constructed(kind, settings)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
-        raise DataError(f"A description of {name} must have valid parameters. Got: {error}.") from None
+        rule = f"The description of {name} must have valid parameters."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def _nested_value(value: object, role: str, depth: int) -> object:

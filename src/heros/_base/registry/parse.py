@@ -85,7 +85,7 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
     except TypeError:
-        raise ParameterError.of("policy", owner, f"written {form}", text) from None
+        raise ParameterError.of("policy", owner, f"written as {form}", text) from None
     return policy
 
 
@@ -123,7 +123,7 @@ def answer_of(text: str, owner: str = "heros") -> Any:
     try:
         return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", owner, f"written {notation_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written as {notation_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:
@@ -142,7 +142,7 @@ def pool_of(text: str) -> Any:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"The pool file {path} must be readable TOML. Got: {error}") from None
+        raise DataError(f"The pool file {path} must be readable TOML. The error was: {error}") from None
     return _pool_of(settings, path, DEEPEST)
 
 
@@ -163,7 +163,8 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     try:
         return kind.from_settings(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have valid settings for its kind. Got: {error}") from None
+        rule = f"The pool file {path} must have valid settings for its kind."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:

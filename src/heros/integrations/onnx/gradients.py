@@ -42,7 +42,8 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
 
 def _expect_finite(weights: Iterable[Array], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
-        raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
+        why = "because its weights are not finite (its training diverged)"
+        raise HerosError(f"Model {i} cannot be exported, {why}.")
 
 
 def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:

@@ -149,7 +149,7 @@ def _move(draft: Path, place: Path, force: bool) -> None:
             renamed.rename(place)
         if error.errno not in THERE_ALREADY:
             raise
-        raise HerosError(f"The record {place} already exists; another process has written it.") from None
+        raise HerosError(f"The record {place} already exists. Another process has written it.") from None
     sync_directory(place.parent)
     shutil.rmtree(renamed, ignore_errors=True)
 
@@ -184,7 +184,7 @@ def details(directory: Path_) -> dict[str, Any]:
     try:
         document = json.loads(text_at(place))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
+        raise DataError(f"The record {place} must have a readable {RECORD}. The error was: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}.")
     expect_valid(document, f"The record {place}")
@@ -211,6 +211,7 @@ def curves_at(place: Path) -> pa.Table:
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
     """Return the bytes of `curves.parquet`; `compact` has the same meaning as in `save`."""
     columns = curves.columns()
+    compact = compact or not columns[PER_MODEL[0]].shape[1]  # a compact record stays compact
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()

@@ -91,7 +91,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     """
     root = Path(directory)
     if files.exists(root):
-        raise HerosError(f"The directory {root} must have records below it. It is a record itself.")
+        raise HerosError(f"The directory {root} is a record. Pass a directory that contains records.")
     places = files.find(root)
     for place in places:
         files.repair(place)
@@ -107,7 +107,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     for id, place in single.items():
         same = _bytes(curves_of(table, id)) == _bytes(new[id].curves)
         if document_of(table, id) != new[id].document or not same:
-            raise HerosError(f"The file {table} does not hold the record {id} unchanged.")
+            raise HerosError(f"The record {id} in the file {table} differs from the original, which is kept.")
         _remove(place, root)
     return len(before | new)
 

@@ -202,7 +202,9 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
         known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
         raise ParameterError.of(parameter, owner, f"{known}, or a source with 'schema' and 'poll'", source)
     if hasattr(source, "where") != hasattr(source, "seek"):
-        raise ParameterError.of(parameter, owner, "a source with both 'where' and 'seek', or neither", source)
+        raise ParameterError.of(
+            parameter, owner, "a source that has both 'where' and 'seek' or neither of these methods", source
+        )
     return OwnSource(source)
 
 
@@ -230,9 +232,9 @@ class OwnSource(Source):
         try:
             X, y = np.asarray(got[0], dtype=np.float64), np.asarray(got[1])
         except (TypeError, ValueError) as error:
-            raise DataError(f"{rule} Got: {error}") from None
+            raise DataError(f"{rule} The error was: {error}") from None
         if X.ndim != 2 or y.shape != X.shape[:1] or y.dtype.kind not in "biuf":
-            what = f"arrays of {X.dtype} {X.shape} and {y.dtype} {y.shape}"
+            what = f"{X.dtype} {X.shape} and {y.dtype} {y.shape} arrays"
             raise DataError(f"{rule} Got {what} instead.")
         if not 0 < len(y) <= most:
             rule = f"return 1 to {most} instances, IDLE or END"

@@ -137,8 +137,8 @@ class Journal:
         wanted = range(sequence + 1, last + 1)[: None if most < 0 else most]
         if sequence > last or [number for number, _ in found] != [*wanted]:
             missing = min({*wanted} - {number for number, _ in found}, default=None)
-            got = f"the last message {last:,}" if missing is None else f"no message with number {missing:,}"
-            rule = f"The journal {self.path} must hold the messages after number {sequence}"
+            got = f"{last:,} as the last number" if missing is None else f"no message with number {missing:,}"
+            rule = f"The journal {self.path} must hold all messages after number {sequence}"
             raise DataError(f"{rule}. Got {got}.")
         return found
 

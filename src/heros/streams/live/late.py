@@ -103,7 +103,7 @@ class LateSource(RowSource):
     ) -> None:
         super().__init__(f"{features.name} + {labels.name}", target=target, limits=OF_MESSAGES, **settings)
         if not isinstance(id, str):
-            raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
+            raise ParameterError.of("id", "LateSource", "the name of a field that both sources have", id)
         self.features, self.labels = features, labels
         self._id, self._target = id, target
         self._room = (most, longest)
@@ -325,8 +325,8 @@ class LateSource(RowSource):
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
-            rule = "The position of LateSource must be a result of its 'where'."
-            raise DataError(f"{rule} Got: {error}") from None
+            rule = "The position of LateSource must be a value that its 'where' returned."
+            raise DataError(f"{rule} The error was: {error}") from None
         super().seek(where)
         self._clear()
         self.counts, self._features_at = counts, features_at
@@ -362,7 +362,7 @@ class LateSource(RowSource):
 
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
-        raise TypeError(f"the invalid id {id!r}")
+        raise TypeError(f"an id must be text or a whole number. Got {id!r}.")
     return str(id)
 
 

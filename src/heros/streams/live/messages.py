@@ -82,7 +82,7 @@ def without_password(url: str) -> str:
     return scheme + separator + rest.rpartition("@")[2]
 
 
-GO_ON = "on_gap='go on' continues with the remaining messages"
+GO_ON = "use on_gap='go on' to continue with the remaining messages"
 
 
 def stops_at_gap(on_gap: str, owner: str) -> bool:
@@ -99,7 +99,7 @@ def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
     text = f"{queue} must have all messages after {where}. Got {got}"
     if way is not None:
         raise DataError(f"{text} ({way}).")
-    notice(f"{text}; reading continues.", DataNotice)
+    notice(f"{text}. Reading continues with the remaining messages.", DataNotice)
 
 
 class MessageSource(RowSource):
@@ -134,7 +134,7 @@ class MessageSource(RowSource):
         super().__init__(name, limits=OF_MESSAGES, **how)
         self._stops = stops_at_gap(on_gap, type(self).__name__)
         if not callable(decode):
-            raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
+            raise ParameterError.of("decode", type(self).__name__, "a function that takes bytes", decode)
         self.decoded, self.follow = partial(decoded, decode), bool(follow)
 
     @abstractmethod

@@ -22,7 +22,7 @@ ADVICE = {
         "Start the server with JetStream (nats-server -js)"
     ),
     ("AuthorizationError", "InvalidUserCredentialsError"): (
-        "Give a valid user and password: nats://user:password@host:4222"
+        "Give a valid user name and password: nats://user:password@host:4222"
     ),
     NOT_REACHED: "Start the server, or correct the address",
 }

@@ -53,7 +53,7 @@ class RedisStream(MessageSource):
             self._redis = redis.Redis.from_url(url)
         except ValueError:
             raise ParameterError.of(
-                "url", "RedisStream", "like redis://host:6379/0", without_password(url)
+                "url", "RedisStream", "an address such as redis://host:6379/0", without_password(url)
             ) from None
 
     def _bring(self, most: int, wait: float) -> Rows:
