@@ -357,3 +357,9 @@ def test_columns_of_an_arrow_table_have_distinct_names():
     table = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 2, names=["a", "a"])
     with pytest.raises(DataError, match="distinct names"):
         Heros(k=1, seed=1).learn(table, ["no", "yes"])
+
+
+def test_a_table_without_a_usable_column_is_refused():
+    table = pa.table({"a": [[1.0]] * 4, "y": ["no", "yes"] * 2})
+    with pytest.raises(DataError, match="must have a column of numbers, text or dates besides the target"):
+        streams.from_frame(table)

@@ -71,6 +71,10 @@ class TableRows(RowBlocks):
             raise DataError(f"{reader.label}: {what}")
         for text in layout.notices():
             notice(text, DataNotice)
+        if not layout.features:
+            raise DataError(
+                f"{reader.label} must have a column of numbers, text or dates besides the target."
+            )
         encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
