@@ -425,7 +425,7 @@ def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path
     document, arrays = archive.read(tmp_path / "late", "late labels")
     arrays[f"waiting/{name}"] = change(arrays[f"waiting/{name}"])
     archive.write(tmp_path / "late", "late labels", document, arrays)
-    with pytest.raises(DataError, match="must hold a complete LateLabels"):
+    with pytest.raises(DataError, match="does not contain a complete LateLabels object"):
         LateLabels.load(tmp_path / "late")
 
 

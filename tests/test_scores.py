@@ -323,7 +323,7 @@ def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
     model = model_with(Says(Wrong(np.zeros(8))))
     with pytest.raises(
         HerosError,
-        match=r"The score Says\(\) cannot be saved, because the object from its bind\(\) has no state\(\)",
+        match=r"The score Says\(\) cannot be saved, because the object returned by its bind\(\) lacks state\(\)",
     ):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())

@@ -106,7 +106,7 @@ class TestEvery:
 
     def test_is_merged_with_its_like_only(self, measure):
         other = Confusion() if measure.name != "kappa" else F1()
-        with pytest.raises(ParameterError, match=f"must be a measure of the kind {type(measure).__name__}"):
+        with pytest.raises(ParameterError, match=f"must be a measure of type {type(measure).__name__}"):
             measure.fresh().merge(other)
 
     def test_refuses_what_is_no_prediction(self, measure):

@@ -205,7 +205,9 @@ CarbonFile = Annotated[
 ]
 CarbonDelay = Annotated[
     str,
-    of_costs(metavar="6h", help="With --carbon: the maximum delay of training on an instance, e.g. 6h."),
+    of_costs(
+        metavar="6h", help="With --carbon: the maximum delay before the models train on an instance, e.g. 6h."
+    ),
 ]
 Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
 Out = Annotated[

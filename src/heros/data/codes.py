@@ -100,7 +100,7 @@ class Codes(dict[str, int]):
         return self.setdefault(name, len(self)) if code is None else code
 
     def share(self, *, identifiers: bool = False) -> None:
-        """Make all new names share codes from now on."""
+        """Give new names no codes of their own from now on; they share a limited number of codes."""
         self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
 
 

@@ -43,7 +43,7 @@ class Clock:
     """The clocks of a budget: the CPU time of the steps, the CPU time of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return two totals over all steps so far: the CPU seconds without training, and of training."""
+        """Return two totals over all steps so far: the CPU seconds outside of training, and in training."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 

@@ -376,12 +376,12 @@ class Keyed:
                     self._drop(name)
 
     def figures(self, key: Key) -> KeyFigures:
-        """Return the figures of the model of a key; zero instances if the key is new."""
+        """Return the metrics of a key's model. For a new key, the number of instances is 0."""
         with self._lock:
             return self._figures(self._tally(_name(key)) or Tally())
 
     def overall(self) -> KeyFigures:
-        """Return the figures of all models together."""
+        """Return the metrics of all models together."""
         with self._lock:
             total = self._store.total()[1]
             for one in self._residents.values():
@@ -438,7 +438,7 @@ class Keyed:
         try:
             json.dumps(position)
         except (TypeError, ValueError, RecursionError) as error:
-            rule = f"JSON data, e.g. {{'offset': 7}} ({error})"
+            rule = f"data that JSON can represent ({error}), for example {{'offset': 7}}"
             raise ParameterError.of("position", "commit", rule, position) from None
         with self._lock:
             schema = self.template.schema

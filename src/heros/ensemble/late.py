@@ -356,9 +356,8 @@ class LateLabels:
             rows = document.get("rows", [None] * len(ids))  # old files have only arrays
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"The file {os.fspath(path)} must hold a complete LateLabels. The error was: {error}"
-            ) from None
+            rule = f"The file {os.fspath(path)} does not contain a complete LateLabels object."
+            raise DataError(f"{rule} The error was: {error}") from None
         return late
 
 

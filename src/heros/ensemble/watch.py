@@ -179,5 +179,5 @@ def expect_watched(watch: Watch, policy: Policy) -> None:
 
 
 def native_watch(watch: Watch) -> int:
-    """Return how often the core evaluates an idle model: 0 always, -1 never, n on every n-th instance."""
+    """Return how often the core evaluates an idle model: 0: always; -1: never; n: every n instances."""
     return watch if isinstance(watch, int) else {"all": 0, "trained": -1}[watch]

@@ -192,7 +192,7 @@ def expect_same(measure: Measure, other: object) -> None:
     """Raise an error unless both measures are of the same Python class."""
     if type(other) is not type(measure):
         kind = type(measure).__name__
-        raise ParameterError.of("other", f"{kind}.merge", f"a measure of the kind {kind}", other)
+        raise ParameterError.of("other", f"{kind}.merge", f"a measure of type {kind}", other)
 
 
 def expect_array(state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str) -> Array:

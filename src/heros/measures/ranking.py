@@ -32,7 +32,7 @@ def auroc(y: Labels, probabilities: Probabilities) -> float:
     """Return the probability that a positive instance scores higher than a negative one; ties count half.
 
     With two classes, the score is P(class 1). With more classes, the result is the mean of one-vs-rest AUROC
-    over the classes that have positive and negative instances; NaN without such a class.
+    over the classes that have positive and negative instances; NaN if there is no such class.
 
     Parameters
     ----------

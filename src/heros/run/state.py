@@ -136,7 +136,7 @@ class Evaluation:
     def result(self, interrupted: bool = False, carbon: Carbon | None = None) -> Run:
         """Return the run, whose last window may be shorter than the others.
 
-        `carbon` is used if the meter has no carbon intensity.
+        `carbon` is used if the meter provides no carbon intensity.
         """
         if self.pending:
             self._close_window()

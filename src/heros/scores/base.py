@@ -117,8 +117,8 @@ class ScoreCalls:
         """Return the state of the score, for a file."""
         if not (hasattr(self.bound, "state") and hasattr(self.bound, "restore")):
             raise HerosError(
-                f"The score {self.score!r} cannot be saved, because the object from its bind() has no "
-                "state() or no restore(). Save the model with pickle instead."
+                f"The score {self.score!r} cannot be saved, because the object returned by its bind() "
+                "lacks state() or restore(). Save the model with pickle instead."
             )
         return {name: np.asarray(array) for name, array in self.bound.state().items()}
 

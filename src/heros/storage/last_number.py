@@ -51,7 +51,7 @@ class LastNumber:
         return 0
 
     def write(self, number: int) -> None:
-        """Write the number of a committed record; if this fails, a later loss may remain unnoticed."""
+        """Write the number of a committed record. If this fails, a later loss may go undetected."""
         if self._file is not None:
             with suppress(OSError):
                 text = b"%020d" % number

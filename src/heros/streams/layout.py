@@ -60,8 +60,8 @@ class Layout:
         if not self.features:
             self.features = {index: NumberColumn(reader.names[index], missing=True) for index in self.empty}
             self.empty = []
-        ignored_by_user = (name for name in options.ignore if name in reader.names)
-        self.left_out = (*ignored_by_user, *(reader.names[index] for index in self.ignored))
+        self.ignored_by_user = tuple(name for name in options.ignore if name in reader.names)
+        self.left_out = (*self.ignored_by_user, *(reader.names[index] for index in self.ignored))
 
     @property
     def numeric(self) -> bool:

@@ -18,7 +18,7 @@ from heros.streams.live.readers import BackgroundReader
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import READ_BYTES, TextReader, checked_encoding
+from heros.streams.text import READ_BYTES, RawRecords, TextReader, checked_encoding
 
 __all__ = ["read_pipe"]
 
@@ -80,6 +80,7 @@ class PipeReader(TextReader):
         self._pipe = pipe
         self._head = b""  # bytes read to find the column names
         self._first = True
+        self._first_records: RawRecords | None = None  # until the next records are read
         super().__init__(Path("standard input"), **settings)
         self._tail, self._head = self._head[self._at[0] :], b""
 
@@ -116,10 +117,15 @@ class PipeReader(TextReader):
             self._expect_line_end(self._tail)
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
-        chunk = self._parse(self._take_bytes(data))
+        records = self._take_bytes(data)
+        chunk = self._parse(records)
         filled = chunk.n_rows or chunk.faults
+        self._first_records = records if self._first and filled else None
         self._first = self._first and not filled
         return chunk if filled else None
+
+    def reread(self) -> Chunk | None:
+        return None if self._first_records is None else self._parse(self._first_records)
 
     def _end_of_first(self) -> int:
         """Return the offset after the last complete record of the first hundred lines."""

@@ -76,7 +76,7 @@ class TextReader(TableReader):
                 )
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """Read the first bytes, which decide the columns, until `enough` returns True."""
+        """Read bytes from the start of the file until they are `enough` to infer the columns."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
@@ -289,7 +289,7 @@ class RawRecords:
         return list(StringIO(self.data.decode(self.encoding, "surrogateescape"), newline="\n"))
 
     def utf8(self) -> bytes:
-        """Return the bytes in UTF-8."""
+        """Return the text, re-encoded as UTF-8."""
         return self.data if self.encoding == "utf-8" else self.data.decode(self.encoding).encode()
 
 

@@ -106,7 +106,7 @@ def name_of(kind: type[Any]) -> str:
 
 
 def pool_id(pool: Any) -> str:
-    """Return a short name of a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
+    """Return a short name for a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
     joined = getattr(pool, "pools", ())
     if joined:
         return "+".join(pool_id(part) for part in joined)

@@ -183,8 +183,8 @@ class Journal:
     def _transaction(self) -> Iterator[None]:
         """Execute the block as one transaction.
 
-        If another process locks the file, the first transaction waits for the lock. Later transactions fail
-        at once, because waiting for each of many messages would block the event loop.
+        If another process has locked the file, the first transaction waits for the lock. Later transactions
+        fail at once, because waiting for each of many messages would block the event loop.
         """
         self._expect_same_file()
         with self._expected("written"):
