@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection if a reply was not sent yet, because the client may still read the reply."""
+        """Keep the connection if a reply has not been sent yet, because the client may still read it."""
         self.ended = True
         working = self._working
         if working is not None:

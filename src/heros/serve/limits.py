@@ -98,7 +98,9 @@ def expect_fields(x: Any, most: int, longest: int = sys.maxsize, *, flat: bool =
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
-        raise Wrong(f"An instance must be an object of names and values. Got the type {type(x).__name__}.")
+        raise Wrong(
+            f"An instance must be an object with feature names and values. Got the type {type(x).__name__}."
+        )
     short = not flat or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # most instances need no further check
