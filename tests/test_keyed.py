@@ -266,7 +266,9 @@ def test_a_position_that_is_no_json_data_is_said_and_changes_nothing(tmp_path):
     with Keyed(template(), directory=tmp_path) as keyed:
         keyed.commit({"offset": 1})
         for position in ({"offset": np.int64(2)}, {(1, 2): 3}, circular, {"offset": 10**5000}):
-            with pytest.raises(ParameterError, match="'position' parameter of commit must be data that JSON can"):
+            with pytest.raises(
+                ParameterError, match="'position' parameter of commit must be data that JSON can"
+            ):
                 keyed.commit(position)
         assert keyed.position == {"offset": 1}
 
