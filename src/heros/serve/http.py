@@ -490,7 +490,7 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection with the slowest reader, or else the connection idle the longest.
+        """Return the connection with the slowest reader, or else the longest idle connection.
 
         Return None if all connections except the newest have requests in progress.
         """

@@ -39,10 +39,10 @@ def from_iter(
 ) -> Stream:
     """Create a stream of (features, label) pairs from a River data set, a queue or a generator.
 
-    The pairs may be endless. `features` maps names to values: numbers become numeric features, strings and
+    The stream may be endless. `features` maps names to values: numbers become numeric features, strings and
     booleans nominal features. New features, values and classes are appended to the schema. A feature that
-    is absent, None or NaN is a missing value. `evaluate` trains on the available pairs. It extends the model
-    before each pair with a new feature, value or class.
+    is absent, None or NaN is a missing value. `evaluate` trains on the available pairs. Before a pair with a
+    new feature, value or class, it extends the model.
 
     Parameters
     ----------

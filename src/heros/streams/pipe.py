@@ -173,7 +173,7 @@ class Pipe:
         return self._ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Return whether data or the end can be read within `timeout` seconds."""
+        """Return whether data or the end of the pipe arrives within `timeout` seconds."""
         if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
             return True
         try:
@@ -206,7 +206,7 @@ class Pipe:
         return data
 
     def _read_in_background(self, timeout: float | None) -> bool:
-        """Read bytes in the background; return whether data or the end arrived in time."""
+        """Read bytes in the background; return whether data or the end of the pipe arrived in time."""
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))

@@ -115,7 +115,7 @@ class MessageSource(RowSource):
     name
         The name of the source.
     decode
-        A function from the bytes of a message to a row; by default for JSON objects.
+        A function that converts the bytes of a message to a row. By default, messages are JSON objects.
     follow
         Whether to wait for new messages; otherwise the source ends after the existing messages.
     on_gap
