@@ -502,7 +502,7 @@ class Server:
         return slowest
 
     def expect_readers(self, newest: _Connection) -> None:
-        """Abort the connections with the slowest readers while the unread replies take too much memory."""
+        """While the unread replies take too much memory, abort the connections with the slowest readers."""
         unread = {one: unsent for one in self.connections if (unsent := one.unsent)}
         total = sum(unread.values())
         unread.pop(newest, None)

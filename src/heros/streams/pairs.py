@@ -58,9 +58,9 @@ def from_iter(
         "regression" if the labels are numeric targets; otherwise the labels are names of classes.
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
-        async iterable runs in an event loop of that thread. The default is True for iterators and for results
-        of functions. Pass False for an iterator that must be read in its own thread, such as the rows of an
-        SQLite connection.
+        async iterable runs in an event loop of that thread. The default is True for iterators and for objects
+        returned by functions. Pass False for an iterator that must be read in its own thread, such as the
+        rows of an SQLite connection.
     name
         The name of the stream.
 

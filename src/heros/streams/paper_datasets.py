@@ -234,7 +234,7 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
     except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
         raise DataError(f"{url}: the connection failed ({type(error).__name__}: {error}).") from None
     if total is not None and received != total:
-        raise DataError(f"The download of {url} ended after {received:,} of {total:,} bytes.")
+        raise DataError(f"{url} ended after {received:,} of {total:,} bytes.")
 
 
 def _opener(url: str) -> Any:

@@ -153,7 +153,7 @@ class JsonPipe(PipeReader, JsonReader):
 
 
 class Pipe:
-    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait ends the data."""
+    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait counts as the end."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.ended, self._file = False, file

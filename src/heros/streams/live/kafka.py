@@ -62,7 +62,7 @@ class KafkaTopic(MessageSource):
 
     Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
     are committed to the group. Other tools can then show the progress. Rows of several partitions arrive in
-    no defined order. For reproducible models, read one partition, or use one model per key.
+    an undefined order. For reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
