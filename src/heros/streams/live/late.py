@@ -251,7 +251,7 @@ class LateSource(RowSource):
         return [] if isinstance(got, Signal) else got
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as a string; None if it has no valid id. The ids 7, 7.0 and "7" are equal."""
+        """Return the id of a row as a string, or None if it is invalid. The ids 7, 7.0 and "7" are equal."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
