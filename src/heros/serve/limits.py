@@ -85,10 +85,11 @@ def expect_name(text: str, what: str, longest: int) -> str:
 
 
 def expect_fields(x: Any, most: int, longest: int = sys.maxsize, *, flat: bool = True) -> None:
-    """Raise an error unless an instance is an object with at most `most` fields and short enough names.
+    """Raise an error if an instance is not an object, has too many fields or has too long names.
 
-    Fields of nested objects also count. Values that are nested too deeply to be stored are rejected. If
-    `flat` is False, the names of an instance without nested values may be longer.
+    It may have at most `most` fields, with names of at most `longest` characters. Fields of nested
+    objects also count. Values that are nested too deeply to be stored are rejected. If `flat` is False, the
+    names of an instance without nested values may be longer.
 
     Examples
     --------

@@ -351,7 +351,7 @@ class Weighed(FeatureAsTarget):
 
 
 def at_position_of(origin: Stream, current: Stream) -> Stream:
-    """Return a stream at the position of `origin`, to replace `current`."""
+    """Return a copy of `origin` to replace `current`. If it cannot be copied, restart and return it."""
     fresh = origin._copy_for_stream()
     if fresh is current:
         current.restart()  # a stream that cannot be copied may still be restarted

@@ -159,7 +159,7 @@ class JsonPipe(PipeReader, JsonReader):
 
 
 class Pipe:
-    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait ends the data."""
+    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait counts as the end."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.ended, self._file = False, file
@@ -179,7 +179,7 @@ class Pipe:
         return self._ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Return whether data or the end can be read within `timeout` seconds."""
+        """Return whether data or the end of the pipe arrives within `timeout` seconds."""
         if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
             return True
         try:
@@ -212,7 +212,7 @@ class Pipe:
         return data
 
     def _read_in_background(self, timeout: float | None) -> bool:
-        """Read bytes in the background; return whether data or the end arrived in time."""
+        """Read bytes in the background; return whether data or the end of the pipe arrived in time."""
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))

@@ -60,7 +60,7 @@ class TableReader(ABC):
         self.given_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
-        """Never read the listed values of a column as missing, even if such strings usually mean missing."""
+        """Never read the listed values of a column as missing, even if they usually mean missing."""
         listed = {name: Words(names) for name, names in values.items()}
         self._kept_names = {
             name: {word for word in self.words if word in names} for name, names in listed.items()

@@ -53,7 +53,7 @@ class TableStream(RowStream):
 
 
 class TableRows(RowBlocks):
-    """The rows of a table. Rows without new values are converted by column, other rows one by one."""
+    """The rows of a table. Rows without new values are converted column by column, other rows one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
     _stretches: Stretches | None  # stretches of the current chunk

@@ -25,14 +25,14 @@ PASSING = {
 
 
 def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the settings of a consumer that reads from the start and stores its own offsets."""
+    """Return the settings of a consumer that reads from the start and commits no offsets automatically."""
     settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
     settings |= {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
     return settings | {name: value for some in more if some for name, value in some.items()}
 
 
 def consumer_of(kafka: Any, settings: Mapping[str, Any], owner: str) -> Any:
-    """Return a consumer; raise a ParameterError if librdkafka refuses a setting."""
+    """Return a consumer; raise a ParameterError if librdkafka rejects a setting."""
     try:
         return kafka.Consumer(settings)
     except kafka.KafkaException as error:
@@ -62,7 +62,7 @@ class KafkaTopic(MessageSource):
 
     Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
     are committed to the group. Other tools can then show the progress. Rows of several partitions arrive in
-    no defined order. For reproducible models, read one partition, or use one model per key.
+    an undefined order. For reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
@@ -160,7 +160,10 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions only at the first read: a replaced assignment could still send messages."""
+        """Assign the partitions; called only at the first read.
+
+        If an assignment were replaced, messages of the old assignment could still arrive.
+        """
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)
