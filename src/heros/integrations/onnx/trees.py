@@ -234,8 +234,8 @@ def _bayes(
     leaf_count = sum(int(one.by_bayes.sum()) for one in trees)
     size = 8 * leaf_count * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:
-        rule = f"at most {LARGEST >> 20} MB for the export"
-        raise HerosError(f"The leaf statistics of a tree must be {rule}. Got {size >> 20} MB instead.")
+        rule = f"at most {LARGEST >> 20} MB in the exported file"
+        raise HerosError(f"The leaf statistics of the trees must take {rule}. Got {size >> 20} MB instead.")
     found = [leaf for one in trees for leaf in leaves.of(one)]
     logs: list[str] = []
     if len(leaves.numbers):
