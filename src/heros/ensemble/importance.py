@@ -268,7 +268,7 @@ class RunningImportance:
             known, most = values[~np.isnan(values)], len(feature.values or ()) - 1
             codes = (known >= 0) & (known <= most) & (known == np.floor(known))
             if not (codes if feature.nominal else np.isfinite(known)).all():
-                raise DataError(f"The sample of instances has an invalid value of {feature.name!r}.")
+                raise DataError(f"The sample of instances has an invalid value for {feature.name!r}.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())

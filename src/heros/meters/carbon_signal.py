@@ -171,7 +171,8 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._notify_once(f"{self.name} returned no carbon intensity: {error} Training continues.")
+            text = f"{self.name} returned no carbon intensity. Training continues. The error was: {error}"
+            self._notify_once(text)
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""
@@ -180,7 +181,9 @@ class CarbonSignal:
             pair = _pair(row)
             if pair is None:
                 rule = "a time (ISO 8601 or seconds since 1970) and a carbon intensity in g CO2e per kWh"
-                raise DataError(f"Row {number} of {self.name} must be {rule}. Got {repr(row)[:80]} instead.")
+                raise DataError(
+                    f"Row {number} of {self.name} must hold {rule}. Got {repr(row)[:80]} instead."
+                )
             values[pair[0]] = pair[1]
         if not values:
             raise DataError(f"{self.name} must have at least one row with a time and an intensity.")

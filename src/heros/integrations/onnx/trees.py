@@ -202,7 +202,7 @@ class Walk:
 
 
 def walked(graph: Graph, walks: Sequence[Walk]) -> str:
-    """Return the index of each instance's final node in each tree (n, trees), counted over all trees."""
+    """Return each instance's final node in each tree (n, trees), as an index into the nodes of all trees."""
     begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
     link = [np.where(one.splits, one.link + begin, 0) for one, begin in zip(walks, begins, strict=True)]
     walks = [replace(one, link=own) for one, own in zip(walks, link, strict=True)]
