@@ -214,7 +214,7 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     X, y = mixed(200, 6, missing=False)
     path = tmp_path / "model.onnx"
     own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
-    rule = r"is a perceptron, linear model, naive Bayes, trees or neighbours \(member="
+    rule = r"is a perceptron, linear, naive Bayes, tree-based or neighbours model \(member="
     with pytest.raises(ParameterError, match=rf"{rule} selects another model\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
     with pytest.raises(HerosError, match="has not been trained yet"):

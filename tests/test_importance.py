@@ -296,7 +296,7 @@ def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code
     assert len(Heros.load(tmp_path / "good.heros").sample)
     model._bound_learner.importance.rows[:, 1] = code
     model.save(tmp_path / "forged.heros")
-    with pytest.raises(DataError, match="invalid value of 'b'"):
+    with pytest.raises(DataError, match="invalid value for 'b'"):
         Heros.load(tmp_path / "forged.heros")
 
 

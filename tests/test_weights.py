@@ -397,7 +397,7 @@ def test_a_class_weight_names_its_class_as_a_label_does(key, classes):
     "given", [{None: 5}, {float("nan"): 5}, {b"yes": 5}, {10**5000: 5}, {1: 5, "1": 7}], ids=range(5)
 )
 def test_keys_of_class_weights_must_be_distinct_classes(given):
-    with pytest.raises(ParameterError, match="must be a mapping of distinct classes"):
+    with pytest.raises(ParameterError, match="must be a mapping of classes with distinct names"):
         Heros(class_weight=given)
 
 

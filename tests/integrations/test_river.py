@@ -371,7 +371,7 @@ def test_a_model_of_heros_is_opened_and_reads_as_its_file_did(tmp_path):
         assert again.predict_proba_one(x) == model.predict_proba(x)
         assert again.predict_one(x) in {"0", "1"}
     assert schema_plain(river.heros.schema) == schema_plain(model.schema)
-    with pytest.raises(DataError, match="must hold a complete HerosRegressor"):
+    with pytest.raises(DataError, match="does not contain a complete HerosRegressor"):
         HerosRegressor.load(tmp_path / "model.heros")
 
 
@@ -444,7 +444,7 @@ def test_a_regressor_is_saved_too(tmp_path):
     model.save(tmp_path / "model.heros")
     again = HerosRegressor.load(tmp_path / "model.heros")
     assert again.predict_one({"size": 3.0}) == model.predict_one({"size": 3.0})
-    with pytest.raises(DataError, match="must hold a complete HerosClassifier"):
+    with pytest.raises(DataError, match="does not contain a complete HerosClassifier"):
         HerosClassifier.load(tmp_path / "model.heros")
 
 
@@ -536,5 +536,5 @@ def test_a_forged_file_whose_labels_do_not_fit_is_refused(tmp_path, labels):
     model.save(tmp_path / "model")
     document, arrays = archive.read(tmp_path / "model", "river model")
     archive.write(tmp_path / "model", "river model", document | {"labels": labels}, arrays)
-    with pytest.raises(DataError, match="must hold a complete HerosClassifier"):
+    with pytest.raises(DataError, match="does not contain a complete HerosClassifier"):
         HerosClassifier.load(tmp_path / "model")

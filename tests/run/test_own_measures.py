@@ -165,7 +165,7 @@ class Made:
         ([Made(name="My cost")], "must be a measure: an object with a 'name' like 'my_cost'"),
         ([Made(name=None)], "must be a measure"),
         ([Made(update=None)], "must be a measure"),
-        ([Made(better="more")], "must be a measure whose 'better' is 'higher' or 'lower' ('made'). Got 'more'"),
+        ([Made(better="more")], "must be a measure whose 'better' is 'higher' or 'lower' (measure 'made'). Got 'more'"),
         ([measures.F1(), measures.F1()], "must be measures with distinct names that are not attributes of Run or Curves. Got 'f1'"),
         ([Made(name="reward")], "with distinct names that are not attributes of Run or Curves. Got 'reward'"),
         ([Made(name="end")], "are not attributes of Run or Curves. Got 'end'"),

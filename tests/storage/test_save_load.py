@@ -169,7 +169,7 @@ def test_no_code_of_a_file_is_ever_named_or_run(tmp_path):
         model = learnt()
         document, arrays = serialization.pack(model)
         archive.write(tmp_path / "model", "model", document | {"policy": {"kind": kind}}, arrays)
-        with pytest.raises(DataError, match=r"must hold a complete model|must name a class of HEROS"):
+        with pytest.raises(DataError, match=r"does not contain a complete model|must name a class of HEROS"):
             Heros.load(tmp_path / "model")
 
 

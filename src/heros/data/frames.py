@@ -144,7 +144,7 @@ def table_of(frame: Any, owner: str) -> pa.Table:
     except HerosError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        rule = f"The frame of {owner} must have columns of one type each."
+        rule = f"All values in a column of the frame of {owner} must have the same type."
         raise DataError(f"{rule} The error was: {error}") from None
     _distinct(table.column_names, owner)
     return table

@@ -177,7 +177,7 @@ def _expect_names(names: object, parameter: str, owner: str) -> None:
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise ParameterError.of(parameter, owner, "a tuple of strings", names)
     if len(set(names)) != len(names):
-        raise ParameterError.of(parameter, owner, "distinct", names)
+        raise ParameterError.of(parameter, owner, "a tuple of distinct strings", names)
 
 
 def _feature(short: str | tuple[str, ...] | Feature) -> Feature:

@@ -35,7 +35,9 @@ def checked_class_weight(class_weight: object) -> ClassWeight:
     for given, weight in class_weight.items():
         name = None if kind_of(given) == "none" else label_of(given)
         if name is None or name in weights:
-            raise ParameterError.of("class_weight", "Heros", "a mapping of distinct classes", class_weight)
+            raise ParameterError.of(
+                "class_weight", "Heros", "a mapping of classes with distinct names", class_weight
+            )
         weights[name] = number(weight, "class_weight", "Heros", 0, MOST)
     return weights
 

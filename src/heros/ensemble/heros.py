@@ -244,8 +244,11 @@ class Heros:
             return
         target, task = "a number" if schema.numeric else "a class", type(self.task).__name__
         if self._learner is not None or self._given.task is not None:
-            rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target, for {task}"
-            raise ParameterError(f"The 'schema' parameter of Heros must be {rule}. Got {target} instead.")
+            rule = f"a schema with {'a number' if self.task.numeric else 'classes'} as target"
+            raise ParameterError(
+                f"The 'schema' parameter of Heros must be {rule}, because the task is {task}. Got {target} "
+                "as target instead."
+            )
         self._set_task(Regression() if schema.numeric else Classification())
 
     @property
@@ -950,7 +953,8 @@ class Heros:
                 cls, document, arrays, task=task, pool=pool, policy=policy, score=score
             )
         except DataError as error:
-            raise DataError(f"The file {os.fspath(path)} must hold a complete model. {error}") from None
+            rule = f"The file {os.fspath(path)} does not contain a complete model."
+            raise DataError(f"{rule} {error}") from None
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Return the learnt state as groups of arrays for `restore`; empty before `bind`.
@@ -1035,7 +1039,7 @@ class Heros:
         return learner
 
     def __copy__(self) -> Self:
-        """Return an independent copy, like `copy.deepcopy`; training the copy does not change the model."""
+        """Return a copy, like `copy.deepcopy`; training the copy does not change the original."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -1085,7 +1089,7 @@ class _Elsewhere:
 
     Reading the attribute raises an error that names the replacement.
 
-    A `__getattr__` of `Heros` would slow down every access to the other attributes.
+    A `__getattr__` method of `Heros` could do the same, but would slow down all attribute access.
     """
 
     def __init__(self, name: str) -> None:

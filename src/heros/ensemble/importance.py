@@ -43,12 +43,12 @@ class Importance:
     columns
         The columns of the source. A date is one column, even if it has several features.
     values
-        The importance of each column now (C,); NaN if it was not measured yet.
+        The current importance of each column (C,); NaN if it has not been measured yet.
     end
         The number of instances at each point of the history (P,).
     history
-        The importance of each column at the points in `end` (P, C); NaN if it was not measured yet. The last
-        point is `values` if `values` was measured now. The other points are means of at most eight
+        The importance of each column at the points in `end` (P, C); NaN if it had not been measured yet. The
+        last point is `values` if `values` was measured now. The other points are means of at most eight
         predictions per column: they show large changes, but a single point is uncertain.
 
     Examples
@@ -136,8 +136,8 @@ class RunningImportance:
 
     At regular intervals, an instance is predicted several more times before the model learns from it. For
     each of these predictions, the value of one column is replaced by the value of the same column in an
-    instance of the sample. These predictions do not change the models. Only the number of instances
-    determines when these predictions are made. The model therefore learns the same with and without the
+    instance of the sample. These predictions do not change the models. When they are made
+    depends only on the number of instances. The learnt state is therefore the same with and without the
     measurements.
     """
 
@@ -193,7 +193,7 @@ class RunningImportance:
         self.turn = (self.turn + AT_ONCE) % len(self.columns)
 
     def add_to_sample(self, X: NDArray[np.float64], at: int) -> None:
-        """Add every 11th of these instances to the sample; the first instance is number `at`."""
+        """Add every 11th instance to the sample; `at` is the number of instances before X."""
         rows = X[-at % SPACING :: SPACING]
         free = ROWS - len(self.rows)
         if free > 0:
@@ -268,7 +268,7 @@ class RunningImportance:
             known, most = values[~np.isnan(values)], len(feature.values or ()) - 1
             codes = (known >= 0) & (known <= most) & (known == np.floor(known))
             if not (codes if feature.nominal else np.isfinite(known)).all():
-                raise DataError(f"The sample of instances has an invalid value of {feature.name!r}.")
+                raise DataError(f"The sample of instances has an invalid value for {feature.name!r}.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())

@@ -68,7 +68,7 @@ class KeyFigures:
 
     @classmethod
     def of(cls, tally: Tally, *, numeric: bool = False) -> KeyFigures:
-        """Compute the figures from the counts of a tally."""
+        """Compute the metrics from the counts of a tally."""
         n = tally.instances
         if n == 0:
             return cls(0, math.nan, math.nan)
@@ -184,7 +184,7 @@ class Keyed:
             raise
 
     def _know_kept(self) -> None:
-        """Read the stored schema; raise an error if the stored models have another pool or task."""
+        """Read the stored schema; raise an error if the stored models have a different pool or task."""
         plain, known = self._store.note("schema"), self.template.schema
         if plain is None:
             return
@@ -286,7 +286,7 @@ class Keyed:
         return self._asked(key, Heros.predict, x)
 
     def predict_interval(self, key: Key, x: Any) -> Any:
-        """Return the lower and upper end of the prediction interval: (2,) or, for n instances, (n, 2)."""
+        """Return the lower and upper bounds of the prediction interval: (2,) or, for n instances, (n, 2)."""
         return self._asked(key, Heros.predict_interval, x)
 
     def answers(self, key: Key, x: Any) -> Any:
@@ -317,9 +317,9 @@ class Keyed:
     def bind(self, schema: Schema) -> Self:
         """Extend each model to this schema the next time the model learns.
 
-        A model that is extended in several steps differs from a model that is extended at once. Therefore the
-        model of a key, in memory or in the file, is extended only when it learns. A new model starts with the
-        whole schema.
+        A model that is extended in several steps differs from a model that is extended in one step. Therefore
+        the model of a key, in memory or in the file, is extended only when it learns. A new model starts with
+        the whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -389,7 +389,7 @@ class Keyed:
             return self._figures(total)
 
     def busiest(self, n: int) -> list[tuple[Key, KeyFigures]]:
-        """Return the n keys with the most instances, and the figures of their models."""
+        """Return the n keys with the most instances, each with the metrics of its model."""
         with self._lock:  # for models in memory, the file may have fewer instances, but never more
             tallies = dict(self._store.busiest(n)) | {n: one.tally for n, one in self._residents.items()}
         most = heapq.nlargest(n, tallies.items(), key=lambda pair: pair[1].instances)
@@ -546,7 +546,7 @@ class Keyed:
         try:
             model = self._moulds.opened(document, arrays)
         except DataError as error:
-            raise DataError(f"The file {place} must hold a complete model. {error}") from None
+            raise DataError(f"The file {place} does not contain a complete model. {error}") from None
         tally = self._store.tally(name)
         assert tally is not None
         return _Resident(model, tally, sum(array.nbytes for array in arrays.values()), stored=tally)

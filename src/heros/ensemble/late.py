@@ -68,8 +68,9 @@ class LateLabels:
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since 1970. Such times remain valid when a saved file is
-        loaded. To replay earlier data, return the time of the data.
+        A function that returns the time in seconds since 1970. A saved file contains such times, so the
+        function must count from the same date after loading. To replay earlier data, return the time of the
+        data.
 
     Examples
     --------

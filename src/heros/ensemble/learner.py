@@ -174,5 +174,5 @@ def clear_memory_error(schema: Schema) -> Iterator[None]:
         values = sum(len(feature.values or ()) for feature in schema.features)
         what = f"{schema.n_features} features, {values} nominal values and {schema.n_classes} classes"
         raise HerosError(
-            f"The models do not fit into memory. Use fewer or smaller models for {what}."
+            f"The models for {what} do not fit into memory. Use fewer or smaller models."
         ) from None

@@ -113,7 +113,7 @@ class Prices:
         return bounded
 
     def needs(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of evaluating each model and of training it on this share of the instances.
+        """Return the price of evaluating each model and training it on the share `trained` of instances.
 
         The work that the models of a part share is not included.
         """
@@ -129,12 +129,12 @@ class Prices:
         return alone
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
-        """Return a mask of the models to wake: lowest price × factor first, until no other model fits.
+        """Return a mask of the models to wake: by increasing price × factor, until no other model fits.
 
         Each chosen model of a part doubles the factors of the part's other models, because models of the same
-        kind make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
-        the training steps that must fit into the limit. The share is lowered to .35 if more than a third of
-        the limit would otherwise be unused.
+        kind make similar errors. If no model fits, only the cheapest model is chosen. `trained` is the share
+        of the training steps that must fit into the limit. The share is lowered to .35 if more than a third
+        of the limit would otherwise be unused.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit

@@ -147,7 +147,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming the run; this work does not recur, so no budget is reserved."""
+        """Count the CPU time of resuming the run; reserve no budget, since this work does not recur."""
         self.note()
         self.aside = 0.0
 

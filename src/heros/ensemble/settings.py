@@ -1,4 +1,4 @@
-"""The settings of `heros.Heros`: for other classes that have the same settings, and for records of runs."""
+"""The settings of `heros.Heros`, for other classes with the same settings and for the records of runs."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Regression(Task):
 
     Perceptrons and linear models are trained on the standardised target: its distance from the running mean
     in running standard deviations. When the mean or the deviation has changed by a tenth, the weights are
-    rescaled to keep the predictions the same. Distances are limited to ten standard deviations.
+    rescaled so that the predictions do not change. Distances are limited to ten standard deviations.
 
     Parameters
     ----------

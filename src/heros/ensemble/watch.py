@@ -78,9 +78,10 @@ class Stack(AnswerPart):
     The mixture of the n best models, as in `Top`, is an additional input. The mixture starts with half of the
     weight, and the models share the other half equally. After each label, each weight takes a gradient step
     on the log loss of the ensemble's prediction. If models make different errors, a stack can be better than
-    any mixture of the models (figures in docs/policies.md). In regression, the stack adds up each model's
-    difference from the mixture, with weights that start at 0 and are trained on the squared error (NLMS). All
-    models are evaluated, since all models predict; the policy still chooses which models are trained.
+    any mixture of the models (see the results in docs/policies.md). In regression, the stack adds up each
+    model's difference from the mixture, with weights that start at 0 and are trained on the squared error
+    (NLMS). All models are evaluated, since all models predict; the policy still chooses which models are
+    trained.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours with a window of more than
     1,000 instances) are evaluated last. If a separate stack of the other models gives a class a higher

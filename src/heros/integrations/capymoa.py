@@ -38,7 +38,7 @@ class _SchemaParameter:
 
 @dataclass(eq=False, repr=False)
 class CapyMoaSettings(ModelSettings, _SchemaParameter):
-    """The base class of the classifier and the regressor, with an ensemble for CapyMOA's schema."""
+    """The base class of the classifier and the regressor; creates `heros` for CapyMOA's schema."""
 
     _numeric: ClassVar[bool]  # whether the target is a number
 

@@ -162,7 +162,7 @@ class _Model(ModelSettings):
             return cls._of(Heros.load(path, **own))
         except (DataError, KeyError, TypeError, ValueError) as error:
             place = os.fspath(path)
-            raise DataError(f"The file {place} must hold a complete {cls.__name__}. {error}") from None
+            raise DataError(f"The file {place} does not contain a complete {cls.__name__}. {error}") from None
 
     @classmethod
     def _of(

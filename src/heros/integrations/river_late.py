@@ -114,8 +114,8 @@ class LateClassifier(_Late[dict[Any, float]]):
     longest
         The maximum time in seconds to store an instance without its label; None means no limit.
     expired
-        The label to learn for instances whose label has not arrived in time. None drops these instances. In
-        both cases, the instances count as expired.
+        The label to learn for instances whose label has not arrived in time. If None, these instances are
+        dropped. In both cases, the instances count as expired.
     clock
         A function that returns the time in seconds since the epoch.
 

@@ -424,7 +424,7 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
         if any(found.endswith(f"__{path}") for found, _ in _inside("", getattr(part, inner))):
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
     example = f", e.g. {own[0]!r} of {type(part).__name__}" if own else ""
-    rule = f"parameters of the estimator's policy, pool or other parts{example}"
+    rule = f"a parameter of the policy, the pool or another part of the estimator{example}"
     raise ParameterError.of("params", "set_params", rule, key)
 
 

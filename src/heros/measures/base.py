@@ -168,7 +168,7 @@ class Mean(Measure):
 
     @property
     def value(self) -> float:
-        """The mean over all instances so far; NaN without instances."""
+        """The mean over all instances so far; NaN if there are no instances."""
         return self.over / self.under if self.under > 0 else math.nan
 
     def state(self) -> dict[str, Array]:

@@ -28,7 +28,7 @@ MOST_CLASSES = 1 << 13  # a matrix of classes × classes must fit into memory
 
 
 class Accuracy(Mean):
-    """The share of instances whose class was predicted as most probable (ties: the lowest index).
+    """The share of instances whose true class has the highest predicted probability (ties: the lowest index).
 
     Examples
     --------
@@ -64,7 +64,7 @@ class LogLoss(Mean):
 
 
 def log_loss(y: Labels, probabilities: Floats) -> float:
-    """Return the mean of −ln P(true class); NaN without instances.
+    """Return the mean of −ln P(true class); NaN if there are no instances.
 
     Probabilities below 1e-15 count as 1e-15.
 
@@ -134,7 +134,7 @@ class Confusion:
 
     @property
     def recall(self) -> Floats:
-        """The recall of each class; NaN for a class without instances."""
+        """The recall of each class; NaN if the class has no instances."""
         return self._share_of(self.counts.sum(axis=1))
 
     @property

@@ -32,7 +32,7 @@ def expect_measure(measure: object, name: str, owner: str) -> Measure:
     if not callable(getattr(measure, "update", None)) or not _has_value(measure):
         raise ParameterError.of(name, owner, RULE, measure)
     if getattr(measure, "better", "higher") not in {"higher", "lower"}:
-        rule = f"a measure whose 'better' is 'higher' or 'lower' ({own!r})"
+        rule = f"a measure whose 'better' is 'higher' or 'lower' (measure {own!r})"
         raise ParameterError.of(name, owner, rule, measure.better)  # type: ignore[attr-defined]
     return Own(measure)
 

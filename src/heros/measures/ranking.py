@@ -60,8 +60,8 @@ def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float
 def average_precision(y: Labels, probabilities: Probabilities) -> float:
     """Return the mean over classes of the one-vs-rest average precision AP = Σ (R_n − R_{n−1}) P_n.
 
-    The mean is over the classes that have positive and negative instances; without such a class the result is
-    NaN. For a binary problem, the mean includes both classes, so the order of the classes has no effect.
+    The mean is over the classes that have positive and negative instances; NaN if there is no such class. For
+    a binary problem, the mean includes both classes, so the order of the classes has no effect.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 
 
 class Histogram:
-    """Two histograms of log-odds per class: of the instances of the class and of all other instances.
+    """Two histograms of log-odds per class: one of the instances of the class, one of all other instances.
 
     All bins have the same width, and the number of bins does not depend on the stream's length. With more
     than 64 classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and the error of this

@@ -72,7 +72,7 @@ class RMSE(MeanOfNumbers):
 class MAPE(MeanOfNumbers):
     """The mean absolute percentage error, as a share: |error| / |target|.
 
-    Percentage error is undefined for targets equal to 0; they are skipped.
+    Instances with a target of 0 are skipped, because their percentage error is undefined.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class R2(Measure):
         return 1 - self.errors / self.squares if self.squares > 0 else math.nan
 
     def state(self) -> dict[str, Array]:
-        """Return the count, the mean as two numbers >= 0, and the sums of squared deviations and errors."""
+        """Return the count, max(mean, 0), max(−mean, 0), and the sums of squared deviations and errors."""
         sums = [max(self.mean, 0.0), max(-self.mean, 0.0), self.squares, self.errors]
         return {"count": np.array([self.count]), "sums": np.array(sums)}
 

@@ -40,8 +40,8 @@ class CarbonSignal:
 
     A value is valid from its time to the time of the next value; the last value is valid for the same length
     of time as the value before it. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970.
-    Outside the known times, the intensity is None, and one notice is given. If a URL does not reply or a file
-    is damaged later, the error is reported and the known values are kept.
+    Outside the known times, the intensity is None, and one notice is given. If the source cannot be read
+    again later, the error is reported and the known values are kept.
 
     Parameters
     ----------
@@ -93,8 +93,9 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> IntensityAt | None:
         """Return the first time from `start` to `end` at which the carbon intensity is among the lowest.
 
-        The lowest intensities together cover the share `share` of the known time from `start` to `end`. If
-        `share` is 0, return the first time with the lowest intensity. Return None if no intensity is known.
+        The lowest intensities are those that together cover at least the share `share` of the known time from
+        `start` to `end`. If `share` is 0, return the first time with the lowest intensity. Return None if
+        no intensity is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -170,7 +171,8 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._notify_once(f"{self.name} returned no carbon intensity: {error} Training continues.")
+            text = f"{self.name} returned no carbon intensity. Training continues. The error was: {error}"
+            self._notify_once(text)
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""
@@ -179,7 +181,9 @@ class CarbonSignal:
             pair = _pair(row)
             if pair is None:
                 rule = "a time (ISO 8601 or seconds since 1970) and a carbon intensity in g CO2e per kWh"
-                raise DataError(f"Row {number} of {self.name} must be {rule}. Got {repr(row)[:80]} instead.")
+                raise DataError(
+                    f"Row {number} of {self.name} must hold {rule}. Got {repr(row)[:80]} instead."
+                )
             values[pair[0]] = pair[1]
         if not values:
             raise DataError(f"{self.name} must have at least one row with a time and an intensity.")

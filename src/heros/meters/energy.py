@@ -141,5 +141,5 @@ class Energy:
 
     @property
     def co2e_kg(self) -> float | None:
-        """Kilograms of CO2e; None without a carbon intensity."""
+        """Kilograms of CO2e; None if no carbon intensity was given."""
         return None if self.carbon is None else self.kwh * self.carbon.grams_per_kwh / 1000

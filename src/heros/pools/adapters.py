@@ -68,7 +68,7 @@ class Member(ABC):
 
     @abstractmethod
     def predict_proba(self, instance: Instance) -> Any:
-        """Return the class probabilities on any scale, or None if the model cannot predict yet."""
+        """Return class probabilities, which need not sum to 1; None if the model cannot predict yet."""
 
     @abstractmethod
     def learn(self, instance: Instance, y: float) -> None:

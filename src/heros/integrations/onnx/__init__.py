@@ -55,8 +55,8 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     exported, including models of a joined pool. The file may be large, because it contains the stored
     instances of nearest-neighbour models and the leaf statistics of trees. Models written in Python and label
     memories, which predict from earlier labels, cannot be exported. The combined predictions of `heros.Top`
-    and `Stack` cannot be exported either; export each model by its index. The file does not limit extreme
-    numbers (`bounded` of `heros.pools.Join`).
+    and `Stack` cannot be exported either; export each model by its index. The limit on
+    extreme numbers (`bounded` of `heros.pools.Join`) is not exported.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     writer = next((WRITERS[kind] for kind in type(bound).__mro__ if kind in WRITERS), None)
     if writer is None:
         kind = type(bound.pool).__name__
-        rule = "a Heros whose best model is a perceptron, linear model, naive Bayes, trees or neighbours"
+        rule = "a Heros whose best model is a perceptron, linear, naive Bayes, tree-based or neighbours model"
         raise ParameterError.of("model", "to_onnx", f"{rule} (member= selects another model)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)

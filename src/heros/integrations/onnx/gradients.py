@@ -32,7 +32,7 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
     _expect_finite([rows], i)
     state = {name.removeprefix("inputs_"): array for name, array in bound.native.state().items()}
     if len(rows) != 1 + len(state["owner"]):
-        rule = "a model without hashed values (own_values must be at least the number of values)"
+        rule = "a model without hashed values (increase own_values to the number of nominal values)"
         raise ParameterError.of("model", "to_onnx", rule, type(bound.pool).__name__)
     inputs = graph.cast(_encoded(graph, state, bound.pool), np.float64)
     products = graph("MatMul", inputs, rows[1:].copy())

@@ -1,4 +1,4 @@
-"""Export of nearest neighbours: the file has the stored instances; a matrix product finds the nearest."""
+"""Export of nearest neighbours: the file contains the stored instances and a search by matrix product."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ class Walk:
 
 
 def walked(graph: Graph, walks: Sequence[Walk]) -> str:
-    """Return the index of each instance's final node in each tree (n, trees), counted over all trees."""
+    """Return each instance's final node in each tree (n, trees), as an index into the nodes of all trees."""
     begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
     link = [np.where(one.splits, one.link + begin, 0) for one, begin in zip(walks, begins, strict=True)]
     walks = [replace(one, link=own) for one, own in zip(walks, link, strict=True)]
@@ -234,8 +234,8 @@ def _bayes(
     leaf_count = sum(int(one.by_bayes.sum()) for one in trees)
     size = 8 * leaf_count * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:
-        rule = f"at most {LARGEST >> 20} MB for the export"
-        raise HerosError(f"The leaf statistics of a tree must be {rule}. Got {size >> 20} MB instead.")
+        rule = f"at most {LARGEST >> 20} MB in the exported file"
+        raise HerosError(f"The leaf statistics of the trees must take {rule}. Got {size >> 20} MB instead.")
     found = [leaf for one in trees for leaf in leaves.of(one)]
     logs: list[str] = []
     if len(leaves.numbers):
