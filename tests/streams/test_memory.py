@@ -190,7 +190,7 @@ def test_frames_that_break_a_rule():
     pandas = pytest.importorskip("pandas")
     mixed = pandas.DataFrame({"a": [1, ["x"]], "y": [0, 1]})
     assert refused(lambda: streams.from_frame([1, 2])) == (
-        "The frame of from_frame must be a data frame. Got list instead."
+        "The data of from_frame must be a data frame. Got list instead."
     )
     assert refused(lambda: streams.from_frame(mixed)) == (
         "The column 'a' of from_frame must hold only numbers, text and dates. Got a list."

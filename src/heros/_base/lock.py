@@ -42,7 +42,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the dictionary that replaces `place` if its function ended without releasing the lock."""
+    """Return the dictionary that replaces `place`, whose function ended without releasing the lock."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

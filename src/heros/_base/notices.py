@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's program."""
+"""Warnings that show the line of the user's program that called HEROS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INSIDE = (os.path.dirname(os.path.dirname(__file__)) + os.sep, contextlib.__file
 
 
 def notice(text: str, category: type[Warning]) -> None:
-    """Issue a warning that points at the line of the user's program that called HEROS."""
+    """Issue a warning that shows the line of the user's program that called HEROS."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back

@@ -42,7 +42,7 @@ class Pending(Generic[T]):
     clock
         A function that returns the time in seconds.
     owner
-        The class that error messages name.
+        The class named in error messages.
     most_bytes
         The maximum total size of the items and their ids in bytes; None for no limit.
     size
@@ -90,12 +90,12 @@ class Pending(Generic[T]):
         return what, since
 
     def put(self, id: Id, what: T) -> None:
-        """Add an item with the current time, then evict the items that exceed a limit, oldest first."""
+        """Add an item that arrives now, then evict the items that exceed a limit, oldest first."""
         self.arrive(id, what)
         self.enforce_limits()
 
     def arrive(self, id: Id, what: T) -> None:
-        """Add an item with the current time, without evicting other items."""
+        """Add an item that arrives now, without evicting other items."""
         self.hold(id, what, self._time())
 
     def hold(self, id: Id, what: T, since: float) -> None:

@@ -43,7 +43,7 @@ class Setting:
         return self.rule.check(value, self.name, owner)
 
     def omits(self, value: Any) -> bool:
-        """Return whether the description of a part omits the setting if the setting has this value."""
+        """Return whether a setting with this value is left out of the description of a part."""
         return self.optional and bool(value == self.default)
 
     @property

@@ -61,7 +61,7 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
 
     The costs must sum to 1. The same seed must give the same results for any block size. Predicting must not
     change the models. A copy made during a stream must give the same results as the original. The models must
-    support a schema that grows.
+    support a schema that grows; this is optional for `heros.pools.Models`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _check_learning(pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArr
 def _check_growth(
     pool: Pool, schema: Schema, X: NDArray[np.float64], y: NDArray[np.float64], numeric: bool
 ) -> None:
-    """Extend the models to a schema with another feature and another class, if they support growth."""
+    """Check that the models can be extended by a feature and a class; this is optional for `Models`."""
     more = Schema.of([*FEATURES, "height"], classes=None if numeric else [*schema.classes, "perhaps"])
     model = _model(pool, schema).learn(X[:50], y[:50])
     try:
@@ -132,7 +132,7 @@ def _check_growth(
 
 
 def _copy(model: Heros) -> Heros | None:
-    """Return a copy of a model, or None if the model has objects that cannot be pickled."""
+    """Return a copy of a model, or None if the model contains objects that cannot be pickled."""
     try:
         return pickle.loads(pickle.dumps(model))  # type: ignore[no-any-return]
     except (pickle.PicklingError, AttributeError, TypeError):

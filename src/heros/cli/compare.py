@@ -70,7 +70,7 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare the default model, models with a budget and baselines, or several policies, on a stream."""
+    """Compare policies on a stream; by default, the default model, models with a budget, and baselines."""
     if stream == "-":
         raise ParameterError.of(
             "stream",
@@ -151,7 +151,8 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
     """Return the mean measures, the mean rank by the first measure, and the saving of each group.
 
-    The saving is the share of energy saved, compared with training every model or with the default model.
+    The saving is the share of energy saved, compared with the policy ``everything`` or the default model; it
+    is None if neither of them is in the comparison.
     """
     full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
     measures = groups[0].runs[0].measures

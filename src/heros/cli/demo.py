@@ -47,7 +47,10 @@ def demo_command(
         int, typer.Option("--n", min=1000, help="Number of instances of the drifting stream.")
     ] = 8_000,
 ) -> None:
-    """Run Heros() on an example file and a drifting stream; if River is installed, also run its forest."""
+    """Run Heros() on an example file and on a drifting stream.
+
+    If River is installed, its adaptive random forest also runs on the drifting stream.
+    """
     with tempfile.TemporaryDirectory() as directory:
         table = Table(
             ("stream", "model", "AUROC", "accuracy", "CPU s", "µs per instance"),

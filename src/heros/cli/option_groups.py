@@ -55,7 +55,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class EnsembleOptions:
-    """The values of the options that do not describe the policy, one field per option."""
+    """The values of the model options that `run`, `serve` and `compare` share, one field per option."""
 
     pool: options.PoolName = None
     epsilon: options.Epsilon = None

@@ -140,7 +140,7 @@ PolicyName = Annotated[
 BudgetName = Annotated[
     str | None,
     of_model(
-        help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
+        help="Maximum CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or power, e.g. '5 W' or "
         "'500 J/h'. If the budget is too small for all models, some models are paused. With a power, "
         "training stops when the energy for one hour is used up, and continues in the next hour."
     ),

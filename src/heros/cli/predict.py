@@ -54,12 +54,11 @@ def predict_command(
     encoding: options.EncodingName = None,
     format: options.FormatName = None,
 ) -> None:
-    """Predict the class of every row of a file, and the probability of each class.
+    """Predict each row of a file: the class and the probability of each class, or for regression the value.
 
     Columns are matched by name; the file needs no target. Columns that the file lacks, and values unknown
-    to the model, count as missing. Numbers, dates and words for a missing value are read
-    as in the training file; --missing adds words. A row that cannot be read gets an empty prediction. The
-    model is not trained.
+    to the model, count as missing. Numbers, dates and words for a missing value are read as in the training
+    file; --missing adds words. A row that cannot be read gets an empty prediction. The model is not trained.
     """
     if out is not None:
         expect_table_place(out, "out", "heros predict")
@@ -113,7 +112,7 @@ def predict_command(
 def _predicted(
     model: Heros, reader: TableReader, copied: Sequence[str]
 ) -> Iterator[tuple[Any, list[BadRow]]]:
-    """Yield one table of predictions per chunk of rows, and the rows that cannot be read.
+    """Yield for each chunk of rows a table of predictions, and a list of the rows that cannot be read.
 
     A row that cannot be read stays in the table, with an empty prediction.
     """

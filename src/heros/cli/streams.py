@@ -152,4 +152,4 @@ def example_command(
         way = "Pass --force to replace it, or choose another name with --out"
         raise HerosError(f"The file {path} already exists. {way}.")
     write_whole(path, [content])
-    typer.echo(f"{path} is written. Run heros look {path} --target late to see how the file is read")
+    typer.echo(f"Wrote {path}. Run heros look {path} --target late to see how the file is read.")

@@ -83,7 +83,7 @@ def checked_delays(delay: ArrayLike | None, n: int) -> NDArray[np.int64] | None:
 
 
 def is_masked(values: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Return whether this is a masked array. `numpy.ma` is not imported, as this takes 10 ms."""
+    """Return whether this is a masked array. `numpy.ma` is not imported, because this takes 10 ms."""
     return "numpy.ma" in sys.modules and np.ma.isMaskedArray(values)
 
 
@@ -94,7 +94,7 @@ def one_row(values: ArrayLike) -> NDArray[Any]:
 
 
 def labels_array(y: ArrayLike) -> NDArray[Any]:
-    r"""Convert labels to an array; strings that NumPy would change become objects.
+    r"""Convert labels to an array; the dtype is object if NumPy's string type would change a label.
 
     NumPy removes ``\0`` at the end of strings, and converts members of an enum of strings to the wrong text.
 
@@ -171,7 +171,7 @@ def _one_each(y: ArrayLike, n: int, what: str, held: str) -> NDArray[Any]:
 
 
 def core_array(array: NDArray[Any], kind: type[N]) -> NDArray[N]:
-    """Return an aligned array of this type in C order, without the 4 µs of `np.require` where possible."""
+    """Return an aligned array of this type in C order; call `np.require` (4 µs) only if necessary."""
     flags = array.flags
     if array.dtype == kind and flags.c_contiguous and flags.aligned:
         return array
@@ -205,7 +205,7 @@ def _expect_numbers(objects: NDArray[Any], rule: str) -> None:
 
 
 def is_numeric(values: NDArray[np.generic], task: str | None, classes: bool, owner: str, name: str) -> bool:
-    """Return whether the target is numeric according to `task` or, without a task, to the values."""
+    """Return whether the target is numeric, according to `task` if it is given, else to the values."""
     if checked_task(task, owner) is not None:
         return task == "regression"
     if not classes and values.dtype.kind in "OU" and (text := _number_as_text(values)):

@@ -78,7 +78,7 @@ class Codes(dict[str, int]):
         return code
 
     def of_number(self, name: str) -> str:
-        """Return the known name of a number, which may differ from the given text in a trailing ``.0``.
+        """Return the name of a number: `name`, with ``.0`` appended if only this form is known.
 
         Examples
         --------

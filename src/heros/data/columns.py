@@ -375,8 +375,8 @@ def _floats(array: pa.Array) -> Values:
 def trimmed(column: pa.Array, words: Words) -> pa.Array:
     """Trim the values of a text column, and replace strings that are read as missing values with null.
 
-    If such a string is a number, every notation of this number becomes null. Dictionaries are returned
-    unchanged, since they declare their names.
+    If such a string is a number, every notation of this number becomes null. Dictionary columns
+    are returned unchanged, because their dictionaries declare the names.
     """
     types = pa.types
     if types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type):

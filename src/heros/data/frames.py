@@ -177,7 +177,7 @@ def _table(frame: Any, owner: str) -> pa.Table:
         return frame.to_arrow()
     if hasattr(frame, "__dataframe__"):
         return pa.interchange.from_dataframe(frame)
-    raise DataError(f"The frame of {owner} must be a data frame. Got {type(frame).__name__} instead.")
+    raise DataError(f"The data of {owner} must be a data frame. Got {type(frame).__name__} instead.")
 
 
 def _array(column: Any, name: str, owner: str) -> pa.Array:

@@ -110,10 +110,10 @@ def format_of(
 def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = False) -> bool:
     """Return whether the columns of a table suggest that ``1,234`` has a decimal comma.
 
-    If all unambiguous columns have the same decimal mark, ambiguous numbers have this mark, too. Otherwise
-    the result is `usual`, which is true if the file's delimiter suggests decimal commas. Numbers in the
-    default format (``12.5``) are considered only if `usual` is true, because programs often write numbers
-    in this format.
+    If all unambiguous columns have the same decimal mark, ambiguous numbers are read with this mark.
+    Otherwise the result is `usual`, which is true if the file's delimiter suggests decimal commas. Numbers in
+    the default format (``12.5``) are considered only if `usual` is true, because programs often write
+    numbers in this format.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark of a column, or "" if unclear. `plain`: use numbers like ``12.5``, too."""
+    """Return the decimal mark of a column, or "" if unclear; `plain` also considers numbers like ``12.5``."""
     first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""
@@ -175,8 +175,8 @@ def parsed_number(text: str, own: NumberFormat | None = None) -> float | None:
 def _has_thousands(counts: Iterable[str]) -> bool:
     """Return whether commas look like thousands separators.
 
-    Each comma must stand before three digits. In addition, some numbers must have no comma, unless each
-    number with a comma also has a $ or £ sign.
+    Each comma must be followed by exactly three digits. In addition, some numbers must have no comma,
+    unless each number with a comma also has a $ or £ sign.
     """
     bodies = [(value, found[0]) for value in counts if (found := re.search(r"\d[\d.,]*", value))]
     commas = [(value, body) for value, body in bodies if "," in body]

@@ -303,7 +303,7 @@ class RowEncoder:
         return value
 
     def _has_new_clock(self, column: Column, value: Any) -> bool:
-        """Return whether this value is the first time of day in a date column that may gain times."""
+        """Return whether this value adds the time of day to a date column that has had only dates so far."""
         if not isinstance(column, DateColumn) or not self._may_get_clock(column) or self._is_missing(value):
             return False
         return replace(column, clock=True).value(value, self.words)[-1] != 0.0

@@ -30,7 +30,7 @@ class Feature:
         The text format of the column. For numbers: the decimal mark, then the thousands separators
         (``",."``); empty for the default format. For dates: the order (``"month first"``) or a format for
         `strptime`; a trailing ``?`` means that the values so far also match another order. For names:
-        ``"names"`` if the user declared the column; such a column is never left out as an identifier.
+        ``"names"`` if the user declared the column as nominal; such a column is never left out.
     column, part
         The name of the source column, if this column provides several features, and the part of its values
         that the feature contains: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date;

@@ -60,9 +60,8 @@ class Weights:
     instances so far (including this one), n_c the number of instances of class c, and C the number of
     classes. In the long run all classes have the same total weight.
 
-    Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
-    number of times; the remainder is carried over to the next instance. In running
-    scores, an instance counts this number of times.
+    Gradient-based models use the weight directly. In models that count instances, and in the running scores,
+    an instance counts as a whole number of instances; the remainder is carried over to the next instance.
 
     Examples
     --------

@@ -96,7 +96,7 @@ class Change:
         The instance at which the change ended; None while the change lasts. Only for the kind "error".
     recovered
         Whether the error had recovered when the change ended: at most a tenth of the rise remained, or the
-        rest was no larger than chance explains. A change also ends at the next change, or after 20,000
+        rest could be due to chance. A change also ends at the next change, or after 20,000
         instances.
     classes
         The classes whose error or share of the instances changed by more than three standard errors. The

@@ -119,7 +119,7 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
     threshold
         The difference between the sum and its extreme value above which a change is reported.
     alpha
-        The factor by which the sum is multiplied at every number.
+        The factor by which the sum is multiplied each time a number arrives.
     mode
         The direction of the changes to detect: "up", "down" or "both".
 
@@ -153,15 +153,15 @@ class PageHinkley(_Detector, _core.PageHinkleyDetector):
 class KSWIN(_Detector, _core.KswinDetector):
     """A detector of changes in the distribution that uses Kolmogorov-Smirnov tests on a sliding window.
 
-    See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
-    compared with as many numbers drawn at random from the older part of the window. With the same seed,
-    River draws the same numbers.
+    See Raab, Heusinger and Schleif (2020). Each time a number arrives, the latest `stat_size` numbers of the
+    window are compared with as many numbers drawn at random from the older part of the window. With the same
+    seed, River draws the same numbers.
 
     Parameters
     ----------
     alpha
         The p-value up to which a change is reported, if the distance between the distributions is above 0.1.
-        The test is repeated at every number, so false alarms are much more frequent than `alpha`.
+        The test is repeated each time a number arrives, so false alarms are much more frequent than `alpha`.
     window_size
         The length of the window.
     stat_size

@@ -101,8 +101,8 @@ class Heros:
         does the same and also evaluates each idle model on every n-th instance. The idle models take turns.
         Unless `watch` is "all", the policy chooses first, from the current L. Then the required models
         predict and are evaluated, the L of these models is updated, and the chosen models are trained. The L
-        of a model that is not evaluated does not change. "trained" needs a policy that explores, so not
-        `Zeta` or `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If
+        of a model that is not evaluated does not change. "trained" needs a policy that explores, e.g.
+        `Zeta` inside `Explore`; otherwise an idle model would never be evaluated again. If
         `answer` uses the whole pool, all models are evaluated.
     burst
         The number of instances on which all models are evaluated after the best model gets worse, if `watch`
@@ -121,7 +121,7 @@ class Heros:
         `heros.ensemble.dial.Dial`. Energy is CPU time × watts of a core, as in `heros.meters.Cpu`.
     class_weight
         The weight of instances of each class, in training and in L. "balanced" weights classes by their
-        frequency so far. A mapping from class names to weights uses 1 for classes that it does not name.
+        frequency so far. In a mapping from class names to weights, the default weight is 1.
         See `heros.data.weights.Weights`.
     explainable
         Whether `importance` and `explain` are available. The model then keeps a sample of 128 recent
@@ -299,7 +299,7 @@ class Heros:
             self._use_parts(k=checked_k(k, self.pool))
 
     def _use_parts(self, **parts: Any) -> None:
-        """Replace the given parts. A later change of the task does not reset them to its defaults."""
+        """Use these parts as if the user had passed them; a later change of the task keeps them."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
@@ -775,7 +775,7 @@ class Heros:
 
     @property
     def diverged(self) -> NDArray[np.bool_]:
-        """A mask of the models that have made a non-finite prediction at least once or were excluded."""
+        """A mask of the models that have made a non-finite prediction or were excluded after an error."""
         return self._bound_learner.step.diverged.astype(bool)
 
     @property
@@ -893,7 +893,7 @@ class Heros:
         return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
-        """Return the scores, costs γ and training costs so far of the models with each value of a setting."""
+        """Return the scores, costs γ and training costs so far, grouped by the value of each setting."""
         return PoolSummary.of(self.pool, self.k, self._bound_learner.step)
 
     @property

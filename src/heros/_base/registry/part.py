@@ -114,7 +114,7 @@ def pool_id(pool: Any) -> str:
 
 
 def policy_id(policy: object) -> str:
-    """Return a short name of a policy.
+    """Return a short name for a policy.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def variant_id(
     budget: str | None = None,
     class_weight: object = None,
 ) -> str:
-    """Return a short name of settings that may differ from the paper; "" for the settings of the paper.
+    """Return a short name for the settings that differ from the paper; "" if all are the same.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def variant_id(
 
 
 def _weights_word(class_weight: object) -> str:
-    """Return a word for class weights; a checksum distinguishes mappings that would have the same word."""
+    """Return a short name for class weights; the name of a mapping ends with a checksum of the weights."""
     if not isinstance(class_weight, Mapping):
         return _word(str(class_weight))
     text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))
