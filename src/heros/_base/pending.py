@@ -171,6 +171,8 @@ def bytes_of(value: object) -> int:
     True
     """
     size = sys.getsizeof(value)
+    if isinstance(value, float | int | str):  # the check for a mapping is slow
+        return size
     if isinstance(value, Mapping):
         return size + sum(bytes_of(name) + bytes_of(one) for name, one in value.items())
     return size + sum(map(bytes_of, value)) if isinstance(value, list | tuple) else size

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
+from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
@@ -22,6 +23,10 @@ __all__ = ["LateSource"]
 
 EXACT = 1 << 53  # a larger float may stand for several whole numbers
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
+
+
+Rows = deque[tuple[Any, Mapping[str, Any]]]
+"""Rows with their positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,8 @@ class LateSource(RowSource):
     The model predicts an instance when the instance arrives. When its label arrives, the prediction is
     evaluated and the model is trained on the instance. Instances are therefore processed in the order of
     their labels. Instances that wait for their labels are kept in a bounded store. Checkpoints contain this
-    store and the positions of both sources. A label may arrive shortly before its instance.
+    store and the positions of both sources. A label may arrive shortly before its instance. A repeated
+    instance is ignored; a different instance with the id of a waiting instance is a bad row.
 
     Parameters
     ----------
@@ -128,6 +134,8 @@ class LateSource(RowSource):
         self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled instances, not returned yet
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
+        # The rows that were fetched but not processed; an error or an interrupt leaves them here.
+        self._unread: dict[str, Rows] = {"features": deque(), "labels": deque()}
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
         # The id of each row that is not returned yet, and its label and arrival time if the label came first.
         # The id is None for an invalid message, which is reported as a bad row.
@@ -192,10 +200,10 @@ class LateSource(RowSource):
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
             full = self._waiting.full
-            came = not full and self._take_features()
+            came = not full and self._take_features(most)
             came = self._take_labels(most, 0.0 if came else PAUSE) or came
             if full and not came:
-                came = self._take_features()
+                came = self._take_features(most)
             self._waiting.enforce_limits()
             self._early.enforce_limits()
             if not (self._ready or came) and all(self._over.values()):
@@ -205,49 +213,76 @@ class LateSource(RowSource):
         self._fetched_some = True
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
-    def _take_features(self, wait: float = 0.0) -> bool:
-        """Predict the available instances; return whether any instances were available."""
-        room = max(1, min(1000, self._waiting.most - len(self._waiting)))
-        got = self._fetch_from("features", room, wait)
-        for row, position in got:
-            self._features_at |= position
+    def _take_features(self, most: int, wait: float = 0.0) -> bool:
+        """Predict up to `most` available instances; return whether any instances were available."""
+        room = max(1, min(most, 1000, self._waiting.most - len(self._waiting)))
+        rows = self._fetch_from("features", room, wait)
+        came = bool(rows)
+        while rows:
+            row, position = rows[0]
             id = self._id_of(row)
-            if id is None:
-                self._refuse(row)
-            elif id not in self._waiting and id not in self._leaving:
-                features = {name: row[name] for name in row if name not in (self._id, self._target)}
-                waiting = _Waiting(features, self._answer(features), self.counts.learnt)
-                if self._waiting.too_large(id, waiting):
+            waiting = None if id is None else self._arrived(id, row)
+            with DeferredInterrupts():  # the position and the waiting instances change together
+                rows.popleft()
+                self._features_at |= position
+                if id is None:
+                    self._refuse(row)
+                elif waiting is not None and self._waiting.too_large(id, waiting):
                     self._append(f"an instance of {self._waiting.size_of(id, waiting):,} bytes")
-                    continue
-                self.counts.answered += 1
-                self._waiting.put(id, waiting)
-                self._join_early(id)
-        return bool(got)
+                elif waiting is not None:
+                    self.counts.answered += 1
+                    self._waiting.put(id, waiting)
+                    self._join_early(id)
+                elif not self._is_repeated(id, row):
+                    self._append(f"another instance with the id {id!r} of a waiting instance")
+        return came
+
+    def _arrived(self, id: Id, row: Mapping[str, Any]) -> _Waiting | None:
+        """Predict an instance; return None if an instance with this id is waiting."""
+        if id in self._waiting or id in self._leaving:
+            return None
+        features = self._features_of(row)
+        return _Waiting(features, self._answer(features), self.counts.learnt)
+
+    def _features_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: row[name] for name in row if name not in (self._id, self._target)}
+
+    def _is_repeated(self, id: Id, row: Mapping[str, Any]) -> bool:
+        """Return whether the instance is equal to the waiting instance with this id."""
+        known = self._waiting.get(id) or self._leaving[id][0]
+        return bool(plain_value(known.features) == plain_value(self._features_of(row)))
 
     def _take_labels(self, most: int, wait: float) -> bool:
         """Join the available labels with their instances; return whether any labels were available."""
         looked = False
-        got = self._fetch_from("labels", most, wait)
-        for row, position in got:
+        rows = self._fetch_from("labels", most, wait)
+        came = bool(rows)
+        while rows:
+            row, position = rows[0]
             id = self._id_of(row) if isinstance(row, Mapping) and self._target in row else None
             while not (id is None or id in self._waiting or self._waiting.full or looked):
-                looked = not self._take_features(PAUSE)  # the instance may arrive next
-            self._passed |= {f"labels {part}": place for part, place in position.items()}
-            if id is None:
-                self._refuse(row)
-            elif id in self._waiting:
-                self._join(id, *self._waiting.pop(id), row[self._target])
-            elif id in self._leaving:
-                self.counts.unknown += 1
-            else:
-                self._early.put(id, row[self._target])
-        return bool(got)
+                looked = not self._take_features(1000, PAUSE)  # the instance may arrive next
+            with DeferredInterrupts():  # the position and the labels change together
+                rows.popleft()
+                self._passed |= {f"labels {part}": place for part, place in position.items()}
+                if id is None:
+                    self._refuse(row)
+                elif id in self._waiting:
+                    self._join(id, *self._waiting.pop(id), row[self._target])
+                elif id in self._leaving:
+                    self.counts.unknown += 1
+                else:
+                    self._early.put(id, row[self._target])
+        return came
 
-    def _fetch_from(self, which: str, most: int, wait: float) -> Sequence[tuple[Any, Mapping[str, Any]]]:
-        got = END if self._over[which] else getattr(self, which).fetch(most, wait)
-        self._over[which] = got is END
-        return [] if isinstance(got, Signal) else got
+    def _fetch_from(self, which: str, most: int, wait: float) -> Rows:
+        """Return the rows of a source that are not processed yet; fetch up to `most` if there are none."""
+        rows = self._unread[which]
+        if not rows:
+            got = END if self._over[which] else getattr(self, which).fetch(most, wait)
+            self._over[which] = got is END
+            rows.extend([] if isinstance(got, Signal) else got)
+        return rows
 
     def _id_of(self, row: Any) -> Id | None:
         """Return the id of a row as a string, or None without an id. The ids 7, 7.0 and "7" are equal."""
