@@ -23,6 +23,7 @@ from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels
 from heros.policies import Everything
 from heros.streams.live import END, IDLE, RowSource, connect
+from heros.streams.live.base import Signal
 from heros.streams.live.late import LateSource
 from heros.streams.live.messages import decoded
 
@@ -289,6 +290,31 @@ def test_a_prediction_that_is_broken_off_loses_no_instance(signalled, resumed):
         sizes += [] if got is IDLE else got[0][:, 0].tolist()
     assert sorted(sizes) == list(range(20))
     assert source.counts.answered == 20
+
+
+def test_an_early_label_that_is_read_again_is_not_another_label():
+    instances = [{"id": i, "size": i} for i in range(4)]
+
+    def opened(features):
+        labels = Topic("l", [[{"id": i, "y": "yes"} for i in range(4)]])
+        return LateSource(Topic("f", [features]), labels, id="id", target="y", longest=1000)
+
+    source = opened(instances)
+    source.features.fetch = lambda most, timeout: IDLE
+    assert source.poll(10, 0) is IDLE  # all labels have arrived, but no instance
+    where = json.loads(json.dumps(source.where()))
+    sizes, polled = [], None
+    while polled is not END:
+        source = opened(instances)
+        source.seek(json.loads(json.dumps(where)))  # reads the labels again
+        while isinstance(polled := source.poll(1, 0), Signal):
+            if polled is END:
+                break
+        else:
+            sizes += polled[0][:, 0].tolist()
+        where = source.where()
+    assert sizes == [0, 1, 2, 3]
+    assert (source.counts.unknown, source.waiting, where["early"]) == (0, 0, [])
 
 
 def test_few_instances_are_predicted_if_few_labels_are_asked_for():

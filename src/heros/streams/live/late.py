@@ -140,6 +140,11 @@ class LateSource(RowSource):
         # The id of each row that is not returned yet, and its label and arrival time if the label came first.
         # The id is None for an invalid message, which is reported as a bad row.
         self._joined: deque[tuple[Id | None, tuple[Any, float] | None]] = deque()
+        # Early labels that a resumed run reads again, with the number of rows that were appended before: the
+        # position of the next row covers the label.
+        self._ahead_of_rows: dict[Id, tuple[Any, int]] = {}
+        self._reread: dict[Id, Any] = {}  # such labels of the checkpoint, until they are read again
+        self._appended = self._returned = 0  # number of rows
         self._over = {"features": False, "labels": False}
 
     @property
@@ -192,6 +197,12 @@ class LateSource(RowSource):
                     self._delay = max(0, self.counts.learnt - waited.known)
                     self._delays.append(self._delay)
                     self.counts.learnt += 1
+            self._returned += self._rows.read - before
+            while self._ahead_of_rows:
+                id, (_, appended) = next(iter(self._ahead_of_rows.items()))
+                if appended >= self._returned:
+                    break
+                del self._ahead_of_rows[id]
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
         """Return up to `most` labelled instances; each has the position after its label."""
@@ -267,13 +278,20 @@ class LateSource(RowSource):
                 self._passed |= {f"labels {part}": place for part, place in position.items()}
                 if id is None:
                     self._refuse(row)
+                elif id in self._reread and self._reread[id] == row[self._target]:
+                    self._note_ahead(id, self._reread.pop(id))
                 elif id in self._waiting:
                     self._join(id, *self._waiting.pop(id), row[self._target])
                 elif id in self._leaving:
                     self.counts.unknown += 1
                 else:
+                    self._note_ahead(id, row[self._target])
                     self._early.put(id, row[self._target])
         return came
+
+    def _note_ahead(self, id: Id, label: Any) -> None:
+        self._ahead_of_rows.pop(id, None)  # the order of the labels is that of their positions
+        self._ahead_of_rows[id] = label, self._appended
 
     def _fetch_from(self, which: str, most: int, wait: float) -> Rows:
         """Return the rows of a source that are not processed yet; fetch up to `most` if there are none."""
@@ -318,6 +336,7 @@ class LateSource(RowSource):
         self._ready.append((row, self._passed))
         self._joined.append((id, early))
         self._passed = {}
+        self._appended += 1
 
     def _expire(self, id: Id, waited: _Waiting) -> None:
         """Handle an instance whose label did not arrive in time."""
@@ -329,6 +348,7 @@ class LateSource(RowSource):
 
     def _no_instance(self, id: Id, label: Any) -> None:
         self.counts.unknown += 1  # the instance of this label did not arrive in time
+        self._ahead_of_rows.pop(id, None)
 
     # -- the position -----------------------------------------------------------------------------------
 
@@ -336,6 +356,7 @@ class LateSource(RowSource):
         """Return the positions of both sources, and the waiting instances."""
         early = [(id, *label) for id, label in self._joined if label is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
+        reread = {id: label for id, (label, _) in self._ahead_of_rows.items()} | self._reread
         waiting = []
         for id, one, since in (*leaving, *self._waiting.all()):
             answer = None if one.answer is None else one.answer.tolist()
@@ -345,6 +366,7 @@ class LateSource(RowSource):
             "features": dict(self._features_at),
             "waiting": waiting,
             "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
+            "reread": [[id, plain_value(y)] for id, y in reread.items()],
             "counts": asdict(self.counts),
             "delay": self._delay,
         }
@@ -358,6 +380,7 @@ class LateSource(RowSource):
                 waiting.append((_id(id), _Waiting(dict(value_of(x)), answer, int(known)), float(since)))
             delay = int(where["delay"])
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
+            reread = {_id(id): value_of(label) for id, label in where.get("reread", ())}
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
             rule = "The position of LateSource must be a result of its 'where'."
@@ -367,7 +390,7 @@ class LateSource(RowSource):
         self.counts, self._features_at = counts, features_at
         if features_at:
             self.features.go_to(features_at)
-        self._delay = delay
+        self._delay, self._reread = delay, reread
         for one in waiting:
             self._waiting.hold(*one)
         for label in early:
